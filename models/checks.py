@@ -1,0 +1,162 @@
+"""Checks of parameters: each returns the value, or raises a `UserError` (name, given, allowed).
+
+nan and inf are always rejected; a bool is not a number.
+"""
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from models.errors import UserError
+
+if TYPE_CHECKING:  # NumPy loads with the first array: the command line starts fast
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+def finite(name: str, value: Any) -> float:
+    """A finite real number, as a float.
+
+    >>> finite("velocity", -3)
+    -3.0
+    """
+    return _number(name, value, "must be a finite number")
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number > 0, as a float.
+
+    >>> positive("density", -1.0)
+    Traceback (most recent call last):
+    models.errors.UserError: density = -1.0: must be positive
+    """
+    rule = "must be positive"
+    number = _number(name, value, rule)
+    if number <= 0:
+        raise UserError.parameter(name, value, rule)
+    return number
+
+
+def non_negative(name: str, value: Any) -> float:
+    """A finite number ≥ 0, as a float."""
+    rule = "must not be negative"
+    number = _number(name, value, rule)
+    if number < 0:
+        raise UserError.parameter(name, value, rule)
+    return number
+
+
+def within(name: str, value: Any, low: float, high: float, *, open_low: bool = False, open_high: bool = False) -> float:
+    """A number in [low, high]; `open_low`, `open_high` exclude that end.
+
+    >>> within("theta", 0.3, 0.5, 1)
+    Traceback (most recent call last):
+    models.errors.UserError: theta = 0.3: must lie in [0.5, 1]
+    """
+    left, right = "]" if open_low else "[", "[" if open_high else "]"
+    rule = f"must lie in {left}{low:g}, {high:g}{right}"
+    number = _number(name, value, rule)
+    below = number <= low if open_low else number < low
+    above = number >= high if open_high else number > high
+    if below or above:
+        raise UserError.parameter(name, value, rule)
+    return number
+
+
+def integer(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
+    """A whole number (3.0 counts, 3.5 does not), optionally in [low, high], as an int."""
+    rule = "must be a whole number"
+    if low is not None and high is not None:
+        rule += f" in [{low}, {high}]"
+    elif low is not None:
+        rule += f" of at least {low}"
+    elif high is not None:
+        rule += f" of at most {high}"
+    number = _number(name, value, rule)
+    outside = (low is not None and number < low) or (high is not None and number > high)
+    if outside or number != math.floor(number):
+        raise UserError.parameter(name, value, rule)
+    return int(value)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """A whole number ≥ 1, as an int.
+
+    >>> positive_integer("elements", 0)
+    Traceback (most recent call last):
+    models.errors.UserError: elements = 0: must be a whole number of at least 1
+    """
+    return integer(name, value, low=1)
+
+
+def non_negative_integer(name: str, value: Any) -> int:
+    """A whole number ≥ 0, as an int."""
+    return integer(name, value, low=0)
+
+
+def one_of(name: str, value: T, allowed: Iterable[T]) -> T:
+    """One of the allowed values, which the message lists.
+
+    >>> one_of("mass", "heavy", ("consistent", "lumped"))
+    Traceback (most recent call last):
+    models.errors.UserError: mass = 'heavy': must be one of consistent, lumped
+    """
+    choices = list(allowed)
+    # an array compares element by element: it is never one of the choices
+    if _is_array(value) or value not in choices:
+        raise UserError.parameter(name, value, "must be one of " + ", ".join(map(str, choices)))
+    return value
+
+
+def valid_name(value: Any, what: str = "name") -> str:
+    """A name of a part, junction or interface: not empty, no `/`, as it becomes a group of the result."""
+    if not isinstance(value, str) or not value.strip() or "/" in value or value in (".", ".."):
+        raise UserError.parameter(what, value, "must be a text, not empty and without '/'")
+    return value
+
+
+def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = None) -> "NDArray[np.float64]":
+    """An array of finite numbers as float64; `shape` fixes its dimensions (None: any length)."""
+    rule = "must be finite numbers"
+    if shape is not None:
+        rule += " of shape (" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+    import numpy as np
+
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            raise ValueError
+        array = array.astype(float)
+    except (TypeError, ValueError):
+        raise UserError.parameter(name, value, rule) from None
+    fits = shape is None or (
+        array.ndim == len(shape)
+        and all(want is None or want == have for want, have in zip(shape, array.shape, strict=True))
+    )
+    if not fits or not np.isfinite(array).all():
+        raise UserError.parameter(name, value, rule)
+    return array
+
+
+def _number(name: str, value: Any, rule: str) -> float:
+    """The value as a finite float, else the parameter error with `rule`."""
+    if _is_array(value) and value.ndim == 0:
+        value = value.item()
+    # numpy.bool is no Real, bool is
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise UserError.parameter(name, value, rule)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise UserError.parameter(name, value, rule) from None
+    if not math.isfinite(number):
+        raise UserError.parameter(name, value, rule)
+    return number
+
+
+def _is_array(value: Any) -> bool:
+    kind = type(value)
+    return kind.__module__ == "numpy" and kind.__name__ == "ndarray"

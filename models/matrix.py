@@ -1,0 +1,63 @@
+"""Checks of a sparse matrix before it is factorised: once per matrix, O(nnz)."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from models.errors import FAILURE, UserError
+
+SYMMETRY = 1e-10  # largest |a_ij − a_ji| / √(a_ii a_jj) taken for round-off
+
+
+def canonical(A: Any) -> Any:
+    """A as a float64 CSC array, finite and square, with sorted int32 indices and no duplicates.
+
+    The argument is left alone; its arrays are shared where they already fit.
+    """
+    matrix = sp.csc_array(A, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"a square matrix is needed, not {matrix.shape}")
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # csc_array(csc) shares its arrays
+        matrix.sum_duplicates()
+    if matrix.nnz > np.iinfo(np.int32).max:
+        raise UserError(f"the matrix has {matrix.nnz} entries: too many for 32-bit indices", code=FAILURE)
+    if matrix.indices.dtype != np.int32 or matrix.indptr.dtype != np.int32:
+        arrays = (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32))
+        matrix = sp.csc_array(arrays, shape=matrix.shape)
+    if not np.isfinite(matrix.data).all():
+        raise UserError("the matrix has entries that are not finite", code=FAILURE)
+    return matrix
+
+
+def only_diagonal(A: Any) -> NDArray[np.float64] | None:
+    """The diagonal of a canonical A where nothing else is different from zero, None otherwise."""
+    diagonal = A.diagonal()
+    return diagonal if np.count_nonzero(A.data) == np.count_nonzero(diagonal) else None
+
+
+def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
+    """The diagonal of a canonical A: found positive, and A symmetric to |a_ij − a_ji| ≤ 1e-10 √(a_ii a_jj).
+
+    The measure does not change when a degree of freedom takes another unit.
+    """
+    diagonal = A.diagonal()
+    if not (diagonal > 0).all():
+        raise not_definite(int(np.argmin(diagonal)))
+    scale = 1 / np.sqrt(diagonal)
+    skew = (A - A.T.tocsc()).tocoo()  # entries that cancel are dropped: next to nothing is left
+    worst = np.abs(skew.data) * scale[skew.row] * scale[skew.col]
+    if worst.size and worst.max() > SYMMETRY:
+        at = int(worst.argmax())
+        place = f"entry {skew.row[at]}, {skew.col[at]}: {worst[at]:.1e} relative"
+        raise UserError(f"the matrix is not symmetric ({place})", code=FAILURE)
+    return diagonal
+
+
+def not_definite(dof: int | None = None) -> UserError:
+    """The error for a matrix that has no Cholesky factor."""
+    where = "" if dof is None else f" (seen at degree of freedom {dof})"
+    hint = "is a rigid motion left free, or a mass or stiffness not positive?"
+    return UserError(f"the matrix is not positive definite{where}: {hint}", code=FAILURE)
