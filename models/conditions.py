@@ -1,0 +1,74 @@
+"""Imposed motions: boundary → components → number or function of time."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from models import checks
+from models.errors import UserError
+from models.part import Array, Imposed, Indices
+
+Motion = float | Callable[[float], float]
+Motions = Mapping[str, Mapping[str, Motion]]
+
+
+def make_imposed(
+    part: str,
+    motions: Mapping[Literal["displacement", "velocity"], Motions],
+    nodes_of: Callable[[str], Indices],
+    axes: tuple[tuple[str, ...], ...],
+) -> tuple[Imposed, ...]:
+    """The imposed motions of a part; axes: the names of each component, such as (("r", "x"), ("z", "y")).
+
+    Two motions on one dof are refused, but for equal numbers (the corner of two clamped sides).
+    """
+    result: list[Imposed] = []
+    taken: dict[int, tuple[str, Any]] = {}
+    for kind, boundaries in motions.items():
+        for boundary, components in boundaries.items():
+            if not isinstance(components, Mapping):
+                raise UserError(f"{part}: imposed {kind} on {boundary!r} must map components to values")
+            nodes = nodes_of(boundary)
+            for name, value in components.items():
+                label = f"{part}: imposed {kind} {name!r} on {boundary!r}"
+                dofs = nodes * len(axes) + _component(label, name, axes)
+                if not callable(value):
+                    value = checks.finite(label, value)
+                dofs = _free_of(taken, dofs, label, kind, value)
+                if dofs.size:
+                    result.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label))
+    return tuple(result)
+
+
+def _component(label: str, name: Any, axes: tuple[tuple[str, ...], ...]) -> int:
+    for number, names in enumerate(axes):
+        if name in names:
+            return number
+    raise UserError(f"{label}: the components are {', '.join(names[0] for names in axes)}")
+
+
+def _free_of(taken: dict[int, tuple[str, Any]], dofs: Indices, label: str, kind: str, value: Any) -> Indices:
+    """The dofs not imposed yet; UserError where one has another motion already."""
+    fresh = []
+    for dof in dofs.tolist():
+        other = taken.get(dof)
+        if other is None:
+            taken[dof] = (label, (kind, value))
+            fresh.append(dof)
+        elif callable(value) or other[1] != (kind, value):
+            raise UserError(f"{label}: node {dof} is already taken by {other[0]}".replace("node", "dof"))
+    return np.array(fresh, dtype=np.int64)
+
+
+def _uniform(value: Motion, count: int, label: str) -> Callable[[float], Array]:
+    """The motion of every dof as a function of time, checked to be a finite number."""
+    if not callable(value):
+        constant = np.full(count, float(value))
+        return lambda t: constant
+
+    def motion(t: float) -> Array:
+        return np.full(count, checks.finite(f"{label} at t = {t:g} s", value(t)))
+
+    motion(0.0)
+    return motion

@@ -1,0 +1,54 @@
+"""Constitutive data: isotropic linear elasticity and Rayleigh damping."""
+
+from dataclasses import dataclass
+
+from models import checks
+
+
+@dataclass(frozen=True)
+class LinearElastic:
+    """Isotropic linear elasticity σ = λ tr(ε) I + 2μ ε with mass density ρ.
+
+    young E in Pa, poisson ν in ]−1, 0.5[, density ρ in kg/m³.
+
+    >>> LinearElastic(young=2e11, poisson=0.25, density=7800.0).lame()
+    (80000000000.0, 80000000000.0)
+    """
+
+    young: float
+    poisson: float = 0.0
+    density: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive("young", self.young)
+        checks.within("poisson", self.poisson, -1.0, 0.5, open_low=True, open_high=True)
+        checks.positive("density", self.density)
+
+    @property
+    def shear(self) -> float:
+        """Shear modulus μ = E/(2(1 + ν)), Pa."""
+        return self.young / (2 * (1 + self.poisson))
+
+    def lame(self) -> tuple[float, float]:
+        """Lamé constants (λ, μ), Pa: λ = Eν/((1 + ν)(1 − 2ν))."""
+        nu = self.poisson
+        return self.young * nu / ((1 + nu) * (1 - 2 * nu)), self.shear
+
+    def lame_plane_stress(self) -> tuple[float, float]:
+        """(λ*, μ) of plane stress, Pa: λ* = 2λμ/(λ + 2μ) = Eν/(1 − ν²), from σ_zz = 0."""
+        return self.young * self.poisson / (1 - self.poisson**2), self.shear
+
+
+@dataclass(frozen=True)
+class Rayleigh:
+    """Rayleigh damping D = a M + b K; mass a in 1/s, stiffness b in s.
+
+    The damping ratio at the angular frequency ω is (a/ω + b ω)/2.
+    """
+
+    mass: float = 0.0
+    stiffness: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.non_negative("mass", self.mass)
+        checks.non_negative("stiffness", self.stiffness)

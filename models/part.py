@@ -1,0 +1,166 @@
+"""The contract between a part and what glues it, touches it and steps it in time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from models.errors import UserError
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """Weights of a part's energies at its quadrature points: arrays (c, q), 1 outside an overlap.
+
+    The energies ½ ∫ α σ:ε dΩ and ½ ∫ β ρ v² dΩ and the work ∫ γ f·u dΩ (α stiffness, β mass, γ load).
+    Source: Ben Dhia & Rateau, IJNME 62, 2005.
+    """
+
+    stiffness: Array
+    mass: Array
+    load: Array
+
+    def __post_init__(self) -> None:
+        shape = np.shape(self.stiffness)
+        for kind in ("stiffness", "mass", "load"):
+            values = np.ascontiguousarray(getattr(self, kind), dtype=float)
+            if values.ndim != 2 or values.shape != shape:
+                raise UserError(f"weighting: {kind} has shape {values.shape}, expected (cells, points) {shape}")
+            if not np.isfinite(values).all():
+                raise UserError(f"weighting: {kind} has values that are not finite")
+            object.__setattr__(self, kind, values)
+
+    @classmethod
+    def uniform(cls, cells: int, points: int) -> "Weighting":
+        """Weight 1 at every quadrature point: a part that shares its place with no other."""
+        one = np.ones((cells, points))
+        return cls(stiffness=one, mass=one, load=one)
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A named boundary of a part, as nodes (k) and facets.
+
+    nodes (k,), areas (k,) ∫ φ_k dΓ in m² (they sum to the area: thickness in plane problems, 2πr in
+    axisymmetric ones, the section of a bar), normals (k, axis) outward and of unit length, facets (f, nodes
+    of a facet): corners first, counter-clockwise seen from outside (2D: the part on the left), then
+    mid-edges, then the centre.
+    """
+
+    part: "Part"
+    name: str
+    nodes: Indices
+    areas: Array
+    normals: Array
+    facets: Indices
+
+    @property
+    def positions(self) -> Array:
+        """Initial positions of the nodes (k, axis), m."""
+        return self.part.positions[self.nodes]
+
+    @property
+    def dofs(self) -> Indices:
+        """Dof numbers (k, component) in the part."""
+        components = self.part.components
+        return self.nodes[:, None] * components + np.arange(components)
+
+
+@dataclass(frozen=True, eq=False)
+class Imposed:
+    """Dofs of a part with a given motion: `function(t)` → (m,) displacements (m) or velocities (m/s)."""
+
+    dofs: Indices
+    kind: Literal["displacement", "velocity"]
+    function: Callable[[float], Array]
+    label: str = ""
+
+
+class Assembled(Protocol):
+    """Matrices and forces of a part under given weights; node-major dofs: d = node·components + component."""
+
+    @property
+    def mass(self) -> csr_array:
+        """M (d, d), kg; diagonal where lumped."""
+        ...
+
+    @property
+    def stiffness(self) -> csr_array:
+        """K (d, d), N/m."""
+        ...
+
+    @property
+    def damping(self) -> csr_array | None:
+        """D (d, d), N·s/m; None where absent."""
+        ...
+
+    @property
+    def imposed(self) -> tuple[Imposed, ...]:
+        """Imposed motions, on disjoint dofs."""
+        ...
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal force (d,) in N and stored energy in J at the displacement u (d,), from strains."""
+        ...
+
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N."""
+        ...
+
+    def highest_frequency(self) -> float:
+        """Upper bound of the largest angular frequency, rad/s."""
+        ...
+
+
+class Part(Protocol):
+    """A deformable part: its nodes, its boundaries and what it assembles."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def components(self) -> int: ...
+
+    @property
+    def node_count(self) -> int: ...
+
+    @property
+    def dof_count(self) -> int: ...
+
+    @property
+    def positions(self) -> Array:
+        """Initial positions of the nodes (n, axis), m."""
+        ...
+
+    @property
+    def mesh(self) -> Any:
+        """The scikit-fem mesh."""
+        ...
+
+    @property
+    def basis(self) -> Any:
+        """The scalar scikit-fem `CellBasis`; its dof n is node n."""
+        ...
+
+    @property
+    def wave_speed(self) -> float:
+        """Speed of the fastest elastic wave, m/s."""
+        ...
+
+    def boundary(self, name: str) -> Surface: ...
+
+    def quadrature_points(self) -> Array:
+        """Positions of the quadrature points (axis, c, q), m."""
+        ...
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled: ...
+
+    def stress(self, u: Array) -> Array:
+        """Stress (c, q, component) in Pa at the displacement u (d,)."""
+        ...

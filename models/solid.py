@@ -1,0 +1,89 @@
+"""Solids: plane strain, plane stress, axisymmetric and three-dimensional linear elasticity."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from models import checks
+from models.continuum import Continuum
+from models.errors import UserError
+from models.part import Array
+from models.stress import displacement_gradient
+
+PLANES = ("strain", "stress", "axisymmetric")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solid(Continuum):
+    """A linear elastic solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2.
+
+    plane: "strain", "stress" or "axisymmetric" for 2D meshes (axisymmetric: x is r ≥ 0, y is z, the whole
+    circle), None in 3D; thickness (m) multiplies everything in plane problems. The other parameters: see
+    `Continuum`.
+    """
+
+    plane: str | None = None
+    thickness: float = field(default=1.0, kw_only=True)
+
+    def _check_geometry(self) -> None:
+        dimension = self.mesh.dim()
+        if dimension == 1:
+            raise UserError(f"{self.name}: a solid needs a 2D or 3D mesh; use Bar on a mesh of lines")
+        if dimension == 2:
+            checks.one_of("plane", self.plane, PLANES)
+        elif self.plane is not None:
+            raise UserError.parameter("plane", self.plane, "must be None for a 3D mesh")
+        checks.positive("thickness", self.thickness)
+        if self.thickness != 1.0 and self.plane not in ("strain", "stress"):
+            raise UserError.parameter("thickness", self.thickness, "is for plane strain and plane stress only")
+        if self.axisymmetric and self.mesh.p[0].min() < -1e-12 * np.ptp(self.mesh.p):
+            raise UserError(f"{self.name}: axisymmetric: x is the radius, and some nodes have x < 0")
+
+    @property
+    def axisymmetric(self) -> bool:
+        """Whether x is the radius r and y the axis z."""
+        return self.plane == "axisymmetric"
+
+    @property
+    def axes(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the components."""
+        if self.axisymmetric:
+            return ("r", "x"), ("z", "y")
+        return (("x",), ("y",), ("z",))[: self.mesh.dim()]
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """(λ, μ), with λ* of plane stress where it applies, Pa."""
+        return self.material.lame_plane_stress() if self.plane == "stress" else self.material.lame()
+
+    @property
+    def depth(self) -> float:
+        """Thickness, m."""
+        return self.thickness
+
+    @property
+    def stress_components(self) -> tuple[str, ...]:
+        """Names of the stress components; "tt" is the hoop stress."""
+        if self.plane is None:
+            return "xx", "yy", "zz", "yz", "xz", "xy"
+        named = {"strain": ("xx", "yy", "zz", "xy"), "stress": ("xx", "yy", "xy")}
+        return named.get(self.plane, ("rr", "zz", "tt", "rz"))
+
+    def stress(self, u: Array) -> Array:
+        """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε."""
+        lam, mu = self.lame
+        gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), self.components)
+        size = self.mesh.dim()
+        normal = [gradient[..., k, k] for k in range(size)]
+        if self.cells.hoop is not None:
+            radial = np.asarray(u, dtype=float).reshape(-1, 2)[self.cells.nodes, 0]
+            normal.append(np.einsum("cqn,cn->cq", self.cells.hoop, radial))
+        elif self.plane == "strain":
+            normal.append(np.zeros_like(normal[0]))
+        pressure = lam * sum(normal)
+        shears = [(1, 2), (0, 2), (0, 1)] if size == 3 else [(0, 1)]
+        return np.stack(
+            [pressure + 2 * mu * e for e in normal]
+            + [mu * (gradient[..., i, j] + gradient[..., j, i]) for i, j in shears],
+            axis=-1,
+        )
