@@ -1,0 +1,38 @@
+"""Rigid obstacles."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.checks import finite_array
+from models.errors import UserError
+from multilevel.law import Array
+
+
+@dataclass(frozen=True)
+class RigidPlane:
+    """The half-space behind a fixed plane: `point` (axis,) on it, m; `normal` (axis,) out of the obstacle, any length.
+
+    A point x is at the gap (x − point)·n. In 1D both are numbers: RigidPlane(0.101, -1.0).
+    """
+
+    point: Any
+    normal: Any
+
+    def __post_init__(self) -> None:
+        point = finite_array("point", np.atleast_1d(self.point), (None,))
+        normal = finite_array("normal", np.atleast_1d(self.normal), (point.size,))
+        length = float(np.linalg.norm(normal))
+        if length == 0.0:
+            raise UserError.parameter("normal", self.normal, "must not be zero")
+        object.__setattr__(self, "point", point)
+        object.__setattr__(self, "normal", normal / length)
+
+    @property
+    def axes(self) -> int:
+        return int(self.point.size)
+
+    def gap(self, positions: Array) -> Array:
+        """Gaps (k,) of the positions (k, axis)."""
+        return np.asarray((positions - self.point) @ self.normal)
