@@ -1,0 +1,15 @@
+"""Figures of a result: they read a DataTree, never a live solver.
+
+Every function gives a matplotlib `Figure` that belongs to no window; matplotlib is imported when one is made.
+
+    energies(result).savefig("energies.png")
+"""
+
+from arlequin.plots.contact import contact
+from arlequin.plots.convergence import convergence, fitted_order
+from arlequin.plots.energies import energies
+from arlequin.plots.overview import overview
+from arlequin.plots.profile import profile
+from arlequin.plots.shape import shape
+
+__all__ = ["contact", "convergence", "energies", "fitted_order", "overview", "profile", "shape"]

@@ -1,0 +1,93 @@
+"""What an interface does over time: force or pressure and gap, against reference curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arlequin.plots import style
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
+
+
+def contact(
+    result: xarray.DataTree | Mapping[str, xarray.DataTree],
+    interface: str | None = None,
+    *,
+    force: Curves | None = None,
+    gap: Curves | None = None,
+    area: float | None = None,
+) -> Figure:
+    """Contact force (its magnitude, N; with `area` in m², the mean pressure in Pa) and least gap (m).
+
+    result: one, or several by label; interface: its name, the only one by default; force, gap: reference
+    curves by label, (instants in s, values in the unit of the panel).
+    """
+    results = result if isinstance(result, Mapping) and not _is_tree(result) else {"computed": result}
+    groups = {name: _group(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]
+    loads = {name: (_times(g), _magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
+    gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
+    with_gap = bool(gaps) or bool(gap)
+    with style.panels(1 + with_gap, 4.6 if with_gap else 3.0, sharex=True) as (figure, axes):
+        title, unit = ("Contact force", "N") if area is None else ("Contact pressure", "Pa")
+        _panel(axes[0], title, unit, loads, force or {}, steps=True)
+        if with_gap:
+            _panel(axes[1], "Least gap", "m", gaps, gap or {}, steps=False)
+            axes[0].set_xlabel("")
+        handles, labels = axes[0].get_legend_handles_labels()
+        if len(labels) > 1:
+            figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)))
+    return figure
+
+
+def _panel(axes: Axes, title: str, unit: str, computed: Any, reference: Curves, steps: bool) -> None:
+    """Computed curves in colour over reference curves in grey."""
+    everything = [np.asarray(y, dtype=float) for _, y in [*computed.values(), *reference.values()]]
+    factor, shown = style.prefix(np.concatenate([y[np.isfinite(y)] for y in everything]), unit)
+    clock, second = style.prefix(np.concatenate([np.asarray(t, dtype=float) for t, _ in computed.values()]), "s")
+    for n, (name, (t, y)) in enumerate(reference.items()):
+        dash = style.DASHES[(1 + n) % len(style.DASHES)]
+        x, values = clock * np.asarray(t, dtype=float), factor * np.asarray(y, dtype=float)
+        axes.plot(x, values, color=style.REFERENCE, linestyle=dash, linewidth=1.4, label=name, zorder=3)
+    for n, (name, (t, y)) in enumerate(computed.items()):
+        colour = style.COLOURS[n % len(style.COLOURS)]
+        # a force at t_n is the mean over the step that ends there: a stair, not a line between points
+        axes.plot(clock * t, factor * y, color=colour, drawstyle="steps-pre" if steps else "default", label=name)
+    axes.set_ylabel(style.label(title, shown))
+    axes.set_xlabel(style.label("Time", second))
+    instants = np.concatenate([t for t, _ in computed.values()])
+    axes.set_xlim(clock * instants.min(), clock * instants.max())
+
+
+def _group(tree: xarray.DataTree, interface: str | None) -> xarray.Dataset:
+    """The interface of that name, or the only one."""
+    there = list(tree["interface"].children) if "interface" in tree.children else []
+    if interface is None and len(there) == 1:
+        interface = there[0]
+    if interface not in there:
+        raise UserError(f"interface {interface}: not in the result; there are {', '.join(there) or 'none'}")
+    return tree[f"interface/{interface}"].to_dataset()
+
+
+def _times(group: xarray.Dataset) -> NDArray[np.float64]:
+    return np.asarray(group["time"].values)
+
+
+def _magnitude(force: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Length of the force vectors (t, i) → (t,)."""
+    return np.asarray(np.sqrt((force.reshape(len(force), -1) ** 2).sum(axis=1)))
+
+
+def _is_tree(result: Any) -> bool:
+    import xarray
+
+    return isinstance(result, xarray.DataTree)

@@ -1,0 +1,61 @@
+"""Errors against a size, on logarithmic axes, with the order fitted by least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arlequin.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def fitted_order(sizes: ArrayLike, errors: ArrayLike) -> float:
+    """Least-squares slope of log(error) over log(size).
+
+    >>> round(fitted_order([0.1, 0.05, 0.025], [1e-2, 2.5e-3, 6.25e-4]), 12)
+    2.0
+    """
+    return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
+
+
+def convergence(
+    sizes: ArrayLike,
+    errors: Mapping[str, ArrayLike],
+    *,
+    size: str = "Element size h (m)",
+    error: str = "Relative error",
+) -> Figure:
+    """Points and fitted lines of each series of errors; the legend gives the order."""
+    x = np.asarray(sizes, dtype=float)
+    with style.panels(1, 3.6) as (figure, (axes,)):
+        for n, (name, series) in enumerate(errors.items()):
+            y = np.asarray(series, dtype=float)
+            order = fitted_order(x, y)
+            constant = np.exp(np.mean(np.log(y) - order * np.log(x)))
+            colour = style.COLOURS[n % len(style.COLOURS)]
+            ends = np.array([x.min(), x.max()])
+            axes.plot(ends, constant * ends**order, color=colour, linewidth=1.0, linestyle=style.DASHES[n % 4])
+            axes.plot(x, y, "os^Dv<>"[n % 7], color=colour, markersize=5, label=f"{name}: order {order:.2f}")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        _plain_ticks(axes, x)
+        axes.set_xlabel(size)
+        axes.set_ylabel(error)
+        axes.legend(loc="best")
+    return figure
+
+
+def _plain_ticks(axes: Axes, x: NDArray[np.float64]) -> None:
+    """Ticks at the sizes themselves: powers of ten alone may leave one label or none."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    places = np.unique(x)
+    axes.xaxis.set_major_locator(FixedLocator(places.tolist()))
+    axes.xaxis.set_major_formatter(FixedFormatter([f"{value:.3g}" for value in places]))
+    axes.xaxis.set_minor_locator(NullLocator())

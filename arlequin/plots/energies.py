@@ -1,0 +1,46 @@
+"""Energies over time and the relative imbalance of their sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from arlequin.plots import style
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+FLOOR = 1e-17  # below round-off; where the balance is exactly zero
+
+
+def energies(result: xarray.DataTree) -> Figure:
+    """Above, each kind of energy that is not zero, in J; below, |balance| on a logarithmic scale."""
+    root = result.dataset
+    seconds = root["time"].values
+    energy = root["energy"].transpose("time", "kind").values
+    factor, unit = style.prefix(energy, "J")
+    clock, second = style.prefix(seconds, "s")
+    largest = np.abs(energy).max(initial=0.0)
+    with style.panels(2, 4.6, (2.2, 1.0), sharex=True) as (figure, (above, below)):
+        shown = [n for n in range(energy.shape[1]) if np.abs(energy[:, n]).max(initial=0.0) > 1e-12 * largest]
+        for place, n in enumerate(shown):
+            above.plot(
+                clock * seconds,
+                factor * energy[:, n],
+                color=style.COLOURS[place % len(style.COLOURS)],
+                linestyle=style.DASHES[(place // len(style.COLOURS) + place) % len(style.DASHES)],
+                label=str(root["kind"].values[n]).replace("_", " "),
+            )
+        above.set_ylabel(style.label("Energy", unit))
+        if shown:
+            figure.legend(*above.get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(shown)))
+        if "balance" in root:
+            imbalance = np.abs(root["balance"].values)
+            below.semilogy(clock * seconds, np.maximum(imbalance, FLOOR), color=style.COLOURS[-1], linewidth=1.0)
+            below.set_ylim(FLOOR / 2, max(1e-11, 5 * imbalance.max(initial=0.0)))
+        below.set_ylabel("Relative\nimbalance")
+        below.set_xlabel(style.label("Time", second))
+        below.margins(x=0.01)
+    return figure

@@ -1,0 +1,132 @@
+"""The deformed shape of plane parts, coloured by a field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.plots import style
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+CORNERS = {3: 3, 6: 3, 4: 4, 8: 4, 9: 4}  # corners of a plane cell from its number of nodes
+EDGES = 20_000  # cells of all parts, up to which their edges are drawn
+MAP = "viridis"
+
+
+class _Drawn(NamedTuple):
+    """A part ready to draw: deformed positions (n, 2) in m, corners (c, 3 or 4), field (n,) or (c,)."""
+
+    name: str
+    points: NDArray[np.float64]
+    cells: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+def shape(
+    result: xarray.DataTree,
+    field: str = "velocity",
+    *,
+    frame: int = -1,
+    component: int | None = None,
+    magnify: float = 1.0,
+    parts: tuple[str, ...] | None = None,
+) -> Figure:
+    """Plane parts at one instant, displaced by `magnify` times their displacement, coloured by `field`.
+
+    field: on (frame, node[, component]) or (frame, cell[, component]); component: None takes the length of
+    the vector.
+    """
+    groups = {name: node.to_dataset() for name, node in result["part"].children.items()}
+    groups = {name: g for name, g in groups.items() if _is_plane(g) and field in g and (not parts or name in parts)}
+    if not groups:
+        raise UserError(f"no plane part of the result has a field `{field}`")
+    drawn = [_draw(name, g, field, frame, component, magnify) for name, g in groups.items()]
+    about = next(iter(groups.values()))[field].attrs
+    factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
+    metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
+    low = factor * min(d.values.min() for d in drawn)
+    high = factor * max(d.values.max() for d in drawn)
+    if high - low < 1e-9 * max(abs(low), abs(high), 1e-300):  # a uniform field: round-off is not to be shown
+        middle, half = (low + high) / 2, max(abs(high) * 0.01, 1e-12)
+        low, high = middle - half, middle + half
+    span = np.ptp(np.concatenate([d.points for d in drawn]), axis=0)
+    height = float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.5, 6.0)) + 1.7
+    instant = float(result.dataset["frame_time"].values[frame])
+    clock, second = style.prefix(instant, "s")
+    with style.panels(1, height) as (figure, (axes,)):
+        edges = sum(len(d.cells) for d in drawn) <= EDGES
+        for d in drawn:
+            image = _paint(axes, d, metre, factor, (low, high), edges)
+        axes.set_aspect("equal")
+        axes.autoscale_view()
+        axes.grid(False)
+        axes.set_xlabel(style.label("x", length))
+        axes.set_ylabel(style.label("y", length))
+        magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
+        axes.set_title(f"t = {clock * instant:.4g} {second}{magnified}", loc="left")
+        name = style.capital(about.get("long_name", field)) + _component(next(iter(groups.values())), field, component)
+        bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.7, aspect=40, label=style.label(name, unit))
+        bar.outline.set_visible(False)
+    return figure
+
+
+def _is_plane(group: xarray.Dataset) -> bool:
+    return "connectivity" in group and group.sizes.get("axis") == 2 and group.sizes["corner"] in CORNERS
+
+
+def _draw(name: str, group: xarray.Dataset, field: str, frame: int, component: int | None, magnify: float) -> _Drawn:
+    """Take what is drawn of one part out of its group."""
+    values = np.asarray(group[field].isel(frame=frame).values)
+    if "component" in group[field].dims:
+        values = np.sqrt((values**2).sum(axis=-1)) if component is None else values[:, component]
+    points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
+    cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
+    return _Drawn(name, points, cells, values)
+
+
+def _paint(
+    axes: Axes, d: _Drawn, metre: float, factor: float, limits: tuple[float, float], edges: bool
+) -> ScalarMappable:
+    """Smooth colours from nodal values, flat ones from values of cells; thin edges."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.tri import Triangulation
+
+    polygons = metre * d.points[d.cells]
+    line = 0.25 if edges else 0.0
+    if len(d.values) == len(d.cells) != len(d.points):
+        flat = PolyCollection(list(polygons), array=factor * d.values, cmap=MAP, clim=limits, edgecolors="face")
+        axes.add_collection(flat)
+        image: ScalarMappable = flat
+    else:
+        halves = [d.cells[:, [0, 1, 2]]] + ([d.cells[:, [0, 2, 3]]] if d.cells.shape[1] == 4 else [])
+        image = axes.tripcolor(
+            Triangulation(metre * d.points[:, 0], metre * d.points[:, 1], np.concatenate(halves)),
+            factor * d.values,
+            shading="gouraud",
+            cmap=MAP,
+            vmin=limits[0],
+            vmax=limits[1],
+            rasterized=True,
+        )
+    if line:
+        mesh = PolyCollection(list(polygons), facecolors="none", edgecolors=(0, 0, 0, 0.35), linewidths=line)
+        axes.add_collection(mesh)
+    return image
+
+
+def _component(group: xarray.Dataset, field: str, component: int | None) -> str:
+    """How the component shown is called."""
+    if "component" not in group[field].dims:
+        return ""
+    if component is None:
+        return ", magnitude"
+    labels = group[field].coords.get("component")
+    return f", {component if labels is None else labels.values[component]}"

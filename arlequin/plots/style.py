@@ -1,0 +1,82 @@
+"""What all figures share: size, type, colours that colour-blind readers tell apart, SI prefixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe & Ito, Color Universal Design, 2008; yellow left out (too light on white)
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+DASHES = ("-", "--", "-.", ":")
+REFERENCE = "#555555"
+WIDTH = 6.3  # inches, the text width of an A4 page
+PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
+
+SETTINGS: Any = {
+    "font.size": 10,
+    "axes.titlesize": 10,
+    "axes.labelsize": 10,
+    "legend.fontsize": 9,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "savefig.dpi": 200,
+}
+
+
+@contextmanager
+def panels(
+    rows: int = 1, height: float = 3.0, ratios: tuple[float, ...] | None = None, **options: Any
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A new figure with `rows` panels above each other; what is drawn inside the block has our settings."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(SETTINGS):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        axes = figure.subplots(rows, 1, squeeze=False, gridspec_kw={"height_ratios": ratios}, **options)
+        yield figure, list(axes[:, 0])
+
+
+def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
+    """Factor and unit that bring the largest of `values` into [1, 1000).
+
+    >>> prefix([3.95e8, 0.0], "Pa")
+    (1e-06, 'MPa')
+    """
+    numbers = np.abs(np.asarray(values, dtype=float))
+    largest = float(numbers[np.isfinite(numbers)].max(initial=0.0))
+    if largest == 0.0 or unit in ("", "1"):
+        return 1.0, unit
+    # the thousandth part keeps 999.99 from being called 1000 by round-off
+    power = 3 * int(np.floor(np.log10(largest * 1.001) / 3))
+    power = int(np.clip(power, -12, 12))
+    if unit.startswith("kg") and power:
+        return 1.0, unit
+    return float(f"1e{-power}"), PREFIXES[power] + unit
+
+
+def label(text: str, unit: str) -> str:
+    """An axis label, «force (kN)»; the unit left out where there is none."""
+    return text if unit in ("", "1") else f"{text} ({unit})"
+
+
+def capital(text: str) -> str:
+    """First letter in upper case, underscores as spaces."""
+    text = text.replace("_", " ")
+    return text[:1].upper() + text[1:]

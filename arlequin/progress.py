@@ -1,0 +1,46 @@
+"""A progress bar with rate and remaining time, on the error stream so that output can be piped."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+
+class ProgressBar:
+    """Called as `bar(done, total)`; silent where the error stream is not a terminal.
+
+    with ProgressBar("bar_wall") as bar:
+        simulate(system, scheme, duration=1e-4, step=1e-7, progress=bar)
+    """
+
+    def __init__(self, title: str = "", unit: str = "steps") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}", markup=False),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=Console(stderr=True),
+            disable=not sys.stderr.isatty(),
+            transient=False,
+        )
+        self._unit = unit
+        self._task = self._progress.add_task(title, total=None, rate="")
+
+    def __call__(self, done: int, total: int) -> None:
+        elapsed = self._progress.tasks[0].elapsed
+        rate = f"{done / elapsed:,.0f} {self._unit}/s" if elapsed else ""
+        self._progress.update(self._task, completed=done, total=total, rate=rate)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

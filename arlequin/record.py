@@ -1,0 +1,297 @@
+"""Recording of a run: block by block into preallocated arrays, on disk or in memory."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+from numpy.typing import ArrayLike, NDArray
+
+from arlequin.result import crop
+from arlequin.stores import Attributes, Column, MemoryStore, Store, ZarrStore
+from models.checks import positive_integer
+from models.errors import UserError
+
+Key = tuple[str, str]
+
+CHUNK_BYTES = 8 * 2**20  # of the largest variable
+CHUNK_ROWS = 4096
+FLUSH_SECONDS = 1.0
+FLUSH_SHARE = 0.05  # at most this share of the run goes into flushes of chunks that are not full
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One quantity of the result.
+
+    group: "" (root), "part/fine", "interface/tip", "junction/j"; dims: the first is "time" or "frame", else
+    the variable is static and has `data`; shape: lengths of the dimensions after the first; coords: labels of
+    dimensions.
+    """
+
+    group: str
+    name: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...] = ()
+    units: str = ""
+    long_name: str = ""
+    data: Any = None
+    coords: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.static and self.data is None:
+            raise ValueError(f"{self.group}/{self.name}: neither on time or frame nor with data")
+        if not self.static and len(self.dims) != len(self.shape) + 1:
+            raise ValueError(f"{self.group}/{self.name}: dims {self.dims} do not fit shape {self.shape}")
+        if not self.long_name:
+            raise ValueError(f"{self.group}/{self.name}: no long_name")
+
+    @property
+    def static(self) -> bool:
+        """Whether the variable is known from the start."""
+        return self.dims[:1] not in (("time",), ("frame",))
+
+
+@dataclass(frozen=True)
+class Record:
+    """Where a result goes (None: memory), how often fields are kept, attributes besides the run's."""
+
+    path: str | Path | None = None
+    fields_every: int = 1
+    overwrite: bool = False
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        positive_integer("fields_every", self.fields_every)
+
+
+def as_record(record: Record | str | Path | None, fields_every: int = 1) -> Record:
+    """A `Record` from what a study gives: itself, a path, or None for memory."""
+    return record if isinstance(record, Record) else Record(record, fields_every=fields_every)
+
+
+class Recorder:
+    """Takes a run block by block and gives its result.
+
+    Rows go through a buffer of one chunk. It is written when it is full and, before that, each second; the
+    coordinates `frame_time` and `time` are written after the values they stand for, so that what `time`
+    covers is complete at any moment.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        variables: Sequence[Variable],
+        *,
+        steps: int,
+        frames: int,
+        attributes: Mapping[str, Any],
+    ) -> None:
+        variables = (Variable("", "time", ("time",), units="s", long_name="time"), *variables)
+        groups = dict.fromkeys(["", *(v.group for v in variables if v.dims[:1] == ("frame",))])
+        frame_times = [
+            Variable(group, "frame_time", ("frame",), units="s", long_name="time of the frame") for group in groups
+        ]
+        # the coordinates last, the root's after the groups': the order of writing
+        on_frame = [v for v in variables if v.dims[:1] == ("frame",)]
+        on_frame += frame_times[::-1] if on_frame else []
+        on_time = [*(v for v in variables[1:] if v.dims[:1] == ("time",)), variables[0]]
+        self._frames = _Stream(on_frame, frames)
+        self._times = _Stream(on_time, steps + 1)
+        columns = [*self._times.columns(), *self._frames.columns(), *_static(variables)]
+        given = {**record.attributes, **attributes, "steps_planned": steps}
+        self._store: Store = (
+            MemoryStore(columns, plain(given))
+            if record.path is None
+            else ZarrStore(record.path, columns, plain(given), record.overwrite)
+        )
+        self._on_disk = record.path is not None
+        self._failed = False
+        self._result: xarray.DataTree | None = None
+        self._next_flush = clock.monotonic() + FLUSH_SECONDS
+
+    def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
+        """The next block on `time`: instants (n,) in s and, for each (group, name), values (n, *shape)."""
+        self._append(self._times, {**values, ("", "time"): time})
+
+    def append_frames(self, frame_time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
+        """The next block on `frame`: instants (n,) in s and, for each (group, name), values (n, *shape)."""
+        times = {key: frame_time for key in self._frames.buffers if key[1] == "frame_time"}
+        written = self._frames.written
+        self._append(self._frames, {**values, **times})
+        if self._on_disk and self._frames.written > written:
+            self.flush()  # a chunk of fields has gone out: `time` is to cover it
+
+    def flush(self) -> None:
+        """Write what is buffered, fields first."""
+        if self._failed:
+            return
+        begin = clock.monotonic()
+        try:
+            self._frames.flush(self._store)
+            self._times.flush(self._store)
+        except UserError:
+            self._failed = True
+            raise
+        spent = clock.monotonic() - begin
+        self._next_flush = clock.monotonic() + max(FLUSH_SECONDS, spent / FLUSH_SHARE)
+
+    def close(
+        self, attributes: Mapping[str, Any] | None = None, final: Mapping[Key, ArrayLike] | None = None
+    ) -> xarray.DataTree:
+        """Write the rest and give the result, cropped to what was recorded.
+
+        final: variables on `time` whose values are known better at the end: written again from the start.
+
+        After a write that failed nothing more is written: the result is what was readable then.
+        """
+        if self._result is None:
+            try:
+                self.flush()
+                if not self._failed:
+                    for key, rows in (final or {}).items():
+                        self._store.write(key, 0, np.asarray(rows, dtype=float))
+                    self._store.annotate(plain(attributes or {}))
+            finally:
+                self._store.close()
+            self._result = crop(self._store.tree())
+        return self._result
+
+    def _append(self, stream: _Stream, values: Mapping[Key, ArrayLike]) -> None:
+        if self._result is not None:
+            raise ValueError("the recorder is closed")
+        if self._failed:
+            return  # the error has been raised once; what was written before it is the result
+        try:
+            stream.append(values, self._store)
+        except UserError:
+            self._failed = True
+            raise
+        if self._on_disk and clock.monotonic() >= self._next_flush:
+            self.flush()
+
+
+class _Stream:
+    """The variables on one dimension, `time` or `frame`, and the chunk of them that is being filled."""
+
+    def __init__(self, variables: Sequence[Variable], length: int) -> None:
+        self.variables = tuple(variables)
+        self.length = length
+        row = max((8 * int(np.prod(v.shape)) for v in variables), default=8)
+        self.chunk = max(1, min(length, CHUNK_ROWS, CHUNK_BYTES // max(row, 1)))
+        self.begin = 0  # first row of the chunk in the buffer
+        self.count = 0  # rows appended so far
+        self.written = 0  # rows the store has
+        self.buffers = {(v.group, v.name): np.full((self.chunk, *v.shape), np.nan) for v in variables}
+
+    def columns(self) -> list[Column]:
+        return [
+            Column(
+                v.group,
+                v.name,
+                v.dims,
+                (self.length, *v.shape),
+                (self.chunk, *v.shape),
+                {"units": v.units, "long_name": v.long_name},
+            )
+            for v in self.variables
+        ]
+
+    def append(self, values: Mapping[Key, ArrayLike], store: Store) -> None:
+        rows = {key: np.asarray(value, dtype=float) for key, value in values.items()}
+        lengths = {len(value) for value in rows.values()}
+        unknown = rows.keys() - self.buffers.keys()
+        if unknown or len(lengths) > 1:
+            raise ValueError(f"unknown variables {sorted(unknown)} or unequal lengths {sorted(lengths)}")
+        total = lengths.pop() if lengths else 0
+        if self.count + total > self.length:
+            raise ValueError(f"more rows than planned: {self.count + total} of {self.length}")
+        done = 0
+        while done < total:
+            if self.count - self.begin == self.chunk:  # its flush was interrupted
+                self._turn(store)
+            here = self.count - self.begin
+            take = min(total - done, self.chunk - here)
+            for key, value in rows.items():
+                self.buffers[key][here : here + take] = value[done : done + take]
+            self.count += take
+            done += take
+            if self.count - self.begin == self.chunk:
+                self._turn(store)
+
+    def _turn(self, store: Store) -> None:
+        """Write the full chunk and begin the next."""
+        self.flush(store)
+        self.begin = self.count
+        for buffer in self.buffers.values():
+            buffer.fill(np.nan)
+
+    def flush(self, store: Store) -> None:
+        """Write the chunk being filled, whole: nothing need be read back."""
+        if self.written == self.count:
+            return
+        stop = min(self.chunk, self.length - self.begin)
+        for key, buffer in self.buffers.items():
+            store.write(key, self.begin, buffer[:stop])
+        self.written = self.count
+
+
+def _static(variables: Sequence[Variable]) -> list[Column]:
+    """Columns of what is known from the start: static variables and the labels of dimensions."""
+    columns: dict[Key, Column] = {}
+    for v in variables:
+        sizes = dict(zip(v.dims[1:], v.shape, strict=True)) if not v.static else {}
+        if v.static:
+            data = _array(v.data)
+            if data.ndim != len(v.dims):
+                raise ValueError(f"{v.group}/{v.name}: dims {v.dims} do not fit data of shape {data.shape}")
+            sizes = dict(zip(v.dims, data.shape, strict=True))
+            columns[v.group, v.name] = _known(v.group, v.name, v.dims, data, v.units, v.long_name)
+        for dim, labels in v.coords.items():
+            data = _array(labels)
+            if data.shape != (sizes[dim],):
+                raise ValueError(f"{v.group}/{v.name}: {data.size} labels for dimension {dim} of {sizes[dim]}")
+            earlier = columns.setdefault((v.group, dim), _known(v.group, dim, (dim,), data, "", dim))
+            if not np.array_equal(earlier.data, data):  # type: ignore[arg-type]
+                raise ValueError(f"{v.group}: two sets of labels for dimension {dim}")
+    return list(columns.values())
+
+
+def _known(group: str, name: str, dims: tuple[str, ...], data: NDArray[Any], units: str, long_name: str) -> Column:
+    """A column with its data, in one chunk."""
+    return Column(group, name, dims, data.shape, data.shape, {"units": units, "long_name": long_name}, data)
+
+
+def _array(data: Any) -> NDArray[Any]:
+    """Static data as floats, integers or text of any length, the three kinds that are kept."""
+    array = np.asarray(data)
+    if array.dtype.kind in "UO":
+        return array.astype(np.dtypes.StringDType())
+    if array.dtype.kind in "biu":
+        return array.astype(np.int64)
+    return array.astype(np.float64)
+
+
+def plain(attributes: Mapping[str, Any]) -> Attributes:
+    """Attributes as text and numbers, the only kinds a result carries.
+
+    >>> plain({"step": np.float64(0.5), "converged": True, "path": Path("a")})
+    {'step': 0.5, 'converged': 1, 'path': 'a'}
+    """
+    result: Attributes = {}
+    for name, value in attributes.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, bool):
+            value = int(value)
+        if isinstance(value, Path):
+            value = str(value)
+        if not isinstance(value, str | int | float):
+            raise TypeError(f"attribute {name} = {value!r}: only text and numbers are kept")
+        result[name] = value
+    return result

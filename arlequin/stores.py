@@ -1,0 +1,257 @@
+"""Where a result is kept while it is recorded: numpy arrays in memory, or a Zarr v3 store on disk.
+
+Both take the same layout and give the same tree, so that a recorder does not know which one it fills.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+import warnings
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from models.errors import UserError
+
+Attributes = dict[str, str | int | float]
+
+# Coordinates that index no dimension; CF names them in the attribute `coordinates` of the group.
+AUXILIARY = ("frame_time", "position")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One array of the result at its full length; `data` where it is known from the start."""
+
+    group: str
+    name: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    attributes: Attributes = field(default_factory=dict)
+    data: NDArray[Any] | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.group, self.name
+
+
+class Store(Protocol):
+    """What a recorder needs: rows written at their place, attributes, and the tree as it stands."""
+
+    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None: ...
+    def annotate(self, attributes: Attributes) -> None: ...
+    def tree(self) -> xarray.DataTree: ...
+    def close(self) -> None: ...
+
+
+class MemoryStore:
+    """Arrays in memory, valid as far as `time` and `frame_time` are numbers."""
+
+    def __init__(self, columns: Sequence[Column], attributes: Attributes) -> None:
+        self.columns = tuple(columns)
+        self.attributes = dict(attributes)
+        self.arrays = {c.key: np.empty(c.shape) if c.data is None else c.data for c in columns}
+        for c in columns:
+            if c.name in (
+                "time",
+                "frame_time",
+            ):  # what these do not cover is cropped: memory is touched when used
+                self.arrays[c.key].fill(np.nan)
+
+    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
+        self.arrays[key][start : start + len(rows)] = rows
+
+    def annotate(self, attributes: Attributes) -> None:
+        self.attributes.update(attributes)
+
+    def tree(self) -> xarray.DataTree:
+        groups: dict[str, dict[str, tuple[Any, ...]]] = {"": {}}
+        for c in self.columns:
+            groups.setdefault(c.group, {})[c.name] = (c.dims, self.arrays[c.key], dict(c.attributes))
+        datasets = {}
+        for group, variables in groups.items():
+            auxiliary = {name: value for name, value in variables.items() if name in AUXILIARY}
+            data = {name: value for name, value in variables.items() if name not in AUXILIARY}
+            datasets["/" + group] = xarray.Dataset(data, coords=auxiliary)
+        datasets["/"].attrs.update(self.attributes)
+        return xarray.DataTree.from_dict(datasets)
+
+    def close(self) -> None:
+        pass
+
+
+class ZarrStore:
+    """A Zarr v3 folder with every array at its full length from the start: readable whenever it is killed.
+
+    It is made beside `path` and moved there once complete, so that `path` is the earlier result or the new
+    one and never half a store; chunks and metadata are replaced atomically by zarr. A lock on the folder,
+    which dies with the process, keeps a second run from replacing a result that is being written.
+    """
+
+    def __init__(self, path: str | Path, columns: Sequence[Column], attributes: Attributes, overwrite: bool) -> None:
+        self.given = str(path)
+        with self._writing():
+            self.path = Path(path).resolve()
+            refuse_to_replace(self.path, self.given, overwrite)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(self.path)
+            draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
+            draft.mkdir()
+            lock = _lock(draft, self.given)
+            try:
+                _create(draft, columns, attributes)
+                _move(draft, self.path, self.given)
+            except BaseException:
+                os.close(lock)
+                shutil.rmtree(draft, ignore_errors=True)
+                raise
+            self._unlock = weakref.finalize(self, os.close, lock)
+            self._open()
+
+    def _open(self) -> None:
+        import zarr
+
+        self.root = zarr.open_group(str(self.path), mode="r+", use_consolidated=False)
+        self.arrays: dict[tuple[str, str], Any] = {}
+
+    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
+        with self._writing():
+            if key not in self.arrays:
+                self.arrays[key] = self.root["/".join(filter(None, key))]
+            self.arrays[key][start : start + len(rows)] = rows
+
+    def annotate(self, attributes: Attributes) -> None:
+        with self._writing():
+            self.root.update_attributes(attributes)
+            _consolidate(self.path)
+
+    def tree(self) -> xarray.DataTree:
+        return xarray.open_datatree(self.path, engine="zarr", chunks=None)
+
+    def close(self) -> None:
+        self._unlock()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Turns a full disk or a path that cannot be written into one clear line."""
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UserError(f"{self.given}: cannot be written: {why}", code=1) from error
+
+
+def is_result(path: Path) -> bool:
+    """Whether a folder is a Zarr v3 group, the only kind of folder that is ever replaced."""
+    try:
+        text = (path / "zarr.json").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return '"node_type": "group"' in text or '"node_type":"group"' in text
+
+
+def refuse_to_replace(path: Path, given: str, overwrite: bool) -> None:
+    """UserError where `path` exists and may not be replaced: without `overwrite`, or not a result."""
+    if not path.exists():
+        return
+    if not is_result(path):
+        raise UserError(f"{given}: exists and is not a result: choose another path")
+    if not overwrite:
+        raise UserError(f"{given}: exists: choose another path, or replace it with --force (overwrite=True)")
+
+
+def _move(draft: Path, path: Path, given: str) -> None:
+    """Put a new store in the place of an earlier one, which is never seen half deleted."""
+    if not path.exists():
+        draft.rename(path)
+        return
+    refuse_to_replace(path, given, overwrite=True)
+    lock = _lock(path, given)
+    try:
+        earlier = draft.with_name(draft.name + ".old")
+        path.rename(earlier)
+        draft.rename(path)
+        shutil.rmtree(earlier)
+    finally:
+        os.close(lock)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what runs that were killed while they started have left beside `path`."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
+        with contextlib.suppress(UserError, OSError):
+            os.close(_lock(leftover, str(leftover)))
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _lock(folder: Path, given: str) -> int:
+    """Take the writer's lock of a store; a file descriptor that holds it until it is closed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UserError(f"{given}: another run is writing it: choose another path", code=1) from None
+    except (ImportError, OSError):
+        pass  # no such locks on this system or file system: go on without
+    return descriptor
+
+
+def _create(folder: Path, columns: Sequence[Column], attributes: Attributes) -> None:
+    """Write the whole structure: groups, arrays filled with NaN, static data, attributes."""
+    import zarr
+    from zarr.codecs import BloscCodec
+
+    root = zarr.open_group(str(folder), mode="a", zarr_format=3)
+    for group, names in _auxiliary(columns).items():
+        place = root.require_group(group) if group else root
+        place.update_attributes({"coordinates": " ".join(names)} if names else {})
+    root.update_attributes(attributes)
+    for c in columns:
+        text = c.data is not None and c.data.dtype.kind == "T"
+        array = root.create_array(
+            "/".join(filter(None, c.key)),
+            shape=c.shape,
+            chunks=tuple(max(1, n) for n in c.chunks),
+            dtype=str if text else "float64" if c.data is None else c.data.dtype,
+            fill_value="" if text else np.nan if c.data is None or c.data.dtype.kind == "f" else 0,
+            # byte shuffling and LZ4: three times as fast as the default, and smaller, on smooth float fields
+            compressors="auto" if text else BloscCodec(cname="lz4", clevel=3, shuffle="shuffle"),
+            dimension_names=c.dims,
+            attributes=dict(c.attributes),
+            config={"write_empty_chunks": False},
+        )
+        if c.data is not None and c.data.size:
+            array[...] = c.data
+    _consolidate(folder)
+
+
+def _auxiliary(columns: Sequence[Column]) -> Mapping[str, list[str]]:
+    """The auxiliary coordinates of each group."""
+    groups: dict[str, list[str]] = {"": []}
+    for c in columns:
+        names = groups.setdefault(c.group, [])
+        if c.name in AUXILIARY:
+            names.append(c.name)
+    return groups
+
+
+def _consolidate(folder: Path) -> None:
+    """Copy all metadata into the root's file, where plain xarray looks first, and warns if there are none."""
+    import zarr
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # consolidated metadata are not yet in the text of the v3 specification
+        zarr.consolidate_metadata(str(folder), zarr_format=3)
