@@ -1,0 +1,222 @@
+"""The matrices and operators of a whole system, in one dof numbering (parts one after the other)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.system import System
+from models.errors import UserError
+from models.part import Assembled, Part, Surface, Weighting
+from multilevel.interface import ContactPoints
+from multilevel.law import Array
+from multilevel.solver import PointLaws
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); contact rows B (k, d).
+
+    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Bᵀr, C v = 0, with the gaps g =
+    gap + B u and r ≥ 0
+    the contact forces. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` and
+    `contact_start` the rows of
+    the junctions and interfaces. `massless` (d,) marks the dofs without mass (redistributed mass).
+    """
+
+    system: System
+    parts: tuple[Assembled, ...]
+    start: NDArray[np.int64]
+    mass: sp.csr_array
+    stiffness: sp.csr_array
+    damping: sp.csr_array | None
+    constraints: sp.csr_array
+    gram: sp.csr_array
+    junction_start: NDArray[np.int64]
+    contact_rows: sp.csr_array
+    contact_start: NDArray[np.int64]
+    points: tuple[ContactPoints, ...]
+    laws: PointLaws
+    gap: Array
+    massless: NDArray[np.bool_]
+
+    @property
+    def dof_count(self) -> int:
+        return int(self.start[-1])
+
+    @property
+    def contact_count(self) -> int:
+        return self.laws.count
+
+    def split(self, vector: Array) -> list[Array]:
+        """The vector's (d,) pieces by part."""
+        return [vector[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal forces (d,), N, and strain energy, J, from the strains of every part."""
+        forces = np.empty_like(u)
+        energy = 0.0
+        for part, a, b in zip(self.parts, self.start[:-1], self.start[1:], strict=True):
+            forces[a:b], part_energy = part.internal(u[a:b])
+            energy += part_energy
+        return forces, energy
+
+    def load(self, t: float) -> Array:
+        """External forces (d,), N, at the time t."""
+        return np.concatenate([part.load(t) for part in self.parts])
+
+    def kinetic(self, v: Array) -> float:
+        """Kinetic energy ½ vᵀMv, J."""
+        return 0.5 * float(v @ (self.mass @ v))
+
+    def gaps(self, u: Array) -> Array:
+        """Gaps (k,), m."""
+        return self.gap + self.contact_rows @ u
+
+    @cached_property
+    def imposed_dofs(self) -> NDArray[np.int64]:
+        """Dofs whose motion is given (p,)."""
+        pieces = [a + item.dofs for part, a in zip(self.parts, self.start, strict=False) for item in part.imposed]
+        return np.concatenate(pieces).astype(np.int64) if pieces else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs whose motion is not given."""
+        mask = np.ones(self.dof_count, dtype=bool)
+        mask[self.imposed_dofs] = False
+        return mask
+
+    @cached_property
+    def imposes_displacement(self) -> NDArray[np.bool_]:
+        """Mask (p,): displacement given (else velocity)."""
+        pieces = [np.full(len(item.dofs), item.kind == "displacement") for part in self.parts for item in part.imposed]
+        return np.concatenate(pieces) if pieces else np.zeros(0, dtype=bool)
+
+    def imposed(self, t: float) -> Array:
+        """Given values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
+        pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self.parts for item in part.imposed]
+        return np.concatenate(pieces).astype(float) if pieces else np.zeros(0)
+
+
+def assemble(system: System) -> Assembly:
+    """Assembles every part with the weights of its junctions, the constraints and the contact rows."""
+    weights: dict[str, Weighting] = {}
+    for junction in system.junctions:
+        for name, own in junction.weighting().items():
+            weights[name] = own if name not in weights else _product(weights[name], own)
+    massless_nodes = _contact_nodes(system)
+    parts = tuple(
+        part.assemble(weights.get(part.name), massless=massless_nodes.get(part.name)) for part in system.parts
+    )
+    start = np.concatenate([[0], np.cumsum([part.dof_count for part in system.parts])]).astype(np.int64)
+    offset = {part.name: int(a) for part, a in zip(system.parts, start[:-1], strict=True)}
+    count = int(start[-1])
+
+    mass = sp.csr_array(sp.block_diag([part.mass for part in parts], format="csr"))
+    stiffness = sp.csr_array(sp.block_diag([part.stiffness for part in parts], format="csr"))
+    damping = None
+    if any(part.damping is not None for part in parts):
+        blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
+        damping = sp.csr_array(sp.block_diag(blocks, format="csr"))
+
+    constraint_rows, grams = [], []
+    for junction in system.junctions:
+        operator = junction.operator()
+        wide = _widen(operator.coarse, offset[junction.coarse.name], count)
+        wide = wide + _widen(operator.fine, offset[junction.fine.name], count)
+        constraint_rows.append(wide)
+        grams.append(operator.gram)
+    points = tuple(ContactPoints.pair(interface) for interface in system.interfaces)
+    contact_rows = [_contact_rows(point, offset, count) for point in points]
+    laws = PointLaws.gather(
+        [point.interface.laws for point in points for _ in point.gap],
+        np.concatenate([point.area for point in points]) if points else np.zeros(0),
+    )
+    return Assembly(
+        system=system,
+        parts=parts,
+        start=start,
+        mass=mass,
+        stiffness=stiffness,
+        damping=damping,
+        constraints=_stack(constraint_rows, count),
+        gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
+        junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
+        contact_rows=_stack(contact_rows, count),
+        contact_start=_starts([point.gap.size for point in points]),
+        points=points,
+        laws=laws,
+        gap=np.concatenate([point.gap for point in points]) if points else np.zeros(0),
+        massless=np.asarray(np.abs(mass).sum(axis=1)).ravel() == 0.0,
+    )
+
+
+def _product(a: Weighting, b: Weighting) -> Weighting:
+    return Weighting(a.stiffness * b.stiffness, a.mass * b.mass, a.load * b.load)
+
+
+def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
+    """Nodes of each part that lie on a contact surface (redistributed mass takes their mass away)."""
+    nodes: dict[str, list[Any]] = {}
+    for interface in system.interfaces:
+        surfaces = [interface.slave] + ([interface.master] if isinstance(interface.master, Surface) else [])
+        for surface in surfaces:
+            nodes.setdefault(surface.part.name, []).append(surface.nodes)
+    return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
+
+
+def _widen(block: sp.csr_array, first: int, count: int) -> sp.csr_array:
+    """The block (m, d_part) in the columns of the whole system."""
+    block = sp.coo_array(block)
+    return sp.csr_array((block.data, (block.row, block.col + first)), shape=(block.shape[0], count))
+
+
+def _contact_rows(points: ContactPoints, offset: dict[str, int], count: int) -> sp.csr_array:
+    """Rows (k, d) with n on the slave's dofs and −n on the master's."""
+    interface = points.interface
+    rows = _normal_rows(interface.slave, points.normals, offset[interface.slave.part.name], count)
+    if isinstance(interface.master, Surface):
+        rows = rows - _normal_rows(interface.master, points.normals, offset[interface.master.part.name], count)
+    return sp.csr_array(rows)
+
+
+def _normal_rows(surface: Surface, normals: Array, first: int, count: int) -> sp.csr_array:
+    points, axes = normals.shape
+    dofs = first + surface.nodes[:, None] * axes + np.arange(axes)
+    row = np.repeat(np.arange(points), axes)
+    matrix = sp.csr_array((normals.ravel(), (row, dofs.ravel())), shape=(points, count))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
+    return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, count))
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def part_of(assembly: Assembly, name: str) -> tuple[Part, slice]:
+    """The part of that name and its dofs in the system."""
+    index = assembly.system.names.index(name)
+    return assembly.system.parts[index], slice(int(assembly.start[index]), int(assembly.start[index + 1]))
+
+
+def check_start(assembly: Assembly, u: Array) -> None:
+    """Surfaces under unilateral contact must not start interpenetrated: names the interface, amount and place."""
+    gaps = assembly.gaps(u)
+    for index, points in enumerate(assembly.points):
+        a, b = assembly.contact_start[index : index + 2]
+        own = gaps[a:b]
+        size = float(np.ptp(points.interface.slave.part.positions, axis=0).max())
+        worst = int(np.argmin(own))
+        if (assembly.laws.level[a:b] > 0).any() and own[worst] < -1e-10 * size:
+            place = ", ".join(f"{x:.6g}" for x in points.positions[worst])
+            raise UserError(
+                f"interface '{points.interface.name}': starts interpenetrated by {-own[worst]:.3g} m at ({place}) m"
+            )

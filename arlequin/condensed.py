@@ -1,0 +1,116 @@
+"""One linear step, condensed on the constraints and the contact points."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.assembly import Assembly
+from models.errors import UserError
+from models.factor import Factor, factorise
+from multilevel.law import Array
+
+_COLUMNS = 32  # right-hand sides solved together: a block stays in cache
+
+
+@dataclass(frozen=True)
+class Free:
+    """Solution without contact: y (d,), the constraints' multipliers φ (m,), and B y (k,)."""
+
+    y: Array
+    multipliers: Array
+    contact: Array
+
+
+class Condensed:
+    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P.
+
+    A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + k) and the Schur complement C
+    A⁻¹ Cᵀ are
+    precomputed, the constraints are eliminated from the contact compliance
+
+        W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (k, k), the Delassus operator,
+
+    and a step is one back-substitution for `free` and one product with X for `react`.
+    """
+
+    def __init__(self, assembly: Assembly, matrix: sp.csr_array, active: NDArray[np.bool_] | None = None) -> None:
+        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed)."""
+        self._active = np.flatnonzero(assembly.free if active is None else active)
+        self._given = assembly.imposed_dofs
+        whole = self._active.size == assembly.dof_count
+        matrix = sp.csr_array(matrix)
+        free_rows = matrix if whole else matrix[self._active]
+        self.factor: Factor = factorise(free_rows if whole else free_rows[:, self._active])
+        self._to_given = free_rows[:, self._given] if self._given.size else None
+
+        self._c, self._b = assembly.constraints, assembly.contact_rows
+        self._c_count = self._c.shape[0]
+        rows = sp.csr_array(sp.vstack([self._c, self._b], format="csr"))[:, self._active]
+        compliance_columns = self._solve_columns(rows)
+        schur = rows @ compliance_columns
+        m = self._c_count
+        self._response_c = np.asfortranarray(compliance_columns[:, :m])
+        self._schur = self._factor_schur(schur[:m, :m]) if m else None
+        if m:
+            self._c_from_p = scipy.linalg.cho_solve(self._schur, schur[:m, m:])
+            self._response_b = np.asfortranarray(compliance_columns[:, m:] - self._response_c @ self._c_from_p)
+            delassus = schur[m:, m:] - schur[m:, :m] @ self._c_from_p
+        else:
+            self._c_from_p = np.zeros((0, rows.shape[0]))
+            self._response_b = np.asfortranarray(compliance_columns)
+            delassus = schur
+        self.delassus: Array = np.ascontiguousarray(0.5 * (delassus + delassus.T))
+
+    def _solve_columns(self, rows: sp.csr_array) -> Array:
+        """X = A⁻¹Rᵀ, in blocks of columns."""
+        out = np.empty((self._active.size, rows.shape[0]), order="F")
+        for first in range(0, rows.shape[0], _COLUMNS):
+            block = rows[first : first + _COLUMNS].toarray().T
+            out[:, first : first + block.shape[1]] = self.factor.solve(np.asfortranarray(block))
+        return out
+
+    def _factor_schur(self, schur: Array) -> tuple[Array, bool]:
+        try:
+            factor = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
+        except np.linalg.LinAlgError:
+            raise UserError(
+                "the junctions' constraints are not independent: two of them, or one and an imposed motion, "
+                "act on the same nodes",
+                code=1,
+            ) from None
+        return factor
+
+    def free(self, b: Array, c: Array, given: Array | None = None) -> Free:
+        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
+        y = np.zeros(b.shape[0])
+        right = b[self._active]
+        if self._to_given is not None and given is not None:
+            y[self._given] = given
+            right -= self._to_given @ given
+        solution = self.factor.solve(right)
+        y[self._active] = solution
+        multipliers = np.zeros(self._c_count)
+        if self._c_count:
+            multipliers = scipy.linalg.cho_solve(self._schur, c - self._c @ y, check_finite=False)
+            y[self._active] += self._response_c @ multipliers
+        return Free(y, multipliers, self._b @ y)
+
+    def react(self, free: Free, impulse: Array) -> tuple[Array, Array]:
+        """y and φ once the contact impulses P (k,) act."""
+        if not impulse.any():
+            return free.y, free.multipliers
+        return free.y + self.response(impulse), free.multipliers - self.constraint_response(impulse)
+
+    def response(self, impulse: Array) -> Array:
+        """Change of y (d,) under the contact impulses P (k,), constraints kept."""
+        y = np.zeros(self._c.shape[1])
+        if impulse.any():
+            y[self._active] = self._response_b @ impulse
+        return y
+
+    def constraint_response(self, impulse: Array) -> Array:
+        """What the contact impulses P (k,) take off the multipliers φ (m,)."""
+        return self._c_from_p @ impulse

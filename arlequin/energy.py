@@ -1,0 +1,151 @@
+"""The energy audit: every term from its own definition, the balance as a check that can fail."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from multilevel.law import Array
+from multilevel.solver import ContactSolution
+
+KINDS = (
+    "kinetic", "strain", "asperity", "external_work", "friction", "asperity_damping", "damping", "plastic",
+    "impact", "scheme", "absorbed", "junction",
+)  # fmt: skip
+_INDEX = {kind: i for i, kind in enumerate(KINDS)}
+# + stored or dissipated, − given to the system
+_SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
+
+
+@dataclass(frozen=True)
+class Forces:
+    """Mean forces (d,) over a step, N, as they enter M Δv = Δt Σ F: internal and damping resist, external pushes."""
+
+    internal: Array
+    damping: Array
+    external: Array
+    reaction: Array
+
+
+@dataclass
+class Work:
+    """Energies at the end of a step (kinetic, strain, asperity) and works done in it (the others), J, as in KINDS."""
+
+    values: Array = field(default_factory=lambda: np.zeros(len(KINDS)))
+
+    def __setitem__(self, kind: str, value: float) -> None:
+        self.values[_INDEX[kind]] = value
+
+    def __getitem__(self, kind: str) -> float:
+        return float(self.values[_INDEX[kind]])
+
+
+def works(
+    assembly: Assembly,
+    *,
+    step: float,
+    du: Array,
+    path: Array,
+    forces: Forces,
+    impulse_path: Array,
+    stored_path: Array,
+    contact: ContactSolution,
+    multipliers: Array,
+    damping_work: float,
+    stored_before: tuple[float, float],
+    stored_after: tuple[float, float],
+) -> Work:
+    """Works of one step.
+
+    A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored_path` over the stored
+    contact impulses
+    and Σ P·`impulse_path` over all other impulses, divided by Δt (for the implicit schemes all paths are Δt
+    (v₀ + v₁)/2, m),
+    while matter moves by `du`. Physical works are taken on `du`; what the
+    scheme does beyond is `scheme`: its algorithmic work minus the change of stored energy and the physical
+    works.
+
+    multipliers (m,): impulses of the constraints, N·s. damping_work ≥ 0: ∫ v·D v dt by the scheme's own
+    quadrature. stored: (strain, asperity), J.
+    """
+    work = Work()
+    strain = stored_after[0] - stored_before[0]
+    asperity = stored_after[1] - stored_before[1]
+    work["strain"], work["asperity"] = stored_after
+
+    given = forces.external + forces.reaction
+    work["external_work"] = float(given @ du)
+    work["damping"] = damping_work
+    scheme = float(forces.internal @ path) - strain
+    scheme += float(forces.damping @ path) - damping_work
+    scheme += work["external_work"] - float(given @ path)
+
+    if assembly.contact_count:
+        opening = assembly.contact_rows @ du / step
+        impulse_opening = assembly.contact_rows @ impulse_path / step
+        loss = -float(contact.dissipated @ opening)
+        work["asperity_damping"] = loss
+        work["impact"] = -float(contact.multiplier @ impulse_opening)
+        scheme += -float(contact.stored @ (assembly.contact_rows @ stored_path)) / step - asperity
+        scheme += -float(contact.dissipated @ impulse_opening) - loss
+    if multipliers.size:
+        work["junction"] = float(multipliers @ (assembly.constraints @ impulse_path)) / step
+    work["scheme"] = scheme
+    return work
+
+
+class Audit:
+    """Accumulates the works of the steps to the energy table (kinds as columns) and the balance.
+
+        balance(t) = [(kinetic + stored)(t) − (kinetic + stored)(0) − external work + Σ dissipations] /
+        (largest energy)
+
+    While a run goes on the largest energy is the largest so far; `balance` after it is relative to the
+    largest of the run.
+    """
+
+    def __init__(self, kinetic: float, strain: float, asperity: float) -> None:
+        self._table = np.zeros(len(KINDS))
+        self._table[:3] = kinetic, strain, asperity
+        self._start = kinetic + strain + asperity
+        self._largest = abs(self._start)
+        self._rests = [0.0]
+
+    @property
+    def table(self) -> Array:
+        """Energies and cumulative works (kinds,), J."""
+        return self._table.copy()
+
+    def add(self, work: Work) -> float:
+        """Adds a step; returns the balance relative to the largest energy so far."""
+        self._table[:3] = work.values[:3]
+        self._table[3:] += work.values[3:]
+        self._largest = max(self._largest, float(np.abs(self._table).max()), abs(float(self._table[:3].sum())))
+        self._rests.append(float(_SIGN @ self._table) - self._start)
+        return self._rests[-1] / self._largest if self._largest else 0.0
+
+    @property
+    def balance(self) -> Array:
+        """Balance of every step so far (t,), relative to the largest energy of all of them."""
+        return np.array(self._rests) / (self._largest or 1.0)
+
+
+def applicable(assembly: Assembly) -> tuple[str, ...]:
+    """The kinds that can be other than zero for this system."""
+    present = {"kinetic", "strain", "external_work", "scheme"}
+    if assembly.laws.has_regular:
+        present.add("asperity")
+    if assembly.laws.damped:
+        present.add("asperity_damping")
+    if assembly.damping is not None:
+        present.add("damping")
+    if assembly.contact_count:
+        present.add("impact")
+    if assembly.constraints.shape[0]:
+        present.add("junction")
+    return tuple(kind for kind in KINDS if kind in present)
+
+
+def columns(kinds: tuple[str, ...]) -> list[int]:
+    """Their places in KINDS."""
+    return [_INDEX[kind] for kind in kinds]

@@ -1,0 +1,235 @@
+"""What a run records: the variables of the result and the blocks of steps that fill them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from arlequin.energy import Audit, applicable, columns
+from arlequin.record import Key, Variable
+from arlequin.schemes import State, StepReport
+from models.factor import factorise
+from models.part import Part
+from multilevel.interface import ContactPoints
+from multilevel.law import Array
+
+AXES = ("x", "y", "z")
+
+
+class History:
+    """Fills blocks of steps: `add` takes each accepted step, `take` gives the block and starts the next.
+
+    Every step goes to `time`; the steps n with n % fields_every = 0, and the last one, to `frame`.
+    """
+
+    def __init__(self, assembly: Assembly, step: float, steps: int, fields_every: int, static: bool) -> None:
+        self._assembly = assembly
+        self._step = step
+        self._duration = 1.0 if static else step  # impulses are forces in statics
+        self._steps = steps
+        self._every = fields_every
+        self.kinds = applicable(assembly)
+        self._columns = columns(self.kinds)
+        self.count = 0  # states taken
+        self._rows: list[dict[Key, Array]] = []
+        self._frames: list[dict[Key, Array]] = []
+        self._time: list[float] = []
+        self._frame_time: list[float] = []
+        self._interfaces = [
+            (f"interface/{points.interface.name}", slice(a, b), points)
+            for points, a, b in zip(
+                assembly.points, assembly.contact_start[:-1], assembly.contact_start[1:], strict=True
+            )
+        ]
+        self._junctions = [
+            (
+                f"junction/{junction.name}",
+                slice(a, b),
+                *_junction_operators(assembly, junction.fine.name, a, b),
+            )
+            for junction, a, b in zip(
+                assembly.system.junctions,
+                assembly.junction_start[:-1],
+                assembly.junction_start[1:],
+                strict=True,
+            )
+        ]
+
+        # 1ᵀM by component: momentum is one product
+        self._inertia = {}
+        self._masses = {}
+        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+            ones = np.arange(part.dof_count) % part.components == np.arange(part.components)[:, None]
+            self._inertia[part.name] = np.asarray((own.mass @ ones.T.astype(float)).T)
+            self._masses[part.name] = float(self._inertia[part.name][0].sum())
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames the whole run keeps."""
+        return self._steps // self._every + 1 + (self._steps % self._every > 0)
+
+    def variables(self) -> list[Variable]:
+        """All variables of the result, with units and names."""
+        kinds, kind = (len(self.kinds),), {"kind": self.kinds}
+        names = "energies, and cumulative works and losses", "energy balance relative to the largest energy"
+        out = [
+            Variable("", "energy", ("time", "kind"), kinds, "J", names[0], coords=kind),
+            Variable("", "balance", ("time",), (), "1", names[1]),
+        ]
+        for part in self._assembly.system.parts:
+            out += self._part_variables(part)
+        for group, rows, points in self._interfaces:
+            out += self._interface_variables(group, rows.stop - rows.start, points)
+        for group, *_, resultant in self._junctions:
+            axes = {"component": AXES[: resultant.shape[0]]}
+            names = "root mean square of the velocity mismatch", "force on the fine part, mean over the step"
+            out += [
+                Variable(group, "mismatch", ("time",), (), "m/s", names[0]),
+                Variable(group, "force", ("time", "component"), resultant.shape[:1], "N", names[1], coords=axes),
+            ]
+        return out
+
+    def _part_variables(self, part: Part) -> list[Variable]:
+        group = f"part/{part.name}"
+        axis = {"axis": AXES[: part.positions.shape[1]]}
+        component = {"component": AXES[: part.components]}
+
+        def static(name: str, dims: tuple[str, ...], units: str, text: str, data: Any, **more: Any) -> Variable:
+            return Variable(group, name, dims, units=units, long_name=text, data=data, **more)
+
+        def moving(name: str, units: str) -> Variable:
+            shape = (part.node_count, part.components)
+            return Variable(group, name, ("frame", "node", "component"), shape, units, name, coords=component)
+
+        return [
+            static("mass", (), "kg", "mass, weighted", self._masses[part.name]),
+            static("position", ("node", "axis"), "m", "initial position of the node", part.positions, coords=axis),
+            static("connectivity", ("cell", "corner"), "1", "nodes at the corners of the cell", part.mesh.t.T),
+            Variable(
+                group,
+                "momentum",
+                ("time", "component"),
+                (part.components,),
+                "kg m/s",
+                "linear momentum, weighted",
+                coords=component,
+            ),
+            moving("displacement", "m"),
+            moving("velocity", "m/s"),
+        ]
+
+    @staticmethod
+    def _interface_variables(group: str, count: int, points: ContactPoints) -> list[Variable]:
+        axes = AXES[: points.normals.shape[1]]
+        place, area = "initial position of the contact point", "area of the contact point"
+
+        def timed(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("time",), (), units, text)
+
+        def field(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("frame", "point"), (count,), units, text)
+
+        return [
+            Variable(
+                group,
+                "point_position",
+                ("point", "axis"),
+                units="m",
+                long_name=place,
+                data=points.positions,
+                coords={"axis": axes},
+            ),
+            Variable(group, "area", ("point",), units="m2", long_name=area, data=points.area),
+            Variable(
+                group,
+                "force",
+                ("time", "component"),
+                (len(axes),),
+                "N",
+                "contact force on the slave, mean over the step",
+                coords={"component": axes},
+            ),
+            timed("impulse", "N s", "normal contact impulse of the step"),
+            timed("active", "1", "contact points under pressure"),
+            timed("gap_min", "m", "smallest gap"),
+            field("gap", "m", "gap"),
+            field("pressure", "Pa", "contact pressure, mean over the step"),
+            field("status", "1", "1 under pressure, 0 open"),
+        ]
+
+    def add(self, state: State, report: StepReport | None, audit: Audit, balance: float) -> None:
+        """Takes the state (report None: the initial state)."""
+        self.count += 1
+        assembly = self._assembly
+        gaps = assembly.gaps(state.u)
+        impulse = report.impulse if report else np.zeros(assembly.contact_count)
+        multipliers = report.multipliers if report else np.zeros(assembly.constraints.shape[0])
+        row: dict[Key, Array] = {
+            ("", "energy"): audit.table[self._columns],
+            ("", "balance"): np.array(balance),
+        }
+        for name, v in zip(assembly.system.names, assembly.split(state.v), strict=True):
+            row[f"part/{name}", "momentum"] = self._inertia[name] @ v
+        for group, rows, points in self._interfaces:
+            own = impulse[rows]
+            row[group, "force"] = own @ points.normals / self._duration
+            row[group, "impulse"] = own.sum() * (self._step / self._duration)
+            row[group, "active"] = np.array(np.count_nonzero(own > 0.0))
+            row[group, "gap_min"] = gaps[rows].min()
+        for group, rows, operator, gram, volume, resultant in self._junctions:
+            rest = operator @ state.v
+            row[group, "mismatch"] = np.sqrt(max(float(rest @ gram.solve(rest)), 0.0) / volume)
+            row[group, "force"] = resultant @ multipliers[rows] / self._duration
+        self._rows.append(row)
+        self._time.append(state.n * self._step)
+        if state.n % self._every == 0 or state.n == self._steps:
+            self._add_frame(state, impulse, gaps)
+
+    def _add_frame(self, state: State, impulse: Array, gaps: Array) -> None:
+        frame: dict[Key, Array] = {}
+        for part, u, v in zip(
+            self._assembly.system.parts,
+            self._assembly.split(state.u),
+            self._assembly.split(state.v),
+            strict=True,
+        ):
+            shape = (part.node_count, part.components)
+            frame[f"part/{part.name}", "displacement"] = u.reshape(shape)
+            frame[f"part/{part.name}", "velocity"] = v.reshape(shape)
+        for group, rows, points in self._interfaces:
+            frame[group, "gap"] = gaps[rows]
+            frame[group, "pressure"] = impulse[rows] / (self._duration * points.area)
+            frame[group, "status"] = (impulse[rows] > 0.0).astype(float)
+        self._frames.append(frame)
+        self._frame_time.append(state.n * self._step)
+
+    def take(self) -> tuple[tuple[Array, dict[Key, Array]], tuple[Array, dict[Key, Array]]]:
+        """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
+        block = (
+            (np.array(self._time), _columns_of(self._rows)),
+            (np.array(self._frame_time), _columns_of(self._frames)),
+        )
+        self._rows, self._frames, self._time, self._frame_time = [], [], [], []
+        return block
+
+    def __len__(self) -> int:
+        return len(self._time)
+
+
+def _columns_of(rows: Sequence[dict[Key, Array]]) -> dict[Key, Array]:
+    return {key: np.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
+
+
+def _junction_operators(assembly: Assembly, fine: str, a: int, b: int) -> tuple[Any, Any, float, Array]:
+    """C of a junction, its factored Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    operator = assembly.constraints[a:b]
+    gram = assembly.gram[a:b][:, a:b]
+    index = assembly.system.names.index(fine)
+    part = assembly.system.parts[index]
+    first, last = assembly.start[index : index + 2]
+    on_fine = operator[:, first:last].T.tocsr()
+    resultant = np.array([on_fine[i :: part.components].sum(axis=0) for i in range(part.components)])
+    resultant = resultant.reshape(part.components, -1)
+    # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
+    return operator, factorise(gram), float(np.abs(resultant).sum()) / part.components, resultant

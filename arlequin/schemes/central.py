@@ -1,0 +1,217 @@
+"""The explicit central-difference scheme."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.assembly import Assembly
+from arlequin.condensed import Condensed
+from arlequin.energy import Forces, works
+from arlequin.schemes.scheme import State, StepReport, accept, reaction
+from models.errors import UserError
+from multilevel.law import Array
+from multilevel.solver import ContactSolution, solve_normal
+
+
+@dataclass(frozen=True)
+class CentralDifference:
+    """Central differences with lumped mass; contact impulses act on the velocities at half steps:
+
+        v_{n+½} = v_{n−½} + M⁻¹ [Δt F(u_n, v_{n−½}) + Cᵀφ + BᵀP],   C v_{n+½} = 0,    u_{n+1} = u_n + Δt
+        v_{n+½}
+
+    The stored part of regular laws is taken at g(u_n), their loss and the multipliers at v_{n+½}; a point
+    is closed when
+    g(u_n + ½ Δt v_n) ≤ 0. Order 2; stable for Δt < 2/ω_max. With K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as
+    kinetic energy at t_n
+    the sum with the strain energy S(u_n) is conserved exactly on linear bulk. Damping forces lag by half a
+    step.
+    Recorded velocities are (v_{n−½} + v_{n+½})/2 without the impulse to come.
+    """
+
+    @property
+    def order(self) -> int:
+        return 2
+
+    @property
+    def static(self) -> bool:
+        return False
+
+    def prepare(self, assembly: Assembly, step: float) -> "CentralStepper":
+        return CentralStepper(assembly, step)
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """half (d,): v_{n−½}; force (d,): smooth forces F_n without constraints; damping (d,), external (d,): shares of it;
+    stored (k,): stored contact forces at g(u_n), N; a (d,): constrained M⁻¹F_n without the stored contact;
+    constraint (m,)."""
+
+    half: Array
+    damping: Array
+    external: Array
+    stored: Array
+    a: Array
+    constraint: Array
+
+
+class CentralStepper:
+    """Central differences; the diagonal mass is the matrix of every step."""
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        diagonal = assembly.mass.diagonal()
+        off = abs(assembly.mass - sp.diags_array(diagonal)).max() if assembly.dof_count else 0.0
+        if off > 1e-14 * diagonal.max() or (diagonal <= 0.0).any():
+            raise UserError('central difference needs mass="lumped" on every part')
+        limit = stable_step(assembly)
+        if step >= limit:
+            raise UserError.parameter("step", step, f"must be below the central-difference limit of {limit:.6g} s")
+        self.step = step
+        self._assembly = assembly
+        self._condensed = Condensed(assembly, assembly.mass)
+
+    def start(self, u: Array, v: Array) -> State:
+        """Starts with v_{−½} = v₀ − ½ Δt a₀."""
+        assembly = self._assembly
+        internal, strain = assembly.internal(u)
+        gaps = assembly.gaps(u)
+        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
+        external = assembly.load(0.0)
+        a, constraint = self._acceleration(external - internal - damping, 0, u, None)
+        half = v - 0.5 * self.step * (a + self._condensed.response(stored))
+        own = _Carried(half, damping, external, stored, a, constraint)
+        return State(
+            n=0,
+            u=u,
+            v=v,
+            history=assembly.laws.start_history(gaps),
+            internal=internal,
+            kinetic=self._kinetic(own, internal),
+            strain=strain,
+            asperity=assembly.laws.energy(gaps),
+            impulse=np.zeros(assembly.contact_count),
+            own=own,
+        )
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        assembly, step, own = self._assembly, self.step, state.own
+        gaps = assembly.gaps(state.u)
+        free = own.half + step * own.a
+        free_rate = assembly.contact_rows @ free
+        contact = solve_normal(
+            assembly.laws,
+            self._condensed.delassus,
+            lever=step,
+            gap_free=gaps + step * free_rate,
+            rate_free=free_rate,
+            closed=gaps + 0.5 * step * (assembly.contact_rows @ state.v) <= 0.0,
+            history=state.history,
+            step=step,
+            theta=0.0,
+            impulse_factor=step,
+            guess=state.impulse,
+        )
+        half = free + self._condensed.response(contact.impulse)
+        u = state.u + step * half
+        accept(contact, u, (state.n + 1) * step)
+        multipliers = step * own.constraint - self._condensed.constraint_response(contact.impulse)
+        return self._finish(state, half, u, contact, multipliers)
+
+    def _finish(
+        self, state: State, half: Array, u: Array, contact: ContactSolution, multipliers: Array
+    ) -> tuple[State, StepReport]:
+        """Forces and velocity at the new time, energies and works."""
+        assembly, step, own = self._assembly, self.step, state.own
+        n = state.n + 1
+        internal, strain = assembly.internal(u)
+        gaps = assembly.gaps(u)
+        asperity = assembly.laws.energy(gaps)
+        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        none = np.zeros_like(u)
+        damping = assembly.damping @ half if assembly.damping is not None else none
+        external = assembly.load(n * step)
+        a, constraint = self._acceleration(external - internal - damping, n, u, half)
+        carried = _Carried(half, damping, external, stored, a, constraint)
+        v = half + 0.5 * step * (a + self._condensed.response(stored))
+        kinetic = self._kinetic(carried, internal)
+
+        du = step * half
+        impulse_path = 0.5 * step * (own.half + half)
+        balance = assembly.mass @ (half - own.half) / step + state.internal + own.damping - own.external
+        mean = replace(contact, stored=0.5 * step * (own.stored + stored))
+        work = works(
+            assembly,
+            step=step,
+            du=du,
+            path=du,
+            impulse_path=impulse_path,
+            stored_path=du,
+            forces=Forces(
+                0.5 * (state.internal + internal),
+                0.5 * (own.damping + damping),
+                0.5 * (own.external + external),
+                none,
+            ),
+            contact=mean,
+            multipliers=multipliers,
+            damping_work=step * float(half @ damping),
+            stored_before=state.stored,
+            stored_after=(strain, asperity),
+        )
+        force = reaction(assembly, balance, (multipliers / step, contact.impulse / step))
+        work["external_work"] += float(force @ impulse_path)  # an imposed motion acts by impulses
+        work["kinetic"] = kinetic
+        end = State(
+            n=n,
+            u=u,
+            v=v,
+            history=contact.history,
+            internal=internal,
+            kinetic=kinetic,
+            strain=strain,
+            asperity=asperity,
+            impulse=contact.impulse,
+            own=carried,
+        )
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work)
+
+    def _kinetic(self, own: _Carried, internal: Array) -> float:
+        """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
+        assembly = self._assembly
+        force = own.external - internal - own.damping + assembly.contact_rows.T @ own.stored
+        return 0.5 * float(own.half @ (assembly.mass @ own.half + self.step * force))
+
+    def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
+        """Constrained M⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions."""
+        assembly, step = self._assembly, self.step
+        c = np.zeros(assembly.constraints.shape[0])
+        given = None
+        if assembly.imposed_dofs.size:
+            now, following = assembly.imposed(n * step), assembly.imposed((n + 1) * step)
+            wanted = np.where(
+                assembly.imposes_displacement,
+                (following - u[assembly.imposed_dofs]) / step,
+                0.5 * (now + following),
+            )
+            before = 0.0 * wanted if half is None else half[assembly.imposed_dofs]
+            given = (wanted - before) / step if half is not None else 0.0 * wanted
+        if half is not None:
+            c = -(assembly.constraints @ half) / step
+        if not (force.any() or c.any() or (given is not None and given.any())):
+            return np.zeros_like(force), np.zeros_like(c)
+        free = self._condensed.free(force, c, given)
+        return free.y, free.multipliers
+
+
+def stable_step(assembly: Assembly) -> float:
+    """Bound 2/ω of the stable step, s: ω² ≤ max over cells ω_c² + max over contact points Σ k_c |n|²/m."""
+    bulk = max(part.highest_frequency() for part in assembly.parts) ** 2
+    contact = 0.0
+    if assembly.laws.has_regular:
+        inverse = 1.0 / assembly.mass.diagonal()
+        compliance = (assembly.contact_rows.multiply(assembly.contact_rows)) @ inverse
+        contact = float((assembly.laws.stiffness_bound() * compliance).max())
+    total = bulk + contact
+    return 2.0 / np.sqrt(total) if total > 0.0 else np.inf

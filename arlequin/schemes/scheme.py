@@ -1,0 +1,99 @@
+"""What a time scheme is: it factors once for a step Δt, starts a state and advances it."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from arlequin.energy import Work
+from models.errors import UserError
+from multilevel.law import Array
+from multilevel.solver import ContactSolution
+
+RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impulse
+
+
+@dataclass(frozen=True)
+class State:
+    """A state at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: what the scheme carries along.
+
+    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (k,): contact
+    impulses of the last
+    step (the next solve's first guess).
+    """
+
+    n: int
+    u: Array
+    v: Array
+    history: Array
+    internal: Array
+    kinetic: float
+    strain: float
+    asperity: float
+    impulse: Array
+    own: Any = None
+
+    @property
+    def stored(self) -> tuple[float, float]:
+        return self.strain, self.asperity
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What a step did: contact (k,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures."""
+
+    iterations: int
+    residual: float
+    impulse: Array
+    multipliers: Array
+    work: Work
+
+
+class Stepper(Protocol):
+    """A scheme made ready for one system and one step."""
+
+    step: float
+
+    def start(self, u: Array, v: Array) -> State: ...
+
+    def advance(self, state: State) -> tuple[State, StepReport]: ...
+
+
+class Scheme(Protocol):
+    """A time scheme; `order` is its order of accuracy in Δt for smooth motion."""
+
+    @property
+    def order(self) -> int: ...
+
+    @property
+    def static(self) -> bool: ...
+
+    def prepare(self, assembly: Assembly, step: float) -> Stepper: ...
+
+
+def accept(contact: ContactSolution, u: Array, t: float) -> None:
+    """Raises where a step must not be accepted: nothing is ever recorded from a step that did not converge."""
+    if not contact.residual <= RESIDUAL_LIMIT:
+        raise UserError(
+            f"contact did not converge at t = {t:.6g} s (residual {contact.residual:.2g}, allowed {RESIDUAL_LIMIT:g}): "
+            "try a smaller step or softer asperities",
+            code=1,
+        )
+    if not np.isfinite(u).all():
+        raise UserError(f"the motion is no longer finite at t = {t:.6g} s: try a smaller step", code=1)
+
+
+def reaction(assembly: Assembly, balance: Array, multipliers: tuple[Array, Array]) -> Array:
+    """The forces (d,) of the imposed motions: what the momentum balance misses there, else 0.
+
+    balance (d,): M v̇ + internal + damping − external; multipliers: forces of the constraints (m,) and
+    contacts (k,), N.
+    """
+    force = np.zeros_like(balance)
+    dofs = assembly.imposed_dofs
+    if dofs.size:
+        constraint, contact = multipliers
+        balance = balance - assembly.constraints.T @ constraint - assembly.contact_rows.T @ contact
+        force[dofs] = balance[dofs]
+    return force

@@ -1,0 +1,146 @@
+"""Quasi-static load stepping."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from arlequin.condensed import Condensed
+from arlequin.energy import Forces, works
+from arlequin.schemes.scheme import State, StepReport, accept, reaction
+from models.errors import UserError
+from multilevel.law import Array
+from multilevel.solver import solve_normal
+
+
+@dataclass(frozen=True)
+class Static:
+    """Equilibrium at every step, inertia and damping left out; `time` only parametrises loads and imposed motions:
+
+        f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
+
+    Starts from an unloaded equilibrium. Energies by the trapezoidal rule over a step: what it misses of the
+    contact laws' work
+    is `scheme` (order 2 in the step).
+    """
+
+    @property
+    def order(self) -> int:
+        return 2
+
+    @property
+    def static(self) -> bool:
+        return True
+
+    def prepare(self, assembly: Assembly, step: float) -> "StaticStepper":
+        if (assembly.laws.level == 2).any() or assembly.laws.damped:
+            raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
+        return StaticStepper(assembly, step)
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """External and reaction forces (d,), N, contact forces and their stored part (k,), N."""
+
+    external: Array
+    reaction: Array
+    contact: Array
+    stored: Array
+
+
+class StaticStepper:
+    """Load stepping with the unknown Δu: K Δu = f_ext(t₁) − f_int(u₀) + Cᵀφ + Bᵀr."""
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        self.step = step
+        self._assembly = assembly
+        self._condensed = Condensed(assembly, assembly.stiffness)
+
+    def start(self, u: Array, v: Array) -> State:
+        assembly = self._assembly
+        internal, strain = assembly.internal(u)
+        gaps = assembly.gaps(u)
+        external = assembly.load(0.0)
+        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        none = np.zeros(assembly.constraints.shape[0])
+        forces = reaction(assembly, internal - external, (none, stored))
+        return State(
+            n=0,
+            u=u,
+            v=np.zeros_like(u),
+            history=assembly.laws.start_history(gaps),
+            internal=internal,
+            kinetic=0.0,
+            strain=strain,
+            asperity=assembly.laws.energy(gaps),
+            impulse=stored,
+            own=_Carried(external, forces, stored, stored),
+        )
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        assembly, own = self._assembly, state.own
+        t1 = (state.n + 1) * self.step
+        external = assembly.load(t1)
+        given = None
+        dofs = assembly.imposed_dofs
+        if dofs.size:
+            values = assembly.imposed(t1)
+            given = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
+        free = self._condensed.free(external - state.internal, -(assembly.constraints @ state.u), given)
+        contact = solve_normal(
+            assembly.laws,
+            self._condensed.delassus,
+            lever=1.0,
+            gap_free=assembly.gaps(state.u) + free.contact,
+            rate_free=free.contact,
+            closed=np.zeros(assembly.contact_count, dtype=bool),
+            history=state.history,
+            step=np.inf,
+            theta=1.0,
+            impulse_factor=1.0,
+            guess=state.impulse,
+        )
+        du, constraint = self._condensed.react(free, contact.impulse)
+        u = state.u + du
+        accept(contact, u, t1)
+        internal, strain = assembly.internal(u)
+        asperity = assembly.laws.energy(assembly.gaps(u))
+        forces = reaction(assembly, internal - external, (constraint, contact.impulse))
+
+        # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
+        # the scheme's
+        mean_contact = 0.5 * (own.contact + contact.impulse)
+        none = np.zeros_like(u)
+        work = works(
+            assembly,
+            step=1.0,
+            du=du,
+            path=du,
+            impulse_path=none,
+            stored_path=du,
+            forces=Forces(
+                0.5 * (state.internal + internal),
+                none,
+                0.5 * (own.external + external),
+                0.5 * (own.reaction + forces),
+            ),
+            contact=replace(contact, stored=mean_contact, dissipated=0.0 * contact.impulse),
+            multipliers=constraint,
+            damping_work=0.0,
+            stored_before=state.stored,
+            stored_after=(strain, asperity),
+        )
+        work["junction"] = float(constraint @ (assembly.constraints @ du))
+        end = State(
+            n=state.n + 1,
+            u=u,
+            v=none,
+            history=contact.history,
+            internal=internal,
+            kinetic=0.0,
+            strain=strain,
+            asperity=asperity,
+            impulse=contact.impulse,
+            own=_Carried(external, forces, contact.impulse, contact.stored),
+        )
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, constraint, work)

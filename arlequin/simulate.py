@@ -1,0 +1,225 @@
+"""The one time loop."""
+
+import subprocess
+import time as clock
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+
+from arlequin.assembly import Assembly, assemble
+from arlequin.energy import Audit
+from arlequin.history import History
+from arlequin.record import Record, Recorder, as_record
+from arlequin.schemes import Scheme, Stepper
+from arlequin.start import start_fields
+from arlequin.system import System
+from models.checks import positive
+from models.errors import UserError
+
+Progress = Callable[[int, int], None]
+
+_BLOCK = 50  # steps between two calls of the record and the progress bar
+MOST_STEPS = 50_000_000
+
+
+@dataclass(frozen=True)
+class Study:
+    """What `simulate` takes: a system, a scheme, the duration and step (s), and how often fields are kept."""
+
+    system: System
+    scheme: Scheme
+    duration: float
+    step: float
+    fields_every: int = 1
+
+    def run(
+        self,
+        record: Record | str | Path | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> xarray.DataTree:
+        """Runs the study."""
+        return simulate(
+            self.system,
+            self.scheme,
+            duration=self.duration,
+            step=self.step,
+            fields_every=self.fields_every,
+            record=record,
+            attributes=attributes,
+            progress=progress,
+        )
+
+
+def simulate(
+    system: System,
+    scheme: Scheme,
+    *,
+    duration: float,
+    step: float,
+    record: Record | str | Path | None = None,
+    fields_every: int = 1,
+    attributes: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> xarray.DataTree:
+    """Steps the system from 0 to `duration` (s) with the constant `step` (s); the result is an xarray.DataTree.
+
+    The last step ends at or after `duration`; times are n·Δt from integers. record: a path (Zarr), a
+    `Record`, or None (memory).
+    fields_every: one frame of the fields every so many steps (a `Record` has its own). progress(done,
+    total): called between blocks of steps.
+
+    On Ctrl-C, or where a step does not converge, what was recorded stays readable and the error goes on.
+    """
+    positive("duration", duration)
+    positive("step", step)
+    steps = max(1, int(np.ceil(duration / step - 1e-9)))
+    if steps > MOST_STEPS:
+        raise UserError.parameter("step", step, f"gives {steps} steps; at most {MOST_STEPS} are taken")
+    record = as_record(record, fields_every)
+    begin = clock.perf_counter()
+    assembly = assemble(system)
+    stepper = scheme.prepare(assembly, step)
+    u, v = start_fields(assembly, step, scheme.static)
+    history = History(assembly, step, steps, record.fields_every, scheme.static)
+    setup = clock.perf_counter() - begin
+    recorder = Recorder(
+        record,
+        history.variables(),
+        steps=steps,
+        frames=history.frame_count,
+        attributes={**_describe(assembly, scheme, step, duration), "setup_time": setup, **(attributes or {})},
+    )
+    statistics = _Statistics()
+    state = stepper.start(u, v)
+    audit = Audit(state.kinetic, *state.stored)
+    complete = 0
+    try:
+        _loop(stepper, state, steps, audit, history, recorder, statistics, progress)
+        complete = 1
+    finally:
+        result = recorder.close(
+            {**statistics.attributes(), "complete": complete},
+            {("", "balance"): audit.balance[: history.count]},
+        )
+    return result
+
+
+class _Statistics:
+    """Figures of the steps taken."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.iterations = 0
+        self.most_iterations = 0
+        self.worst_residual = 0.0
+        self.begin = clock.perf_counter()
+
+    def add(self, iterations: int, residual: float) -> None:
+        self.steps += 1
+        self.iterations += iterations
+        self.most_iterations = max(self.most_iterations, iterations)
+        self.worst_residual = max(self.worst_residual, residual)
+
+    def attributes(self) -> dict[str, float | int]:
+        taken = clock.perf_counter() - self.begin
+        return {
+            "steps": self.steps,
+            "wall_time": taken,
+            "wall_time_per_step": taken / max(self.steps, 1),
+            "contact_iterations": self.iterations,
+            "contact_iterations_most": self.most_iterations,
+            "contact_residual_worst": self.worst_residual,
+        }
+
+
+def _loop(
+    stepper: Stepper,
+    state: Any,
+    steps: int,
+    audit: Audit,
+    history: History,
+    recorder: Recorder,
+    statistics: _Statistics,
+    progress: Progress | None,
+) -> None:
+    history.add(state, None, audit, 0.0)
+    statistics.begin = clock.perf_counter()
+    try:
+        for n in range(1, steps + 1):
+            state, report = stepper.advance(state)
+            balance = audit.add(report.work)
+            history.add(state, report, audit, balance)
+            statistics.add(report.iterations, report.residual)
+            if n % _BLOCK == 0 or n == steps:
+                _flush(history, recorder)
+                if progress is not None:
+                    progress(n, steps)
+    except (UserError, KeyboardInterrupt):
+        _flush(history, recorder)  # the accepted steps of a block that was cut short
+        raise
+
+
+def _flush(history: History, recorder: Recorder) -> None:
+    if len(history):
+        (time, values), (frame_time, frames) = history.take()
+        recorder.append(time, values)
+        if len(frame_time):
+            recorder.append_frames(frame_time, frames)
+
+
+def _describe(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
+    from models.factor import blas_name
+
+    return {
+        "scheme": describe(scheme),
+        "step": step,
+        "duration": duration,
+        "dofs": assembly.dof_count,
+        "contact_points": assembly.contact_count,
+        "constraints": int(assembly.constraints.shape[0]),
+        "version": _version(),
+        "commit": _commit(),
+        "blas": blas_name(),
+    }
+
+
+def describe(thing: Any) -> str:
+    """A scheme as text: its name and what it is made of."""
+    if not is_dataclass(thing):
+        return type(thing).__name__
+    values = ", ".join(f"{item.name}={getattr(thing, item.name):g}" for item in fields(thing))
+    return f"{type(thing).__name__}({values})"
+
+
+def _version() -> str:
+    try:
+        return version("arlequin")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@lru_cache(maxsize=1)
+def _commit() -> str:
+    """The commit of a development checkout; empty for an installed package."""
+    folder = Path(__file__).resolve().parent.parent
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

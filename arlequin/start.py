@@ -1,0 +1,70 @@
+"""The start of a run: given fields made consistent with imposed motions, massless nodes and junctions."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.assembly import Assembly, check_start
+from arlequin.condensed import Condensed
+from models.errors import UserError
+from models.factor import factorise
+from multilevel.law import Array
+
+
+def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:
+    """Initial u and v (d,): as given by the system, then
+
+    * imposed motions have their values at t = 0 (a velocity is the derivative of an imposed displacement,
+    order 2 in Δt),
+    * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u,
+    * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
+    their cells.
+    """
+    system = assembly.system
+    u = np.concatenate([system.initial("displacement", part) for part in system.parts])
+    v = np.concatenate([system.initial("velocity", part) for part in system.parts])
+    if static and (u.any() or v.any()):
+        raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
+    dofs = assembly.imposed_dofs
+    if dofs.size:
+        now, one, two = (assembly.imposed(i * step) for i in range(3))
+        displaced = assembly.imposes_displacement
+        u[dofs] = np.where(displaced, now, u[dofs])
+        v[dofs] = np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now)
+        if static:
+            v[:] = 0.0
+    if not static:
+        u, v = _project(assembly, [u, v])
+    u = _settle(assembly, u)
+    check_start(assembly, u)
+    return u, v
+
+
+def _project(assembly: Assembly, fields: list[Array]) -> list[Array]:
+    rows = assembly.constraints
+    if not rows.shape[0]:
+        return fields
+    size = abs(rows) @ np.ones(rows.shape[1])
+    broken = [np.abs(rows @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300) for field in fields]
+    if not any(b.any() for b in broken):
+        return fields
+    inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
+    dofs = assembly.imposed_dofs
+    none = np.zeros(rows.shape[0])
+    projected = []
+    for field in fields:
+        given = field[dofs] if dofs.size else None
+        massive = inertia.free(assembly.mass @ field, none, given).y
+        projected.append(np.where(assembly.massless, field, massive))
+    return projected
+
+
+def _settle(assembly: Assembly, u: Array) -> Array:
+    c = assembly.massless & assembly.free
+    if not c.any():
+        return u
+    u = u.copy()
+    interior = sp.csr_array(assembly.stiffness[c]) @ np.where(c, 0.0, u)
+    force = assembly.load(0.0)[c] - interior
+    if force.any():
+        u[c] = factorise(assembly.stiffness[c][:, c]).solve(force)
+    return u

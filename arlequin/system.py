@@ -1,0 +1,88 @@
+"""A system: parts, the junctions that glue them, the interfaces where they touch, and how they start."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arlequin.junction import Junction
+from models.errors import UserError
+from models.part import Part, Surface
+from multilevel.interface import Interface
+from multilevel.law import Array
+
+InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
+
+
+@dataclass(frozen=True)
+class System:
+    """What is simulated.
+
+    velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n,
+    axis) that gives
+    (n, component), or a mapping from part names to either; None is zero.
+    """
+
+    parts: Sequence[Part]
+    junctions: Sequence[Junction] = ()
+    interfaces: Sequence[Interface] = ()
+    velocity: InitialField = None
+    displacement: InitialField = None
+    names: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise UserError("a system needs at least one part")
+        for what, items in (
+            ("parts", self.parts),
+            ("junctions", self.junctions),
+            ("interfaces", self.interfaces),
+        ):
+            for name, times in Counter(item.name for item in items).items():
+                if times > 1:
+                    raise UserError(f"{times} {what} are named '{name}': names must differ")
+        known = {id(part) for part in self.parts}
+        for junction in self.junctions:
+            for part in (junction.coarse, junction.fine):
+                _belongs(part, known, f"junction '{junction.name}'")
+        for interface in self.interfaces:
+            _belongs(interface.slave.part, known, f"interface '{interface.name}'")
+            if isinstance(interface.master, Surface):
+                _belongs(interface.master.part, known, f"interface '{interface.name}'")
+        object.__setattr__(self, "names", tuple(part.name for part in self.parts))
+        for what in ("velocity", "displacement"):
+            given = getattr(self, what)
+            if isinstance(given, Mapping):
+                for name in given:
+                    if name not in self.names:
+                        raise UserError(f"{what} of '{name}': the parts are {', '.join(self.names)}")
+
+    def initial(self, what: str, part: Part) -> Array:
+        """The start's `what` ("velocity" or "displacement") on the dofs of the part, (d,)."""
+        given: Any = getattr(self, what)
+        if isinstance(given, Mapping):
+            given = given.get(part.name)
+        shape = (part.node_count, part.components)
+        if given is None:
+            return np.zeros(part.dof_count)
+        if isinstance(given, Callable):  # type: ignore[arg-type]
+            given = given(part.positions)
+        try:
+            values = np.asarray(given, dtype=float)
+            if values.ndim == 1 and values.size == part.node_count and part.components == 1:
+                values = values[:, None]
+            values = np.broadcast_to(values, shape)
+        except (TypeError, ValueError):
+            raise UserError.parameter(
+                what, given, f"must give {part.components} component(s) a node of part '{part.name}'"
+            ) from None
+        if not np.isfinite(values).all():
+            raise UserError.parameter(what, given, "must be finite")
+        return np.array(values).ravel()
+
+
+def _belongs(part: Part, known: set[int], who: str) -> None:
+    if id(part) not in known:
+        raise UserError(f"{who} refers to part '{part.name}', which is not among the parts of the system")
