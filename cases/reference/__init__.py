@@ -1,0 +1,1 @@
+"""Independent references of the cases: closed forms, characteristics, the delay equation of a contact."""
