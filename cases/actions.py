@@ -1,0 +1,195 @@
+"""What each command does; every one returns its exit code."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import time
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cases import registry, tables
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+    from arlequin.record import Record
+
+PACKAGES = ("arlequin", "numpy", "scipy", "numba", "scikit-fem", "scikit-sparse", "xarray", "zarr")
+DPI = 200
+
+
+def cases(_: Namespace) -> int:
+    """The cases, a line each."""
+    tables.console().print(tables.list_of_cases(registry.lines()))
+    return 0
+
+
+def describe(name: str) -> int:
+    """The parameters of a case."""
+    from cases.parameters import fields
+
+    case = registry.load(name)
+    out = tables.console()
+    out.print(f"{case.short}: {case.line}\n")
+    out.print(tables.list_of_parameters(fields(case.parameters)))
+    out.print(f"arlequin run {name} [name=value ...] [--out PATH] [--force]")
+    return 0
+
+
+def run(arguments: Namespace) -> int:
+    """Run a case into a result on disk and print its summary."""
+    from arlequin.result import summary
+    from cases.execution import prepare
+
+    name, values = _split(arguments.words)
+    case, parameters = prepare(name, values)
+    path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
+    result = _execute(case, parameters, path, replace=arguments.force or arguments.out is None)
+    out = tables.console()
+    for part in tables.summary_of(summary(result)):
+        out.print(part)
+    out.print(f"written to {path}")
+    return 0
+
+
+def check(arguments: Namespace) -> int:
+    """Run a case, compare it with its reference; 1 where it is out of tolerance."""
+    from cases.execution import prepare
+
+    name, values = _split(arguments.words)
+    case, parameters = prepare(name, values)
+    compare = case.function("check")
+    path = Path(arguments.out) if arguments.out is not None else None
+    checks = list(compare(_execute(case, parameters, path, replace=arguments.force), parameters))
+    if not checks:
+        raise UserError(f"{name}: its `check` compares nothing", code=1)
+    out = tables.console()
+    out.print(tables.list_of_checks(checks))
+    failed = [c.name for c in checks if not c.passed]
+    out.print(f"{len(checks) - len(failed)} of {len(checks)} within tolerance")
+    if path is not None:
+        out.print(f"written to {path}")
+    return 1 if failed else 0
+
+
+def show(arguments: Namespace) -> int:
+    """Summary of a result, with the versions of the packages and the BLAS here."""
+    from arlequin.result import open as open_result
+    from arlequin.result import summary
+
+    out = tables.console()
+    if arguments.path is not None:
+        for part in tables.summary_of(summary(open_result(arguments.path))):
+            out.print(part)
+    here = [(package, _version(package)) for package in PACKAGES]
+    out.print(tables.table([*here, ("BLAS", _blas())], ("package", "version here")))
+    return 0
+
+
+def plot(arguments: Namespace) -> int:
+    """PNG figures of a result; prints their paths."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from arlequin.result import open as open_result
+
+    result = open_result(arguments.path)
+    if not result.sizes["time"]:
+        raise UserError(f"{arguments.path}: nothing was recorded, nothing to plot", code=1)
+    source = Path(arguments.path)
+    folder = Path(arguments.to) if arguments.to is not None else source.resolve().with_suffix("")
+    if arguments.to is None:
+        folder = source.parent / f"{folder.name}-figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in _figures(result).items():
+        target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
+        figure.savefig(target, dpi=DPI)
+        print(target, flush=True)
+    return 0
+
+
+def _figures(result: xarray.DataTree) -> dict[str, Figure]:
+    """The figures of the case that made a result, and its energies; general ones where there is no case."""
+    from arlequin import plots
+    from arlequin.result import summary
+    from cases.parameters import make
+
+    name = result.attrs.get("case")
+    case = registry.load(str(name)) if name else None
+    if case is None or not case.has("figures"):
+        return plots.overview(result)
+    figures: dict[str, Figure] = dict(
+        case.function("figures")(result, make(case.parameters, summary(result).parameters))
+    )
+    if "energies" not in figures and "energy" in result.dataset:
+        figures["energies"] = plots.energies(result)
+    return figures
+
+
+def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
+    """Run with a progress bar; an interrupted or failed run says where what it recorded is."""
+    from arlequin.progress import ProgressBar
+    from arlequin.record import Record
+    from arlequin.stores import refuse_to_replace
+    from cases.execution import execute
+
+    record: Record | None = None
+    if path is not None:
+        refuse_to_replace(path, str(path), replace)  # now, not after minutes of assembly
+        record = Record(path, overwrite=replace)
+    begin = time.time()
+    try:
+        with ProgressBar(case.short) as bar:
+            return execute(case, parameters, record, bar)
+    except KeyboardInterrupt:
+        raise UserError("interrupted" + _recorded(path, begin), code=1) from None
+    except UserError as error:
+        raise UserError(f"{error}{_recorded(path, begin)}", code=error.code) from error
+
+
+def _recorded(path: Path | None, begin: float) -> str:
+    """Where the result of this run is, if it had got so far."""
+    marks = [] if path is None else [path / "zarr.json"]
+    # file systems keep times to a few milliseconds
+    if any(mark.exists() and mark.stat().st_mtime > begin - 0.01 for mark in marks):
+        return f"; what was recorded is in {path}"
+    return ""
+
+
+def _split(words: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """A case and its parameters from `CASE name=value …`, in any order."""
+    values: dict[str, str] = {}
+    names = [word for word in words if "=" not in word or (registry.is_file_name(word) and Path(word).exists())]
+    for word in words:
+        if word in names:
+            continue
+        name, _, value = word.partition("=")
+        if name in values:
+            raise UserError(f"{name}: given twice")
+        values[name] = value
+    if not names:
+        raise UserError("no case given; `arlequin cases` lists them")
+    if len(names) > 1:
+        raise UserError(f"{names[1]}: neither a parameter (name=value) nor an option")
+    return names[0], values
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _blas() -> str:
+    try:
+        from models.factor import blas_name
+
+        return blas_name()
+    except ImportError:
+        return "unknown"

@@ -1,0 +1,97 @@
+"""A bar is pressed on asperities until the substrates touch: the static multi-level law against its closed form.
+
+The end of an elastic bar is displaced towards the wall; its other end carries asperities of height a. The
+pressure follows from
+one scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`cases.reference.press`).
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from cases.comparison import Check
+from cases.impact import mean_pressures, worst_balance
+from cases.parameters import Quantity
+from cases.reference.press import Press
+from models.checks import non_negative, positive, positive_integer, within
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Steel bar of 0.1 m, asperities of 0.5 mm with κ = 5e15 Pa/m², m = 2."""
+
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
+    gap: Annotated[float, Quantity("m", "distance at which the substrates touch", non_negative)] = 5e-4
+    displacement: Annotated[float, Quantity("m", "imposed displacement of the far end", positive)] = 1.5e-3
+    law: Annotated[Literal["asperities", "multilevel"], Quantity("", "interface law")] = "multilevel"
+    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 5e15
+    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 2.0
+    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 5e-4
+    elements: Annotated[int, Quantity("", "elements", positive_integer)] = 20
+    steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 100
+
+    def __post_init__(self) -> None:
+        if self.gap < self.asperity_height:
+            raise aq.UserError.parameter(
+                "gap",
+                self.gap,
+                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
+            )
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    material = aq.LinearElastic(young=p.young, density=1.0)  # statics: the density has no part in it
+    bar = aq.Bar(
+        "bar", aq.mesh.interval(0.0, p.length, cells=p.elements), material,
+        imposed={"left": {"x": lambda t: p.displacement * t}},
+    )  # fmt: skip
+    wall = aq.RigidPlane(point=p.length + p.gap, normal=-1.0)
+    laws: tuple[Any, ...] = (aq.Asperities(p.asperity_stiffness, p.asperity_exponent, p.asperity_height),)
+    if p.law == "multilevel":
+        laws += (aq.Unilateral(level="gap"),)
+    contact = aq.Interface("contact", bar.boundary("right"), wall, laws)
+    # time runs from 0 to 1 and scales the displacement
+    return aq.Study(aq.System([bar], interfaces=[contact]), aq.Static(), duration=1.0, step=1.0 / p.steps)
+
+
+def reference(parameters: Parameters) -> Press:
+    p = parameters
+    return Press(
+        p.length,
+        p.young,
+        p.asperity_stiffness,
+        p.asperity_exponent,
+        p.asperity_height,
+        p.gap,
+        p.law == "multilevel",
+    )
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    exact = reference(parameters)
+    time, pressure = mean_pressures(result)
+    displacement = parameters.displacement * time[1:]
+    expected = exact.pressure(displacement)
+    gap = result["interface/contact"].dataset["gap_min"].values[1:]
+    energy = result.dataset["energy"].isel(time=-1)
+    worst_pressure = float(np.abs(pressure - expected).max() / expected.max())
+    worst_gap = float(np.abs(gap - exact.gap_at(displacement)).max() / parameters.gap)
+    strain, asperity = (float(energy.sel(kind=kind)) for kind in ("strain", "asperity"))
+    return [
+        Check("pressure, largest error over the largest", worst_pressure, 0.0, 1e-10, "1", "at most"),
+        Check("gap, largest error over the initial gap", worst_gap, 0.0, 1e-10, "1", "at most"),
+        Check("strain energy at the end", strain, float(exact.bar_energy(displacement[-1])), 1e-10, "J"),
+        Check("asperity energy at the end", asperity, float(exact.asperity_energy(displacement[-1])), 1e-10, "J"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "absolute"),
+    ]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from cases.figures import press_figures
+
+    return press_figures(result, reference(parameters), parameters.displacement)

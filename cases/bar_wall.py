@@ -1,0 +1,123 @@
+"""A bar hits a rigid wall under any interface law: pressure against the exact delay equation.
+
+One unknown function, the contact pressure, describes the elastic bar exactly (`cases.reference.interface`),
+for unilateral contact,
+penalties, asperities with damping and the multi-level law (asperities and unilateral contact of the
+substrates, added).
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import xarray
+
+import arlequin as aq
+from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
+from cases.comparison import Check
+from cases.impact import end_time, energy_checks, pressure_checks, rigid_velocity
+from cases.parameters import Quantity
+from cases.reference.bars import collide
+from cases.reference.interface import touch
+from cases.reference.rods import Rod
+from models.checks import non_negative, positive, positive_integer, within
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A steel bar of 0.1 m at 100 m/s, asperities of 0.5 mm (they touch the wall at the start)."""
+
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
+    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 100.0
+    gap: Annotated[
+        float,
+        Quantity("m", "distance at which the substrates touch; asperities engage at gap − height", non_negative),
+    ] = 5e-4
+    elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
+    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
+    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    law: Annotated[
+        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity", "asperities", "multilevel"],
+        Quantity("", "interface law"),
+    ] = "unilateral-velocity"
+    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 1e15
+    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 4e9
+    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 1e12
+    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 1.0
+    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 5e-4
+    asperity_damping: Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative)] = 0.0
+    asperity_damping_exponent: Annotated[float, Quantity("", "m'", non_negative)] = 0.0
+    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
+    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 1.0
+    duration: Annotated[
+        float | None, Quantity("s", "none: to 1.25 transits after the substrates would touch", positive)
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.law in ("asperities", "multilevel") and self.gap < self.asperity_height:
+            raise aq.UserError.parameter(
+                "gap",
+                self.gap,
+                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
+            )
+
+
+def rod(parameters: Parameters) -> Rod:
+    """The bar as the reference sees it."""
+    p = parameters
+    return Rod(p.length, p.young, p.density, p.velocity)
+
+
+def duration(parameters: Parameters) -> float:
+    """End of the run, s."""
+    p = parameters
+    return p.gap / p.velocity + 1.25 * rod(p).transit if p.duration is None else p.duration
+
+
+def step(parameters: Parameters) -> float:
+    """Δt, s."""
+    p = parameters
+    return p.courant * p.length / p.elements / rod(p).wave_speed
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    material = aq.LinearElastic(young=p.young, density=p.density)
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, p.length, cells=p.elements), material, mass=p.mass)
+    wall = aq.RigidPlane(point=p.length + p.gap, normal=-1.0)
+    contact = aq.Interface("contact", bar.boundary("right"), wall, laws_of(p))
+    system = aq.System([bar], interfaces=[contact], velocity=(p.velocity,))
+    return aq.Study(system, scheme_of(p.scheme, p.theta), duration(p), step(p))
+
+
+def reference(parameters: Parameters) -> Any:
+    """Exact under unilateral contact, else the integrated delay equation, to two steps past the end of the run."""
+    p = parameters
+    end = duration(p) + 2.0 * step(p)
+    if p.law.startswith("unilateral"):
+        return collide(rod(p), None, p.gap, end)
+    return touch(rod(p), None, reference_law(p), p.gap, end)
+
+
+def tolerance(parameters: Parameters) -> float:
+    """1 % at 400 elements with a step h/c; the jump of the pressure lets the error fall like h^(2/3)."""
+    p = parameters
+    return 0.01 * (400.0 / p.elements * max(p.courant, 1.0)) ** (2.0 / 3.0)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    exact = reference(parameters)
+    limit = tolerance(parameters)
+    velocity = Check(
+        "velocity of the bar's centre", rigid_velocity(result, "bar"),
+        float(exact.mean_velocity("left", end_time(result))), limit * parameters.velocity, "m/s",
+        "absolute",
+    )  # fmt: skip
+    return [*pressure_checks(result, exact, limit), velocity, *energy_checks(result)]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from cases.figures import bar_figures
+
+    return bar_figures(result, reference(parameters), parameters.law)

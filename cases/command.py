@@ -1,0 +1,126 @@
+"""The command line: `arlequin cases | run | check | show | plot`.
+
+Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cases import actions
+from models.errors import UserError
+
+EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without θ or ≤ shows a mark
+    try:
+        code = _dispatch(sys.argv[1:] if argv is None else list(argv))
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:  # argparse, after --help
+        return int(stop.code or 0)
+    except UserError as error:
+        return _say(str(error), error.code)
+    except KeyboardInterrupt:
+        return _say("interrupted", 1)
+    except BrokenPipeError:  # the reader of our output has gone, as in `arlequin cases | head -1`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except MemoryError as error:
+        return _say(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}", 1)
+
+
+def _say(line: str, code: int) -> int:
+    print(f"arlequin: {line}", file=sys.stderr)
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    """Read the arguments and do what they say."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    # argparse takes positional words in one run only; those after an option come back here
+    unknown = [word for word in rest if word.startswith("-") or not hasattr(arguments, "words")]
+    if unknown:
+        raise UserError(f"{unknown[0]}: no such option or argument; see `arlequin {arguments.command or ''} --help`")
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    if hasattr(arguments, "words"):
+        arguments.words = [*arguments.words, *rest]
+        if arguments.help:
+            return _help(arguments)
+    return int(getattr(actions, arguments.command)(arguments))
+
+
+def _help(arguments: argparse.Namespace) -> int:
+    """Help on a case where one is named, else on the command."""
+    names = [word for word in arguments.words if "=" not in word]
+    if names:
+        return actions.describe(names[0])
+    arguments.parser.print_help()
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that ends in our one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; see `{self.prog} --help`")
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        print(f"arlequin {actions._version('arlequin')}")
+        raise SystemExit(0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="arlequin", description="Multi-level contact with glued models.", epilog=EPILOG)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.add_parser("cases", help="list the cases", allow_abbrev=False)
+    _add_run(commands, "run", "run a case", "default runs/CASE.zarr, replaced each time")
+    _add_run(commands, "check", "run a case and compare it with its reference", "default: not kept")
+    show = commands.add_parser("show", help="summary of a result, versions, BLAS", allow_abbrev=False)
+    show.add_argument("path", metavar="RESULT", nargs="?", help="a result; without it, only versions and BLAS")
+    plot = commands.add_parser("plot", help="figures of a result as PNG files", allow_abbrev=False)
+    plot.add_argument("path", metavar="RESULT")
+    plot.add_argument("--to", metavar="DIR", help="folder of the figures (default: beside the result)")
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction[_Parser], name: str, text: str, where: str) -> None:
+    parser = commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        usage=f"arlequin {name} CASE [name=value ...] [--out PATH] [--force]",
+        epilog=EPILOG.replace(" run ", f" {name} "),
+        add_help=False,
+        allow_abbrev=False,
+    )
+    parser.add_argument("words", metavar="CASE name=value", nargs="*", help="a case and its parameters")
+    parser.add_argument("--out", metavar="PATH", help=f"where the result goes ({where})")
+    parser.add_argument("--force", action="store_true", help="replace a result that exists")
+    parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
+    parser.set_defaults(parser=parser)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""The run of a case: parameters made and checked, the study built, the result recorded with what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import xarray
+
+from arlequin.record import Record, as_record
+from cases.parameters import as_json, make
+from cases.registry import Case, load
+
+Progress = Callable[[int, int], None]
+
+
+def prepare(name: str, values: Mapping[str, Any]) -> tuple[Case, Any]:
+    """A case and its parameters, all checked before anything is computed."""
+    case = load(name)
+    return case, make(case.parameters, values)
+
+
+def execute(
+    case: Case,
+    parameters: Any,
+    record: Record | str | Path | None = None,
+    progress: Progress | None = None,
+    fields_every: int | None = None,
+) -> xarray.DataTree:
+    """Run a case. The result carries the attributes `case` and `parameters`.
+
+    fields_every: how often fields are kept; None leaves it to the study.
+    """
+    given = as_record(record)
+    about = {**given.attributes, "case": case.name, "parameters": as_json(parameters)}
+    target = replace(given, attributes=about)
+    if case.has("run"):
+        result = case.function("run")(parameters, target, progress)
+    else:
+        from arlequin.simulate import simulate
+
+        study = case.function("build")(parameters)
+        every = study.fields_every if fields_every is None else fields_every
+        result = simulate(
+            study.system,
+            study.scheme,
+            duration=study.duration,
+            step=study.step,
+            record=replace(target, fields_every=every),
+            progress=progress,
+            fields_every=every,
+        )
+    return result

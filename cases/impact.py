@@ -1,0 +1,75 @@
+"""What the bar cases share: pressure histories, their comparison with a reference, checks and figures."""
+
+from typing import Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from cases.comparison import Check
+from cases.reference.measures import l1_error, total_variation
+
+Array = NDArray[np.float64]
+
+BALANCE_LIMIT = 1e-12
+
+
+def mean_pressures(result: xarray.DataTree, interface: str = "contact") -> tuple[Array, Array]:
+    """Edges (t + 1,) of the steps, s, and mean contact pressures (t,) over them, Pa: force over area."""
+    group = result[f"interface/{interface}"].dataset
+    area = float(group["area"].sum())
+    force = group["force"].values
+    return result.dataset["time"].values, np.linalg.norm(force[1:], axis=1) / area
+
+
+def end_time(result: xarray.DataTree) -> float:
+    """The last recorded instant, s."""
+    return float(result.dataset["time"][-1])
+
+
+def rigid_velocity(result: xarray.DataTree, part: str, axis: str = "x") -> float:
+    """Velocity of the part's centre of mass at the end, m/s: momentum over mass."""
+    group = result[f"part/{part}"].dataset
+    return float(group["momentum"].sel(component=axis)[-1] / group["mass"])
+
+
+def worst_balance(result: xarray.DataTree) -> float:
+    """Largest energy balance of the run, relative."""
+    return float(np.abs(result.dataset["balance"]).max())
+
+
+def worst(result: xarray.DataTree, kind: str) -> float:
+    """Largest value of an energy column, relative to the largest energy; 0 where the run has none."""
+    energy = result.dataset["energy"]
+    if kind not in energy["kind"].values:
+        return 0.0
+    return float(np.abs(energy.sel(kind=kind)).max() / np.abs(energy).max())
+
+
+def energy_checks(result: xarray.DataTree) -> list[Check]:
+    """The balance, and the work of junctions where there are any."""
+    checks = [Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE_LIMIT, "1", "absolute")]
+    if "junction" in result.dataset["energy"]["kind"].values:
+        checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, 1e-12, "1", "absolute"))
+    return checks
+
+
+def pressure_checks(result: xarray.DataTree, reference: Any, tolerance: float) -> list[Check]:
+    """L1 error, impulse and total variation of the contact pressure against the reference."""
+    edges, pressure = mean_pressures(result)
+    impulse = float(np.sum(np.diff(edges) * pressure))
+    exact = float(np.diff(reference.impulse(edges[[0, -1]]))[0])
+    scale = float(np.max(reference.mean_pressure(edges)))
+    variation = total_variation(reference.mean_pressure(edges), scale)
+    return [
+        Check("contact pressure, L1 error", l1_error(edges, pressure, reference), 0.0, tolerance, "1", "at most"),
+        Check("contact impulse", impulse, exact, tolerance, "N s"),
+        Check(
+            "contact pressure, total variation",
+            total_variation(pressure, scale),
+            1.3 * variation,
+            0.0,
+            "1",
+            "at most",
+        ),
+    ]

@@ -1,0 +1,199 @@
+"""Parameters of a case: read from its dataclass, parsed from text, checked, shown.
+
+@dataclass(frozen=True)
+class Parameters:
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
+    theta: Annotated[float, Quantity("1", "θ of the scheme", within, 0.5, 1.0)] = 0.5
+    law: Annotated[Literal["unilateral", "penalty"], Quantity("", "contact law")] = "unilateral"
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from models import checks
+from models.errors import UserError
+
+RANGES: dict[Any, str] = {
+    checks.finite: "finite",
+    checks.positive: "> 0",
+    checks.non_negative: "≥ 0",
+    checks.positive_integer: "whole, ≥ 1",
+    checks.non_negative_integer: "whole, ≥ 0",
+}
+WORDS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Unit, meaning and range of a parameter.
+
+    check: called with (name, value), or with (name, value, low, high) where there are bounds.
+    """
+
+    unit: str = ""
+    text: str = ""
+    check: Callable[..., Any] | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def range(self) -> str:
+        """The accepted numbers in words."""
+        if self.low is not None or self.high is not None:
+            if self.low is not None and self.high is not None:
+                return f"{self.low:g} to {self.high:g}"
+            return f"≥ {self.low:g}" if self.low is not None else f"≤ {self.high:g}"
+        return RANGES.get(self.check, "")
+
+    def checked(self, name: str, value: Any) -> Any:
+        """The value, or UserError where it is outside the range."""
+        if self.check is None:
+            return value
+        return self.check(name, value, *(bound for bound in (self.low, self.high) if bound is not None))
+
+
+@dataclass(frozen=True)
+class Field:
+    """One parameter as the command line sees it. kind: float, int, bool, str, or None for a choice."""
+
+    name: str
+    kind: type | None
+    default: Any
+    quantity: Quantity
+    choices: tuple[Any, ...] = ()
+    optional: bool = False
+
+    @property
+    def allowed(self) -> str:
+        """What may be given, in words: the choices or the kind of value, its range and unit."""
+        if self.kind is None:
+            words = ", ".join(map(str, self.choices))
+        elif self.kind is bool:
+            words = "true, false"
+        elif self.kind is str:
+            words = "text"
+        else:
+            kind = "a whole number" if self.kind is int else "a finite number"
+            bounds = self.quantity.range.removeprefix("finite").removeprefix("whole, ")
+            words = " ".join(filter(None, (kind, bounds)))
+            words += f" in {self.quantity.unit}" if self.quantity.unit not in ("", "1") else ""
+        return words + (" or none" if self.optional else "")
+
+    def parse(self, value: Any) -> Any:
+        """The value of the right kind and in range, from text or from Python."""
+        if self.optional and (value is None or (isinstance(value, str) and value.strip().lower() == "none")):
+            return None
+        if self.kind is None:
+            matching = [c for c in self.choices if c == value or str(c) == str(value)]
+            if not matching:
+                raise self._refused(value, f"must be one of {self.allowed}")
+            return matching[0]
+        read = _READERS[self.kind](value)
+        if read is None:
+            raise self._refused(value, f"must be {self.allowed}")
+        return self.quantity.checked(self.name, read)
+
+    def _refused(self, value: Any, allowed: str) -> UserError:
+        return UserError.parameter(self.name, value, allowed)
+
+
+def fields(parameters: type) -> tuple[Field, ...]:
+    """The parameters that a case's dataclass declares."""
+    hints = get_type_hints(parameters, include_extras=True)
+    return tuple(_field(f, hints[f.name]) for f in dataclasses.fields(parameters) if f.init)
+
+
+def make(parameters: type, values: Mapping[str, Any]) -> Any:
+    """An instance of a case's dataclass; `values` as text or of their kind, defaults for the rest."""
+    known = {f.name: f for f in fields(parameters)}
+    for name in values:
+        if name not in known:
+            raise UserError(f"{name}: no such parameter{meant(name, known)}; there are {', '.join(known)}")
+    given = {name: known[name].parse(value) for name, value in values.items()}
+    for name, field in known.items():
+        if name not in given and field.default is dataclasses.MISSING:
+            raise UserError(f"{name}: has no default: give {name}=value, {field.allowed}")
+    return parameters(**given)
+
+
+def as_json(parameters: Any) -> str:
+    """The parameters as JSON text, the form in which a result carries them."""
+    return json.dumps(dataclasses.asdict(parameters), ensure_ascii=False, default=str)
+
+
+def meant(word: str, known: Any) -> str:
+    """«, did you mean …?» where one of the known words is close, else nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f", did you mean {close[0]}?" if close else ""
+
+
+def _field(field: dataclasses.Field[Any], hint: Any) -> Field:
+    """Take a type hint apart: Annotated[kind | None, Quantity]."""
+    quantity = Quantity()
+    if get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        quantity = next((note for note in notes if isinstance(note, Quantity)), quantity)
+    optional = False
+    if get_origin(hint) in (Union, types.UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+        optional = len(kinds) < len(get_args(hint))
+        hint = kinds[0] if len(kinds) == 1 else hint
+    default = field.default
+    if field.default_factory is not dataclasses.MISSING:
+        default = field.default_factory()
+    if get_origin(hint) is Literal:
+        return Field(field.name, None, default, quantity, get_args(hint), optional)
+    if hint not in _READERS:
+        raise TypeError(f"{field.name}: parameters are float, int, bool, str or Literal, not {hint}")
+    return Field(field.name, hint, default, quantity, (), optional)
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _int(value: Any) -> int | None:
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    number = _float(value)
+    return int(number) if number is not None and number == int(number) else None
+
+
+def _bool(value: Any) -> bool | None:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    return WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def _str(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {float: _float, int: _int, bool: _bool, str: _str}

@@ -1,0 +1,125 @@
+"""Which cases there are, and how one is found: by name, or as a Python file of the user.
+
+Listing reads the first line of each docstring from the source: no case is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from models.errors import UserError
+
+NAMES = ("two_bars", "bar_wall", "asperity_press", "multiscale_bar")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case: its name (for a user's file, the absolute path), its module and its Parameters."""
+
+    name: str
+    module: ModuleType
+
+    @property
+    def parameters(self) -> type:
+        return self.module.Parameters
+
+    @property
+    def line(self) -> str:
+        """The first line of the module's docstring."""
+        return (self.module.__doc__ or "").strip().split("\n")[0]
+
+    @property
+    def short(self) -> str:
+        """The name that a file of results is given."""
+        return Path(self.name).stem if is_file_name(self.name) else self.name
+
+    def has(self, function: str) -> bool:
+        return callable(getattr(self.module, function, None))
+
+    def function(self, name: str) -> Any:
+        """`build`, `reference`, `check`, `figures` or `run` of the module; UserError where it has none."""
+        if not self.has(name):
+            raise UserError(f"{self.name}: the case has no function `{name}`")
+        return getattr(self.module, name)
+
+
+def names() -> tuple[str, ...]:
+    """The names of the cases that come with the project."""
+    return NAMES
+
+
+def lines() -> dict[str, str]:
+    """The line of each case."""
+    return {name: _line(name) for name in NAMES}
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a case is given as a path and not as a name."""
+    return name.endswith(".py") or os.sep in name
+
+
+def load(name: str) -> Case:
+    """Import a case by its name or from a Python file."""
+    if is_file_name(name):
+        case = Case(str(Path(name).absolute()), _load_file(Path(name)))
+    elif name in NAMES:
+        case = Case(name, importlib.import_module(f"cases.{name}"))
+    else:
+        from cases.parameters import meant
+
+        listed = ", ".join(NAMES)
+        raise UserError(f"{name}: no such case{meant(name, NAMES)}; there are {listed}, or give a Python file")
+    if not is_dataclass(getattr(case.module, "Parameters", None)):
+        raise UserError(f"{name}: not a case: it has no dataclass `Parameters`")
+    if not (case.has("build") or case.has("run")):
+        raise UserError(f"{name}: not a case: it has no function `build`")
+    return case
+
+
+def _line(name: str) -> str:
+    spec = importlib.util.find_spec(f"cases.{name}")
+    if spec is None or spec.origin is None:
+        return "(not installed)"
+    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
+    return text.split("\n")[0]
+
+
+def _load_file(path: Path) -> ModuleType:
+    """Run a user's file under a private name: neither it nor a `models.py` beside it hides ours."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file")
+    private = f"_arlequin_case_{path.stem}"
+    spec = importlib.util.spec_from_file_location(private, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path}: not a Python file (its name must end in .py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[private] = module  # dataclasses look up their annotations there
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: its helpers are found, and hide nothing
+    try:
+        spec.loader.exec_module(module)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        del sys.modules[private]
+        raise UserError(f"{path}, line {_line_number(error, path)}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _line_number(error: BaseException, path: Path) -> int | str:
+    """Where in a user's file an error arose."""
+    if isinstance(error, SyntaxError):
+        return error.lineno or "?"
+    here = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path.absolute())]
+    here += [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return here[-1] if here and here[-1] is not None else "?"

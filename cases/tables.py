@@ -1,0 +1,105 @@
+"""What the command line prints: plain tables, readable on a terminal and through a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from arlequin.result import Summary
+    from cases.comparison import Check
+    from cases.parameters import Field
+
+PIPE_WIDTH = 160
+
+
+def console() -> Console:
+    """Standard output; wide where it is not a terminal, so that nothing is cut."""
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(markup=False, highlight=False, emoji=False, width=wide)
+
+
+def table(rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = ()) -> Table:
+    """Rows under light headers; `numbers` are the columns set to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [tuple(row) for row in rows]
+    width = len(headers) or max((len(row) for row in rows), default=1)
+    result = Table(box=SIMPLE_HEAD if headers else None, show_header=bool(headers), pad_edge=False)
+    for n in range(width):
+        header = Text(headers[n]) if headers else ""
+        result.add_column(header, justify="right" if n in numbers else "left", overflow="fold")
+    for row in rows:
+        result.add_row(*(Text(cell) for cell in row))
+    return result
+
+
+def list_of_cases(lines: Mapping[str, str]) -> Table:
+    return table(lines.items())
+
+
+def list_of_parameters(fields: Iterable[Field]) -> Table:
+    """Parameters of a case with default, unit, range and meaning."""
+    rows = []
+    for f in fields:
+        default = "required" if f.default is MISSING else value(f.default)
+        bounds = f.allowed if f.kind in (None, bool, str) else f.quantity.range + (" or none" if f.optional else "")
+        rows.append((f.name, default, "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
+    return table(rows, ("parameter", "default", "unit", "range", "meaning"))
+
+
+def list_of_checks(checks: Iterable[Check]) -> Table:
+    """Each comparison on a line."""
+    rows = []
+    for c in checks:
+        one_sided = c.kind in ("at most", "at least")
+        error = "" if one_sided else f"{100 * c.error:+.3g} %" if c.kind == "relative" else f"{c.error:+.3g}"
+        reference = "" if one_sided else f"{c.reference:.6g}"
+        verdict = "ok" if c.passed else "OUT"
+        rows.append(
+            (
+                c.name,
+                f"{c.value:.6g}",
+                reference,
+                c.unit.replace("1", "", c.unit == "1"),
+                error,
+                c.limit,
+                verdict,
+            )
+        )
+    return table(rows, ("quantity", "value", "reference", "unit", "error", "accepted", ""), numbers=(1, 2, 4))
+
+
+def summary_of(summary: Summary) -> list[Table]:
+    """Facts, parameters and energies of a result."""
+    tables = [table((name, text) for name, text in summary.facts.items() if text)]
+    if summary.parameters:
+        rows = [(name, value(given)) for name, given in summary.parameters.items()]
+        tables.append(table(rows, ("parameter", "value")))
+    if summary.energies:
+        rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
+        headers = ("energy (J)", "at the start", "at the end", "largest")
+        tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
+    return tables
+
+
+def value(given: Any) -> str:
+    """A parameter as it would be typed."""
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if given is None:
+        return "none"
+    if isinstance(given, float):
+        short = f"{given:.6g}"
+        return short if float(short) == given else f"{given:.12g}"
+    return str(given)

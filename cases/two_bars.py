@@ -1,0 +1,121 @@
+"""Two elastic bars collide: contact pressure and rebound against the exact d'Alembert solution.
+
+The bars fly towards each other at ± velocity. Equal bars are in contact for 2L/c at the pressure ρcV and
+leave with exchanged
+velocities; unequal ones follow the characteristics through both (`cases.reference.bars`).
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import xarray
+
+import arlequin as aq
+from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
+from cases.comparison import Check
+from cases.impact import end_time, energy_checks, pressure_checks, rigid_velocity
+from cases.parameters import Quantity
+from cases.reference.bars import collide
+from cases.reference.interface import touch
+from cases.reference.rods import Rod
+from models.checks import non_negative, positive, positive_integer, within
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Steel bars of 0.1 m at ± 10 m/s."""
+
+    length_left: Annotated[float, Quantity("m", "length of the left bar", positive)] = 0.1
+    length_right: Annotated[float, Quantity("m", "length of the right bar", positive)] = 0.1
+    young_left: Annotated[float, Quantity("Pa", "Young's modulus of the left bar", positive)] = 2.0e11
+    young_right: Annotated[float, Quantity("Pa", "Young's modulus of the right bar", positive)] = 2.0e11
+    density_left: Annotated[float, Quantity("kg/m3", "density of the left bar", positive)] = 7800.0
+    density_right: Annotated[float, Quantity("kg/m3", "density of the right bar", positive)] = 7800.0
+    velocity: Annotated[float, Quantity("m/s", "each bar moves at ± this", positive)] = 10.0
+    gap: Annotated[float, Quantity("m", "initial distance between the ends", non_negative)] = 0.0
+    elements: Annotated[int, Quantity("", "elements of each bar", positive_integer)] = 100
+    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
+    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    law: Annotated[
+        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"],
+        Quantity("", "contact law"),
+    ] = "unilateral-velocity"
+    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 1e15
+    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 4e9
+    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
+    courant: Annotated[float, Quantity("", "c Δt/h of the finer bar", positive)] = 1.0
+    duration: Annotated[
+        float | None, Quantity("s", "none: to 1.25 transits of the longer bar after impact", positive)
+    ] = None
+
+
+def rods(parameters: Parameters) -> tuple[Rod, Rod]:
+    """The bars as the reference sees them."""
+    p = parameters
+    return (
+        Rod(p.length_left, p.young_left, p.density_left, p.velocity),
+        Rod(p.length_right, p.young_right, p.density_right, -p.velocity),
+    )
+
+
+def duration(parameters: Parameters) -> float:
+    """End of the run, s."""
+    p = parameters
+    if p.duration is not None:
+        return p.duration
+    return p.gap / (2.0 * p.velocity) + 1.25 * max(rod.transit for rod in rods(p))
+
+
+def step(parameters: Parameters) -> float:
+    """Δt, s: the Courant number on the bar whose elements a wave crosses faster."""
+    return parameters.courant * min(rod.length / parameters.elements / rod.wave_speed for rod in rods(parameters))
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    left = aq.Bar(
+        "left", aq.mesh.interval(0.0, p.length_left, cells=p.elements),
+        aq.LinearElastic(young=p.young_left, density=p.density_left), mass=p.mass,
+    )  # fmt: skip
+    start = p.length_left + p.gap
+    right = aq.Bar(
+        "right", aq.mesh.interval(start, start + p.length_right, cells=p.elements),
+        aq.LinearElastic(young=p.young_right, density=p.density_right), mass=p.mass,
+    )  # fmt: skip
+    contact = aq.Interface("contact", left.boundary("right"), right.boundary("left"), laws_of(p))
+    system = aq.System([left, right], interfaces=[contact], velocity={"left": (p.velocity,), "right": (-p.velocity,)})
+    return aq.Study(system, scheme_of(p.scheme, p.theta), duration(p), step(p))
+
+
+def reference(parameters: Parameters) -> Any:
+    """The exact collision (unilateral laws) or the integrated delay equation (penalties), past the end of the run."""
+    p = parameters
+    end = duration(p) + 2.0 * step(p)
+    if p.law.startswith("unilateral"):
+        return collide(*rods(p), p.gap, end)
+    return touch(*rods(p), reference_law(p), p.gap, end)
+
+
+def tolerance(parameters: Parameters) -> float:
+    """1.5 % at 100 elements; the discontinuous solution lets the error fall like h^(2/3)."""
+    return 0.015 * (100.0 / parameters.elements) ** (2.0 / 3.0)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    exact = reference(parameters)
+    end = end_time(result)
+    limit = tolerance(parameters)
+    checks = pressure_checks(result, exact, limit)
+    for side in ("left", "right"):
+        velocity = rigid_velocity(result, side)
+        checks.append(
+            Check(f"velocity of the {side} bar's centre", velocity, float(exact.mean_velocity(side, end)),
+                  4.0 / 3.0 * limit * parameters.velocity, "m/s", "absolute")
+        )  # fmt: skip
+    return checks + energy_checks(result)
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from cases.figures import bar_figures
+
+    return bar_figures(result, reference(parameters), parameters.law)
