@@ -1,8 +1,7 @@
 """Arlequin: multiscale contact dynamics.
 
-Coarse and fine finite-element models glued by energy-weighted junctions, a multi-level law of contact
-between them and
-obstacles, implicit and explicit schemes, and an audit of the energy at every step:
+Coarse and fine finite-element models glued by energy-weighted junctions, a multi-level law of contact between them
+and obstacles, implicit and explicit schemes, and an audit of the energy at every step:
 
     import arlequin as aq
 

@@ -21,11 +21,10 @@ from multilevel.solver import PointLaws
 class Assembly:
     """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); contact rows B (k, d).
 
-    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Bᵀr, C v = 0, with the gaps g =
-    gap + B u and r ≥ 0
-    the contact forces. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` and
-    `contact_start` the rows of
-    the junctions and interfaces. `massless` (d,) marks the dofs without mass (redistributed mass).
+    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Bᵀr, C v = 0, with the gaps g = gap + B u
+    and r ≥ 0 the contact forces. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` and
+    `contact_start` the rows of the junctions and interfaces. `massless` (d,) marks the dofs without mass
+    (redistributed mass).
     """
 
     system: System

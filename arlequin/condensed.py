@@ -27,8 +27,7 @@ class Free:
 class Condensed:
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P.
 
-    A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + k) and the Schur complement C
-    A⁻¹ Cᵀ are
+    A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + k) and the Schur complement C A⁻¹ Cᵀ are
     precomputed, the constraints are eliminated from the contact compliance
 
         W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (k, k), the Delassus operator,

@@ -70,10 +70,9 @@ def simulate(
 ) -> xarray.DataTree:
     """Steps the system from 0 to `duration` (s) with the constant `step` (s); the result is an xarray.DataTree.
 
-    The last step ends at or after `duration`; times are n·Δt from integers. record: a path (Zarr), a
-    `Record`, or None (memory).
-    fields_every: one frame of the fields every so many steps (a `Record` has its own). progress(done,
-    total): called between blocks of steps.
+    The last step ends at or after `duration`; times are n·Δt from integers. record: a path (Zarr), a `Record`, or
+    None (memory). fields_every: one frame of the fields every so many steps (a `Record` has its own).
+    progress(done, total): called between blocks of steps.
 
     On Ctrl-C, or where a step does not converge, what was recorded stays readable and the error goes on.
     """

@@ -20,9 +20,8 @@ InitialField = Any  # a vector, a function of positions (n, axis) -> (n, compone
 class System:
     """What is simulated.
 
-    velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n,
-    axis) that gives
-    (n, component), or a mapping from part names to either; None is zero.
+    velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
+    that gives (n, component), or a mapping from part names to either; None is zero.
     """
 
     parts: Sequence[Part]

@@ -1,8 +1,7 @@
 """A bar is pressed on asperities until the substrates touch: the static multi-level law against its closed form.
 
-The end of an elastic bar is displaced towards the wall; its other end carries asperities of height a. The
-pressure follows from
-one scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`cases.reference.press`).
+The end of an elastic bar is displaced towards the wall; its other end carries asperities of height a. The pressure
+follows from one scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`cases.reference.press`).
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,11 @@
 """A bar hits a rigid wall under any interface law: pressure against the exact delay equation.
 
-One unknown function, the contact pressure, describes the elastic bar exactly (`cases.reference.interface`),
-for unilateral contact,
-penalties, asperities with damping and the multi-level law (asperities and unilateral contact of the
-substrates, added).
+One unknown function, the contact pressure, describes the elastic bar exactly (`cases.reference.interface`), for
+unilateral contact, penalties, asperities with damping and the multi-level law (asperities and unilateral contact of
+the substrates, added).
+
+The default step is h/(√2 c): the phase errors of consistent linear elements, + (kh)²/24, and of the trapezoidal rule,
+− (ckΔt)²/12, then cancel, and fronts stay sharp.
 """
 
 from dataclasses import dataclass
@@ -49,7 +51,7 @@ class Parameters:
     asperity_damping: Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative)] = 0.0
     asperity_damping_exponent: Annotated[float, Quantity("", "m'", non_negative)] = 0.0
     mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 1.0
+    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 0.7071
     duration: Annotated[
         float | None, Quantity("s", "none: to 1.25 transits after the substrates would touch", positive)
     ] = None

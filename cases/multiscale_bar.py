@@ -1,10 +1,8 @@
 """A coarse and a fine solid, glued, fly into a rigid plane under the multi-level law; compared with all fine.
 
-A plane bar (plane stress, ν = 0) hits a wall at its right end. The last fifth is a fine mesh, read from a
-Gmsh file; the rest is
-coarse, and both are glued by an Arlequin junction over the last cells of the coarse part. Compared with the
-all-fine model and,
-since ν = 0 makes the bar uniaxial, with the delay equation of the 1D bar.
+A plane bar (plane stress, ν = 0) hits a wall at its right end. The last fifth is a fine mesh, read from a Gmsh
+file; the rest is coarse, and both are glued by an Arlequin junction over the last cells of the coarse part.
+Compared with the all-fine model and, since ν = 0 makes the bar uniaxial, with the delay equation of the 1D bar.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,7 @@
 """Two elastic bars collide: contact pressure and rebound against the exact d'Alembert solution.
 
-The bars fly towards each other at ± velocity. Equal bars are in contact for 2L/c at the pressure ρcV and
-leave with exchanged
-velocities; unequal ones follow the characteristics through both (`cases.reference.bars`).
+The bars fly towards each other at ± velocity. Equal bars are in contact for 2L/c at the pressure ρcV and leave with
+exchanged velocities; unequal ones follow the characteristics through both (`cases.reference.bars`).
 """
 
 from dataclasses import dataclass

@@ -3,17 +3,13 @@
     kernel(coefficients, history, gap, step, theta, trial) -> (stored, d stored/dg, dissipated, d
     dissipated/dg)
 
-`coefficients` (m,) are the law's constants, `history` (h,) what it remembers at the last accepted step
-(entry 0 is
-always the gap there, m), `gap` (m) the trial gap at the end of the step, `step` (s), `theta` the scheme's
-weight on
-the end of the step, `trial` (h,) receives the trial history. The four numbers are the mean tractions over
-the step
+`coefficients` (m,) are the law's constants, `history` (h,) what it remembers at the last accepted step (entry 0 is
+always the gap there, m), `gap` (m) the trial gap at the end of the step, `step` (s), `theta` the scheme's weight on
+the end of the step, `trial` (h,) receives the trial history. The four numbers are the mean tractions over the step
 (Pa; their derivatives by the end gap Pa/m): the part that derives from a stored energy, and the part that
 dissipates.
 
-Kernels are passed as first-class functions of this declared type: a bare jitted function as an argument
-would make
+Kernels are passed as first-class functions of this declared type: a bare jitted function as an argument would make
 the solver recompile in every process.
 """
 

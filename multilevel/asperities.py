@@ -16,17 +16,13 @@ class Asperities:
 
         p(g, ġ) = κ ⟨a − g⟩₊^m + c ⟨a − g⟩₊^m' ⟨−ġ⟩₊
 
-    stiffness κ in Pa/m^m, exponent m ≥ 1, height a in m, damping c in Pa·s/m^(1+m'), damping_exponent m' ≥
-    0 (0: constant
-    coefficient while the layer is engaged). damping_acts "loading": while the gap closes (default); "both":
-    also while it opens,
-    with p ≥ 0 kept. Stored energy per area: κ ⟨a − g⟩^{m+1}/(m + 1).
+    stiffness κ in Pa/m^m, exponent m ≥ 1, height a in m, damping c in Pa·s/m^(1+m'), damping_exponent m' ≥ 0 (0:
+    constant coefficient while the layer is engaged). damping_acts "loading": while the gap closes (default);
+    "both": also while it opens, with p ≥ 0 kept. Stored energy per area: κ ⟨a − g⟩^{m+1}/(m + 1).
 
-    Over a step from g₀ to g₁ the stored part is the discrete gradient −(E(g₁) − E(g₀))/(g₁ − g₀) with the
-    weight
-    2 − 2θ and p(g₁) with 2θ − 1 (θ ≥ 1/2), so that θ = 1/2 stores exactly the work that it takes; the lossy
-    part is
-    c times the path mean of ⟨a − g⟩^m' times ⟨−(g₁ − g₀)/Δt⟩, so that its loss is never negative.
+    Over a step from g₀ to g₁ the stored part is the discrete gradient −(E(g₁) − E(g₀))/(g₁ − g₀) with the weight 2
+    − 2θ and p(g₁) with 2θ − 1 (θ ≥ 1/2), so that θ = 1/2 stores exactly the work that it takes; the lossy part is c
+    times the path mean of ⟨a − g⟩^m' times ⟨−(g₁ − g₀)/Δt⟩, so that its loss is never negative.
 
     Source: Oden & Martins, Comput. Methods Appl. Mech. Eng. 52 (1985) 527–634; Gonzalez, J. Nonlinear Sci.
     6 (1996) 449–467.

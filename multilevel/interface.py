@@ -16,9 +16,8 @@ from multilevel.obstacle import RigidPlane
 class Interface:
     """Contact between a slave surface and a master (a rigid plane, or in 1D the end of another bar).
 
-    normal: one law or several, which add up; at most one of them set-valued (unilateral). Contact points
-    are the nodes of the
-    slave surface, with the areas ∫ φ_n dΓ.
+    normal: one law or several, which add up; at most one of them set-valued (unilateral). Contact points are the
+    nodes of the slave surface, with the areas ∫ φ_n dΓ.
     """
 
     name: str

@@ -14,10 +14,9 @@ from multilevel.law import Array, NormalLaw, RegularLaw, SetValuedLaw
 class PointLaws:
     """The laws of all contact points as tables, which the kernels read.
 
-    area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and
-    coefficients.
-    level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier,
-    m/Pa or m/(s Pa).
+    area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
+    level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
+    m/(s Pa).
     """
 
     area: Array
@@ -116,9 +115,8 @@ class PointLaws:
 class ContactSolution:
     """Impulses of one step, N·s (forces, N, in statics), each (k,): total = stored + dissipated + multiplier.
 
-    history: trial history of the laws, to be committed if the step is accepted. residual: natural map,
-    relative to the
-    largest impulse. iterations: of Newton.
+    history: trial history of the laws, to be committed if the step is accepted. residual: natural map, relative to
+    the largest impulse. iterations: of Newton.
     """
 
     impulse: Array

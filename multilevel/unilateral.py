@@ -13,8 +13,7 @@ class Unilateral:
     level "velocity" (Signorini–Moreau, default):  g > 0 ⇒ λ = 0;  g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ ≥ 0
     level "gap" (Signorini):                       0 ≤ λ ⊥ g ≥ 0
 
-    With g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the
-    spurious
+    With g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the spurious
     oscillations that the second shows with implicit time schemes.
 
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.

@@ -20,17 +20,14 @@ class GeneralisedAlpha:
         u₁ = u₀ + Δt v₀ + Δt² [(½ − β) a₀ + β a₁],    v₁ = v₀ + Δt [(1 − γ) a₀ + γ a₁]
         M [(1 − α_m) a₁ + α_m a₀] = (1 − α_f) F(t₁) + α_f F(t₀) + Q,    C v₁ = 0
 
-    F the bulk forces, Q the forces of constraints and contact. The unknown of contact is its impulse over
-    the step,
-    P = Δt [(1 − γ) r₀ + γ r₁], on which the laws act as in the θ-scheme with θ = γ (a discrete gradient for
-    γ = 1/2): the
-    pair (β, γ) = (1/4, 1/2) then conserves energy with regular laws too. A point is closed when g(u₀ + ½ Δt
-    v₀) ≤ 0.
+    F the bulk forces, Q the forces of constraints and contact. The unknown of contact is its impulse over the step,
+    P = Δt [(1 − γ) r₀ + γ r₁], on which the laws act as in the θ-scheme with θ = γ (a discrete gradient for γ =
+    1/2): the pair (β, γ) = (1/4, 1/2) then conserves energy with regular laws too. A point is closed when g(u₀ + ½
+    Δt v₀) ≤ 0.
 
     Unconditionally stable for α_m ≤ α_f ≤ 1/2, γ ≥ 1/2, β ≥ γ/2. Order 2 if γ = 1/2 + α_f − α_m, else 1.
-    Source: Newmark 1959; Hilber, Hughes & Taylor, Earthq. Eng. Struct. Dyn. 5 (1977) 283–292; Chung &
-    Hulbert,
-    J. Appl. Mech. 60 (1993) 371–375.
+    Source: Newmark 1959; Hilber, Hughes & Taylor, Earthq. Eng. Struct. Dyn. 5 (1977) 283–292; Chung & Hulbert, J.
+    Appl. Mech. 60 (1993) 371–375.
     """
 
     alpha_m: float

@@ -21,11 +21,9 @@ class MasslessCondensation(Assembly):
 
         S*(u_i) = min over u_c, g ≥ 0 of S(u_i, u_c) = ½ u_iᵀ K̂ u_i + Ψ(q),    K̂ = K_ii − K_ic K_cc⁻¹ K_ci,
 
-    q = gap + B̂ u_i the gap that free massless nodes would have, B̂ = B_i − B_c K_cc⁻¹ K_ci, Ψ(q) = ½
-    ⟨−q⟩²/w and r = ⟨−q⟩₊/w with
-    w = B_c K_cc⁻¹ B_cᵀ. Unilateral contact has become a regular law of stiffness 1/w: a scheme that
-    conserves energy with regular
-    laws conserves it through contact.
+    q = gap + B̂ u_i the gap that free massless nodes would have, B̂ = B_i − B_c K_cc⁻¹ K_ci, Ψ(q) = ½ ⟨−q⟩²/w and r
+    = ⟨−q⟩₊/w with w = B_c K_cc⁻¹ B_cᵀ. Unilateral contact has become a regular law of stiffness 1/w: a scheme that
+    conserves energy with regular laws conserves it through contact.
 
     Source: Khenous, Laborde & Renard, Eur. J. Mech. A/Solids 27 (2008) 918–932.
     """

@@ -14,11 +14,9 @@ from multilevel.law import Array
 class Midpoint:
     """Midpoint scheme with discrete gradients of the stored energies: conserves energy through contact. Order 2.
 
-    Regular laws conserve as they are. Unilateral contact has no energy, so it needs contact nodes without
-    mass
-    (mass="redistributed", gap level): they are condensed, and the contact force is the discrete gradient of
-    the condensed
-    energy (see `MasslessCondensation`). On linear bulk this is θ = 1/2 on the condensed system.
+    Regular laws conserve as they are. Unilateral contact has no energy, so it needs contact nodes without mass
+    (mass="redistributed", gap level): they are condensed, and the contact force is the discrete gradient of the
+    condensed energy (see `MasslessCondensation`). On linear bulk this is θ = 1/2 on the condensed system.
 
     Source: Gonzalez, J. Nonlinear Sci. 6 (1996) 449–467; Khenous, Laborde & Renard (2008).
     """

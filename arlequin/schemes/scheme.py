@@ -18,9 +18,8 @@ RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impuls
 class State:
     """A state at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: what the scheme carries along.
 
-    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (k,): contact
-    impulses of the last
-    step (the next solve's first guess).
+    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (k,): contact impulses
+    of the last step (the next solve's first guess).
     """
 
     n: int

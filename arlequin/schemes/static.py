@@ -19,9 +19,8 @@ class Static:
 
         f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
 
-    Starts from an unloaded equilibrium. Energies by the trapezoidal rule over a step: what it misses of the
-    contact laws' work
-    is `scheme` (order 2 in the step).
+    Starts from an unloaded equilibrium. Energies by the trapezoidal rule over a step: what it misses of the contact
+    laws' work is `scheme` (order 2 in the step).
     """
 
     @property
