@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import xarray
+from threadpoolctl import threadpool_limits
 
 from arlequin.assembly import Assembly, assemble
 from arlequin.energy import Audit
@@ -100,7 +101,9 @@ def simulate(
     audit = Audit(state.kinetic, *state.stored)
     complete = 0
     try:
-        _loop(stepper, state, steps, audit, history, recorder, statistics, progress)
+        # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
+        with threadpool_limits(1, user_api="blas"):
+            _loop(stepper, state, steps, audit, history, recorder, statistics, progress)
         complete = 1
     finally:
         result = recorder.close(
