@@ -23,7 +23,8 @@ class MasslessCondensation(Assembly):
 
     q = gap + B̂ u_i the gap that free massless nodes would have, B̂ = B_i − B_c K_cc⁻¹ K_ci, Ψ(q) = ½ ⟨−q⟩²/w and r
     = ⟨−q⟩₊/w with w = B_c K_cc⁻¹ B_cᵀ. Unilateral contact has become a regular law of stiffness 1/w: a scheme that
-    conserves energy with regular laws conserves it through contact.
+    conserves energy with regular laws conserves it through contact. Damping acts on the velocities that free
+    massless nodes would have: D̂ = Tᵀ D T, T = [I; −K_cc⁻¹ K_ci] (none for rigid motion; its loss is never negative).
 
     Source: Khenous, Laborde & Renard, Eur. J. Mech. A/Solids 27 (2008) 918–932.
     """
@@ -48,6 +49,10 @@ class MasslessCondensation(Assembly):
         laws = PointLaws.gather([(Asperities(value),) for value in stiffnesses], full.laws.area)
         fields: dict[str, Any] = {name: getattr(full, name) for name in full.__dataclass_fields__}
         fields.update(stiffness=stiffness, contact_rows=rows, laws=laws)
+        if full.damping is not None:
+            massless = sp.csr_array(sp.eye_array(full.dof_count))[:, c]
+            follow = sp.csr_array(keep - massless @ sp.csr_array(from_interior))
+            fields.update(damping=sp.csr_array(follow.T @ full.damping @ follow))
         self = cls(**fields)
         for name, value in (
             ("_full", full),

@@ -63,6 +63,9 @@ class StaticStepper:
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         none = np.zeros(assembly.constraints.shape[0])
         forces = reaction(assembly, internal - external, (none, stored))
+        rest = (external + assembly.contact_rows.T @ stored - internal)[assembly.free]
+        if (np.abs(rest) > 1e-10 * np.abs(np.concatenate([external, internal, stored])).max()).any():
+            raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         return State(
             n=0,
             u=u,

@@ -1,0 +1,113 @@
+"""The condensed step against one dense saddle-point solve of the whole system."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.assembly import Assembly, assemble
+from arlequin.condensed import Condensed
+
+UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
+
+
+def system_of_bars(imposed: bool) -> Assembly:
+    options: dict[str, Any] = {"imposed": {"left": {"x": 0.1}}} if imposed else {}
+    coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.7, cells=7), UNIT, **options)
+    fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=18), UNIT)
+    wall = aq.Interface("end", fine.boundary("right"), aq.RigidPlane(1.1, -1.0), aq.Unilateral())
+    return assemble(aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)], interfaces=[wall]))
+
+
+def system_of_solids(imposed: bool) -> Assembly:
+    options: dict[str, Any] = {"imposed": {"left": {"x": 0.1, "y": 0.0}}} if imposed else {}
+    coarse = aq.Solid("coarse", aq.mesh.rectangle((0, 0.7), (0, 0.2), cells=(7, 2)), UNIT, plane="strain", **options)
+    fine = aq.Solid("fine", aq.mesh.rectangle((0.4, 1.0), (0, 0.2), cells=(18, 6)), UNIT, plane="strain")
+    wall = aq.Interface("end", fine.boundary("right"), aq.RigidPlane((1.1, 0), (-1.0, 0.2)), aq.Unilateral())
+    return assemble(aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)], interfaces=[wall]))
+
+
+def block_of_free_points() -> Assembly:
+    """No junction; 41 contact points: more than a block of right-hand sides."""
+    part = aq.Solid("block", aq.mesh.rectangle((0, 1), (0, 1), cells=(1, 40)), UNIT, plane="stress")
+    wall = aq.Interface("end", part.boundary("right"), aq.RigidPlane((1.1, 0), (-1.0, 0)), aq.Unilateral())
+    return assemble(aq.System([part], interfaces=[wall]))
+
+
+def saddle(assembly: Assembly, matrix: Any, b: Any, c: Any, impulse: Any, given: Any) -> tuple[Any, Any]:
+    """y and φ of A y = b + Cᵀφ + BᵀP on the free dofs, C y = c, y given elsewhere: one dense solve."""
+    rows, free = assembly.constraints.toarray(), np.flatnonzero(assembly.free)
+    dense = matrix.toarray()
+    y = np.zeros(assembly.dof_count)
+    y[assembly.imposed_dofs] = given
+    right = b + assembly.contact_rows.T @ impulse - dense @ y
+    m = rows.shape[0]
+    whole = np.block([[dense[np.ix_(free, free)], -rows[:, free].T], [rows[:, free], np.zeros((m, m))]])
+    out = np.linalg.solve(whole, np.concatenate([right[free], c - rows @ y]))
+    y[free] = out[: free.size]
+    return y, out[free.size :]
+
+
+@pytest.mark.parametrize("build", [system_of_bars, system_of_solids])
+@pytest.mark.parametrize("imposed", [False, True])
+def test_condensed_step(build: Any, imposed: bool) -> None:
+    check(build(imposed))
+
+
+def test_condensed_step_without_junction() -> None:
+    check(block_of_free_points())
+
+
+def check(assembly: Assembly) -> None:
+    rng = np.random.default_rng(2)
+    matrix = assembly.mass + 0.3**2 * assembly.stiffness
+    condensed = Condensed(assembly, matrix)
+    m, k = assembly.constraints.shape[0], assembly.contact_count
+    b, c = rng.standard_normal(assembly.dof_count), rng.standard_normal(m)
+    impulse, given = rng.random(k), rng.standard_normal(assembly.imposed_dofs.size)
+    copies = b.copy(), c.copy()
+    free = condensed.free(b, c, given if given.size else None)
+    assert (b == copies[0]).all()
+    assert (c == copies[1]).all()
+
+    y, multipliers = saddle(assembly, matrix, b, c, 0.0 * impulse, given)
+    scale = np.abs(y).max()
+    assert free.y == pytest.approx(y, abs=1e-10 * scale)
+    assert free.multipliers == pytest.approx(multipliers, rel=1e-8, abs=1e-10)
+    assert free.contact == pytest.approx(assembly.contact_rows @ y, abs=1e-10 * scale)
+
+    y, multipliers = saddle(assembly, matrix, b, c, impulse, given)
+    got, phi = condensed.react(free, impulse)
+    assert got == pytest.approx(y, abs=1e-10 * np.abs(y).max())
+    assert phi == pytest.approx(multipliers, rel=1e-8, abs=1e-10)
+
+    # the Delassus operator, column by column: gap rates under unit impulses, all else zero
+    columns = [
+        assembly.contact_rows @ saddle(assembly, matrix, 0.0 * b, 0.0 * c, unit, 0.0 * given)[0] for unit in np.eye(k)
+    ]
+    assert condensed.delassus == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
+    assert (condensed.delassus == condensed.delassus.T).all()
+    assert np.linalg.eigvalsh(condensed.delassus).min() > 0.0
+
+
+def test_no_impulse_returns_the_free_motion() -> None:
+    assembly = system_of_bars(False)
+    condensed = Condensed(assembly, assembly.mass)
+    free = condensed.free(np.ones(assembly.dof_count), np.zeros(assembly.constraints.shape[0]))
+    y, phi = condensed.react(free, np.zeros(1))
+    assert y is free.y
+    assert phi is free.multipliers
+
+
+def test_constraint_and_imposed_motion_on_the_same_nodes() -> None:
+    """Where both parts' motion in y is imposed, the junction's rows in y act on no freedom: refused."""
+    options: dict[str, Any] = {"plane": "strain", "imposed": {"bottom": {"y": 0.0}, "top": {"y": 0.0}}}
+    coarse = aq.Solid("coarse", aq.mesh.rectangle((0, 0.7), (0, 0.2), cells=(7, 1)), UNIT, **options)
+    fine = aq.Solid("fine", aq.mesh.rectangle((0.4, 1.0), (0, 0.2), cells=(18, 1)), UNIT, **options)
+    junction = aq.Junction(coarse, fine)
+    assembly = assemble(aq.System([coarse, fine], junctions=[junction]))
+    with pytest.raises(aq.UserError, match="not independent") as error:
+        Condensed(assembly, assembly.mass + assembly.stiffness)
+    assert error.value.code == 1
+    assert "\n" not in str(error.value)
