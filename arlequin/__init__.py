@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Static,
         Theta,
     )
-    from arlequin.simulate import Study, simulate
+    from arlequin.simulation import Study, simulate
     from arlequin.system import System
     from arlequin.weights import Constant, Cubic, Linear
     from models import mesh
@@ -57,7 +57,7 @@ _HOMES = {
         "HHT", "CentralDifference", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration", "Newmark", "Static",
         "Theta",
     ),
-    "arlequin.simulate": ("Study", "simulate"),
+    "arlequin.simulation": ("Study", "simulate"),
     "arlequin.system": ("System",),
     "arlequin.weights": ("Constant", "Cubic", "Linear"),
     "models.bar": ("Bar",),
@@ -87,7 +87,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
         raise AttributeError(f"module 'arlequin' has no attribute '{name}'")
-    # set here too, as importing the home may have left a submodule of the same name (arlequin.simulate)
+    # later uses find it at once
     globals()[name] = value
     return value
 

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
-from models.errors import UserError
 from models.factor import Factor, factorise
 from multilevel.law import Array
 
+_DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
 _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 
@@ -28,7 +28,8 @@ class Condensed:
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P.
 
     A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + k) and the Schur complement C A⁻¹ Cᵀ are
-    precomputed, the constraints are eliminated from the contact compliance
+    precomputed (constraints that others, or imposed motions, imply are left out: their multipliers are 0), and the
+    constraints are eliminated from the contact compliance
 
         W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (k, k), the Delassus operator,
 
@@ -45,22 +46,27 @@ class Condensed:
         self.factor: Factor = factorise(free_rows if whole else free_rows[:, self._active])
         self._to_given = free_rows[:, self._given] if self._given.size else None
 
-        self._c, self._b = assembly.constraints, assembly.contact_rows
-        self._c_count = self._c.shape[0]
-        rows = sp.csr_array(sp.vstack([self._c, self._b], format="csr"))[:, self._active]
-        compliance_columns = self._solve_columns(rows)
-        schur = rows @ compliance_columns
-        m = self._c_count
-        self._response_c = np.asfortranarray(compliance_columns[:, :m])
-        self._schur = self._factor_schur(schur[:m, :m]) if m else None
-        if m:
-            self._c_from_p = scipy.linalg.cho_solve(self._schur, schur[:m, m:])
-            self._response_b = np.asfortranarray(compliance_columns[:, m:] - self._response_c @ self._c_from_p)
-            delassus = schur[m:, m:] - schur[m:, :m] @ self._c_from_p
-        else:
-            self._c_from_p = np.zeros((0, rows.shape[0]))
-            self._response_b = np.asfortranarray(compliance_columns)
-            delassus = schur
+        self._b = assembly.contact_rows
+        c = sp.csr_array(assembly.constraints[:, self._active])
+        response = self._solve_columns(c)
+        # constraints that others, or imposed motions, imply already are left out
+        self._kept = _independent(c @ response)
+        self._multiplier_count = c.shape[0]
+        self._c = sp.csr_array(assembly.constraints[self._kept])
+        c = sp.csr_array(c[self._kept])
+        self._response_c = np.asfortranarray(response[:, self._kept])
+        b = sp.csr_array(self._b[:, self._active])
+        response = self._solve_columns(b)
+        delassus = b @ response
+        self._c_from_p = np.zeros((0, b.shape[0]))
+        if self._kept.size:
+            schur = c @ self._response_c
+            self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
+            across = c @ response
+            self._c_from_p = scipy.linalg.cho_solve(self._schur, across)
+            response = response - self._response_c @ self._c_from_p
+            delassus = delassus - across.T @ self._c_from_p
+        self._response_b = np.asfortranarray(response)
         self.delassus: Array = np.ascontiguousarray(0.5 * (delassus + delassus.T))
 
     def _solve_columns(self, rows: sp.csr_array) -> Array:
@@ -71,17 +77,6 @@ class Condensed:
             out[:, first : first + block.shape[1]] = self.factor.solve(np.asfortranarray(block))
         return out
 
-    def _factor_schur(self, schur: Array) -> tuple[Array, bool]:
-        try:
-            factor = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
-        except np.linalg.LinAlgError:
-            raise UserError(
-                "the junctions' constraints are not independent: two of them, or one and an imposed motion, "
-                "act on the same nodes",
-                code=1,
-            ) from None
-        return factor
-
     def free(self, b: Array, c: Array, given: Array | None = None) -> Free:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
         y = np.zeros(b.shape[0])
@@ -91,10 +86,11 @@ class Condensed:
             right -= self._to_given @ given
         solution = self.factor.solve(right)
         y[self._active] = solution
-        multipliers = np.zeros(self._c_count)
-        if self._c_count:
-            multipliers = scipy.linalg.cho_solve(self._schur, c - self._c @ y, check_finite=False)
-            y[self._active] += self._response_c @ multipliers
+        multipliers = np.zeros(self._multiplier_count)
+        if self._kept.size:
+            own = scipy.linalg.cho_solve(self._schur, c[self._kept] - self._c @ y, check_finite=False)
+            y[self._active] += self._response_c @ own
+            multipliers[self._kept] = own
         return Free(y, multipliers, self._b @ y)
 
     def react(self, free: Free, impulse: Array) -> tuple[Array, Array]:
@@ -105,11 +101,25 @@ class Condensed:
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (k,), constraints kept."""
-        y = np.zeros(self._c.shape[1])
+        y = np.zeros(self._b.shape[1])
         if impulse.any():
             y[self._active] = self._response_b @ impulse
         return y
 
     def constraint_response(self, impulse: Array) -> Array:
         """What the contact impulses P (k,) take off the multipliers φ (m,)."""
-        return self._c_from_p @ impulse
+        change = np.zeros(self._multiplier_count)
+        change[self._kept] = self._c_from_p @ impulse
+        return change
+
+
+def _independent(schur: Array) -> NDArray[np.int64]:
+    """Rows of C that are independent, by pivoted Cholesky of C A⁻¹ Cᵀ with unit diagonal."""
+    if not schur.size:
+        return np.zeros(0, dtype=np.int64)
+    diagonal = schur.diagonal().copy()
+    rows = np.flatnonzero(diagonal > _DEPENDENT * diagonal.max())
+    scale = 1.0 / np.sqrt(diagonal[rows])
+    scaled = schur[np.ix_(rows, rows)] * scale * scale[:, None]
+    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(0.5 * (scaled + scaled.T), tol=_DEPENDENT)
+    return np.sort(rows[pivots[:rank] - 1]).astype(np.int64)

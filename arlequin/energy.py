@@ -60,7 +60,8 @@ def works(
     A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored_path` over the stored contact
     impulses and Σ P·`impulse_path` over all other impulses, divided by Δt (for the implicit schemes all paths are
     Δt (v₀ + v₁)/2, m), while matter moves by `du`. Physical works are taken on `du`; what the scheme does beyond is
-    `scheme`: its algorithmic work minus the change of stored energy and the physical works.
+    `scheme`: its algorithmic work minus the change of stored energy and the physical works. The balance so checks the
+    momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
     multipliers (m,): impulses of the constraints, N·s. damping_work ≥ 0: ∫ v·D v dt by the scheme's own
     quadrature. stored: (strain, asperity), J.

@@ -35,6 +35,7 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     if not static:
         u, v = _project(assembly, [u, v])
     u = _settle(assembly, u)
+    _agree(assembly, u, v)
     check_start(assembly, u)
     return u, v
 
@@ -56,6 +57,15 @@ def _project(assembly: Assembly, fields: list[Array]) -> list[Array]:
         massive = inertia.free(assembly.mass @ field, none, given).y
         projected.append(np.where(assembly.massless, field, massive))
     return projected
+
+
+def _agree(assembly: Assembly, u: Array, v: Array) -> None:
+    """Imposed motions on both sides of a junction must agree with it."""
+    rows = assembly.constraints
+    size = abs(rows) @ np.ones(rows.shape[1])
+    for name, field in (("displacements", u), ("velocities", v)):
+        if (np.abs(rows @ field) > 1e-6 * size * np.abs(field).max(initial=0.0)).any():
+            raise UserError(f"the {name} imposed at the start contradict a junction: both parts must move alike there")
 
 
 def _settle(assembly: Assembly, u: Array) -> Array:

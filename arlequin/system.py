@@ -42,6 +42,12 @@ class System:
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
+        pairs = Counter(frozenset((item.coarse.name, item.fine.name)) for item in self.junctions)
+        for pair, times in pairs.items():
+            if times > 1:
+                raise UserError(
+                    f"{times} junctions glue {' and '.join(sorted(pair))}: their weights would not sum to one"
+                )
         known = {id(part) for part in self.parts}
         for junction in self.junctions:
             for part in (junction.coarse, junction.fine):

@@ -39,7 +39,7 @@ def execute(
     if case.has("run"):
         result = case.function("run")(parameters, target, progress)
     else:
-        from arlequin.simulate import simulate
+        from arlequin.simulation import simulate
 
         study = case.function("build")(parameters)
         every = study.fields_every if fields_every is None else fields_every

@@ -95,9 +95,26 @@ def reference(parameters: Parameters) -> Any:
     return touch(*rods(p), reference_law(p), p.gap, end)
 
 
+def courants(parameters: Parameters) -> tuple[float, float]:
+    """c Δt/h of each bar: 1 and less."""
+    dt = step(parameters)
+    left, right = (dt * rod.wave_speed / (rod.length / parameters.elements) for rod in rods(parameters))
+    return left, right
+
+
 def tolerance(parameters: Parameters) -> float:
-    """1.5 % at 100 elements; the discontinuous solution lets the error fall like h^(2/3)."""
-    return 0.015 * (100.0 / parameters.elements) ** (2.0 / 3.0)
+    """L1 error to expect, of the impulse.
+
+    1.5 % at 100 elements with Courant numbers of 0.7 to 1, falling like h^(2/3) (the solution is discontinuous); where one
+    bar has less, its front rings: 5 %, falling like h^0.43. An impact within a step is seen up to half a step off, as
+    is the release.
+    """
+    p = parameters
+    coarse = 100.0 / p.elements
+    base = 0.015 * coarse ** (2.0 / 3.0) if min(courants(p)) > 0.69 else 0.05 * coarse**0.43
+    dt = step(p)
+    start = p.gap / (2.0 * p.velocity * dt)
+    return base + 2.0 * abs(start - round(start)) * dt / min(rod.transit for rod in rods(p))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -105,6 +122,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     end = end_time(result)
     limit = tolerance(parameters)
     checks = pressure_checks(result, exact, limit)
+    if min(courants(parameters)) <= 0.69:
+        checks = [item for item in checks if "variation" not in item.name]  # the ringing front has no bound
     for side in ("left", "right"):
         velocity = rigid_velocity(result, side)
         checks.append(

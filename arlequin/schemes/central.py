@@ -18,14 +18,14 @@ from multilevel.solver import ContactSolution, solve_normal
 class CentralDifference:
     """Central differences with lumped mass; contact impulses act on the velocities at half steps:
 
-        v_{n+½} = v_{n−½} + M⁻¹ [Δt F(u_n, v_{n−½}) + Cᵀφ + BᵀP],   C v_{n+½} = 0,    u_{n+1} = u_n + Δt
-        v_{n+½}
+        v_{n+½} = v_{n−½} + M⁻¹ [Δt F(u_n, v_{n−½}) + Cᵀφ + BᵀP],   C v_{n+½} = 0
+        u_{n+1} = u_n + Δt v_{n+½}
 
     The stored part of regular laws is taken at g(u_n), their loss and the multipliers at v_{n+½}; a point is closed
-    when g(u_n + ½ Δt v_n) ≤ 0. Order 2, with damping 1; stable for
-    Δt < 2/ω_max, with damping less. With K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as
-    kinetic energy at t_n the sum with the strain energy S(u_n) is conserved exactly on linear bulk. Damping forces
-    lag by half a step. Recorded velocities are (v_{n−½} + v_{n+½})/2 without the impulse to come.
+    when g(u_n + ½ Δt v_n) ≤ 0. Order 2, with damping 1 (its forces lag by half a step); stable for Δt < 2/ω_max, with
+    damping less. With K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as kinetic energy at t_n the sum with the strain energy
+    S(u_n) is conserved exactly on linear bulk. Recorded velocities are (v_{n−½} + v_{n+½})/2 under the forces at t_n:
+    without the multipliers' impulse to come.
     """
 
     @property

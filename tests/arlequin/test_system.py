@@ -108,13 +108,11 @@ def test_durations_and_steps() -> None:
     refused(lambda: run(system, duration=1.0, step=1e-12), "step", "steps")
 
 
-@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.HHT(-0.1)])
-def test_dependent_constraints(scheme: Any) -> None:
-    """The same two parts glued twice."""
+def test_glued_twice() -> None:
+    """The product of two junctions' weights is no partition of unity."""
     coarse, fine, junction = glued()
     again = aq.Junction(coarse, fine, name="again")
-    system = aq.System([coarse, fine], junctions=[junction, again], velocity=1.0)
-    refused(lambda: run(system, scheme), "not independent")
+    refused(lambda: aq.System([coarse, fine], junctions=[junction, again], velocity=1.0), "sum to one")
 
 
 def test_free_part_in_statics() -> None:
@@ -215,9 +213,6 @@ def test_assembly_of_two_parts() -> None:
     assert assembly.kinetic(np.ones(9)) == pytest.approx(0.5 * 1.8)
 
 
-@pytest.mark.xfail(
-    reason="the submodule arlequin.simulate hides the function once any name of it was loaded", strict=True
-)
 def test_simulate_stays_a_function() -> None:
     """In a fresh interpreter, after another name of the same module."""
     code = "import arlequin as aq; aq.Study; assert not hasattr(aq.simulate, '__path__') and callable(aq.simulate)"
