@@ -13,7 +13,7 @@ import xarray
 from numpy.typing import ArrayLike, NDArray
 
 from arlequin.result import crop
-from arlequin.stores import Attributes, Column, MemoryStore, Store, ZarrStore
+from arlequin.stores import Column, MemoryStore, Store, ZarrStore, plain
 from models.checks import positive_integer
 from models.errors import UserError
 
@@ -117,6 +117,7 @@ class Recorder:
 
     def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
         """The next block on `time`: instants (n,) in s and, for each (group, name), values (n, *shape)."""
+        self._flush_if_due()  # before the block: its frames are still to come, and `time` is not to cover them
         self._append(self._times, {**values, ("", "time"): time})
 
     def append_frames(self, frame_time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
@@ -126,6 +127,7 @@ class Recorder:
         self._append(self._frames, {**values, **times})
         if self._on_disk and self._frames.written > written:
             self.flush()  # a chunk of fields has gone out: `time` is to cover it
+        self._flush_if_due()
 
     def flush(self) -> None:
         """Write what is buffered, fields first."""
@@ -168,11 +170,15 @@ class Recorder:
         if self._failed:
             return  # the error has been raised once; what was written before it is the result
         try:
+            if self._on_disk and stream is self._times and stream.fills(values["", "time"]):
+                self._frames.flush(self._store)  # what `time` is about to cover
             stream.append(values, self._store)
         except UserError:
             self._failed = True
             raise
-        if self._on_disk and clock.monotonic() >= self._next_flush:
+
+    def _flush_if_due(self) -> None:
+        if self._on_disk and self._result is None and clock.monotonic() >= self._next_flush:
             self.flush()
 
 
@@ -201,6 +207,10 @@ class _Stream:
             )
             for v in self.variables
         ]
+
+    def fills(self, block: ArrayLike) -> bool:
+        """Whether the block fills the chunk, so that appending it writes."""
+        return self.count - self.begin + len(np.atleast_1d(block)) >= self.chunk
 
     def append(self, values: Mapping[Key, ArrayLike], store: Store) -> None:
         rows = {key: np.asarray(value, dtype=float) for key, value in values.items()}
@@ -275,23 +285,3 @@ def _array(data: Any) -> NDArray[Any]:
     if array.dtype.kind in "biu":
         return array.astype(np.int64)
     return array.astype(np.float64)
-
-
-def plain(attributes: Mapping[str, Any]) -> Attributes:
-    """Attributes as text and numbers, the only kinds a result carries.
-
-    >>> plain({"step": np.float64(0.5), "converged": True, "path": Path("a")})
-    {'step': 0.5, 'converged': 1, 'path': 'a'}
-    """
-    result: Attributes = {}
-    for name, value in attributes.items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, bool):
-            value = int(value)
-        if isinstance(value, Path):
-            value = str(value)
-        if not isinstance(value, str | int | float):
-            raise TypeError(f"attribute {name} = {value!r}: only text and numbers are kept")
-        result[name] = value
-    return result

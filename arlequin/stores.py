@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import math
 import os
 import shutil
 import warnings
@@ -26,6 +27,26 @@ Attributes = dict[str, str | int | float]
 
 # Coordinates that index no dimension; CF names them in the attribute `coordinates` of the group.
 AUXILIARY = ("frame_time", "position")
+
+
+def plain(attributes: Mapping[str, Any]) -> Attributes:
+    """Attributes as text and numbers, the only kinds a result carries.
+
+    >>> plain({"step": np.float64(0.5), "converged": True, "path": Path("a")})
+    {'step': 0.5, 'converged': 1, 'path': 'a'}
+    """
+    result: Attributes = {}
+    for name, value in attributes.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, bool):
+            value = int(value)
+        if isinstance(value, Path):
+            value = str(value)
+        if not isinstance(value, str | int | float):
+            raise TypeError(f"attribute {name} = {value!r}: only text and numbers are kept")
+        result[name] = value
+    return result
 
 
 @dataclass(frozen=True)
@@ -60,12 +81,16 @@ class MemoryStore:
     def __init__(self, columns: Sequence[Column], attributes: Attributes) -> None:
         self.columns = tuple(columns)
         self.attributes = dict(attributes)
+        size, most = 8 * sum(math.prod(c.shape) for c in columns), _physical_memory()
+        if size > most:  # empty arrays take no memory until they are filled: say it now
+            raise UserError(
+                f"the result takes {size / 1e9:.3g} GB, the machine has {most / 1e9:.3g} GB of memory: record it to a "
+                "path (--out PATH), or keep fewer fields (fields_every)",
+                code=1,
+            )
         self.arrays = {c.key: np.empty(c.shape) if c.data is None else c.data for c in columns}
         for c in columns:
-            if c.name in (
-                "time",
-                "frame_time",
-            ):  # what these do not cover is cropped: memory is touched when used
+            if c.name in ("time", "frame_time"):  # what these do not cover is cropped: memory is touched when used
                 self.arrays[c.key].fill(np.nan)
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
@@ -88,6 +113,14 @@ class MemoryStore:
 
     def close(self) -> None:
         pass
+
+
+def _physical_memory() -> float:
+    """Bytes of memory of this machine; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 class ZarrStore:

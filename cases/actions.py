@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import re
+import sys
 import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +38,7 @@ def describe(name: str) -> int:
     case = registry.load(name)
     out = tables.console()
     out.print(f"{case.short}: {case.line}\n")
-    out.print(tables.list_of_parameters(fields(case.parameters)))
+    out.print(tables.list_of_parameters(fields(case.parameters), out.width))
     out.print(f"arlequin run {name} [name=value ...] [--out PATH] [--force]")
     return 0
 
@@ -65,7 +67,9 @@ def check(arguments: Namespace) -> int:
     case, parameters = prepare(name, values)
     compare = case.function("check")
     path = Path(arguments.out) if arguments.out is not None else None
-    checks = list(compare(_execute(case, parameters, path, replace=arguments.force), parameters))
+    result = _execute(case, parameters, path, replace=arguments.force)
+    with _working("comparing with the reference"):
+        checks = list(compare(result, parameters))
     if not checks:
         raise UserError(f"{name}: its `check` compares nothing", code=1)
     out = tables.console()
@@ -106,7 +110,9 @@ def plot(arguments: Namespace) -> int:
     if arguments.to is None:
         folder = source.parent / f"{folder.name}-figures"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in _figures(result).items():
+    with _working("drawing"):
+        figures = _figures(result)
+    for name, figure in figures.items():
         target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
         figure.savefig(target, dpi=DPI)
         print(target, flush=True)
@@ -150,6 +156,18 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
         raise UserError("interrupted" + _recorded(path, begin), code=1) from None
     except UserError as error:
         raise UserError(f"{error}{_recorded(path, begin)}", code=error.code) from error
+
+
+@contextlib.contextmanager
+def _working(text: str) -> Iterator[None]:
+    """A sign on the terminal while something takes a while, such as the model that a result is compared with."""
+    from rich.console import Console
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(f"{text} …"):
+        yield
 
 
 def _recorded(path: Path | None, begin: float) -> str:

@@ -9,6 +9,7 @@ import argparse
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -23,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without θ or ≤ shows a mark
+    if not sys.warnoptions:  # what goes wrong is said in one line; python -W default shows the libraries' warnings
+        warnings.simplefilter("ignore")
     try:
         code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
@@ -38,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except MemoryError as error:
         return _say(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
+    except OverflowError as error:  # from numbers near the ends of what floats can hold
+        return _say(f"a number grew too large ({error.args[-1]}): give smaller parameters", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}", 1)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray
 
 from arlequin.record import Record, as_record
 from cases.parameters import as_json, make
 from cases.registry import Case, load
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    from arlequin.simulation import Study
 
 Progress = Callable[[int, int], None]
 
@@ -41,7 +45,7 @@ def execute(
     else:
         from arlequin.simulation import simulate
 
-        study = case.function("build")(parameters)
+        study = _study(case, parameters)
         every = study.fields_every if fields_every is None else fields_every
         result = simulate(
             study.system,
@@ -53,3 +57,21 @@ def execute(
             fields_every=every,
         )
     return result
+
+
+def _study(case: Case, parameters: Any) -> Study:
+    """What the case's `build` gives."""
+    from arlequin.simulation import Study
+
+    try:
+        study = case.function("build")(parameters)
+    except UserError:
+        raise
+    except Exception as error:
+        blamed = case.blame(error)
+        if blamed is None:
+            raise
+        raise blamed from error
+    if not isinstance(study, Study):
+        raise UserError(f"{case.name}: `build` gives {type(study).__name__}, must give an arlequin.Study")
+    return study

@@ -26,29 +26,69 @@ def press_figures(result: xarray.DataTree, reference: Any, displacement: float) 
     """Energies; pressure and gap against the closed form."""
     time = np.linspace(0.0, 1.0, 401)
     imposed = displacement * time
-    return {
-        "energies": plots.energies(result),
-        "contact": plots.contact(
-            result,
-            "contact",
-            area=_area(result),
-            force={"closed form": (time, reference.pressure(imposed))},
-            gap={"closed form": (time, reference.gap_at(imposed))},
-        ),
-    }
+    contact = plots.contact(
+        result,
+        "contact",
+        area=_area(result),
+        force={"closed form": (time, reference.pressure(imposed))},
+        gap={"closed form": (time, reference.gap_at(imposed))},
+    )
+    for line in contact.axes[0].lines:
+        line.set_drawstyle("default")  # statics: the pressure at an instant, no mean over a step
+    figures = {"energies": plots.energies(result), "contact": contact}
+    for figure in figures.values():
+        figure.axes[-1].set_xlabel(f"Share of the imposed displacement of {1e3 * displacement:.4g} mm")
+    return figures
 
 
-def multiscale_figures(result: xarray.DataTree, reference: Any, fine: xarray.DataTree | None) -> Figures:
-    """Energies, contact against the all-fine model and the 1D solution, the parts at the end of the run."""
+def multiscale_figures(
+    result: xarray.DataTree,
+    reference: Any,
+    fine: xarray.DataTree | None = None,
+    instant: float | None = None,
+) -> Figures:
+    """Energies, contact against the all-fine model and the 1D solution, velocity along and on the parts.
+
+    instant: when the gluing zone is shown, s (None: there is none).
+    """
     both = {"Arlequin": result} if fine is None else {"Arlequin": result, "all fine": fine}
     curves = {} if reference is None else _curves(result, reference)
     frames = result.sizes["frame"]
-    return {
+    shape = plots.shape(result, "velocity", frame=frames // 3, component=0, magnify=5.0)
+    shape.set_figheight(1.6)
+    figures = {
         "energies": plots.energies(result),
         "contact": plots.contact(both, "contact", area=_area(result), **curves),
         "velocity": plots.profile(result, "velocity"),
-        "shape": plots.shape(result, "velocity", frame=frames // 3, component=0, magnify=5.0),
+        "shape": shape,
     }
+    if instant is not None:
+        figures["junction"] = _junction(result, instant)
+    return figures
+
+
+def _junction(result: xarray.DataTree, instant: float) -> "Figure":
+    """The tip with the gluing zone at the frame next to `instant` (s), coloured by the velocity along the bar."""
+    frame = int(np.abs(result.dataset["frame_time"].values - instant).argmin())
+    coarse, fine = (_places(result, part, frame) for part in ("coarse", "fine"))
+    figure = plots.shape(result, "velocity", frame=frame, component=0)
+    axes = figure.axes[0]
+    # metres to the unit of the axis
+    scale = 10.0 ** round(np.log10(axes.dataLim.x1 / fine.max()))
+    width = fine.max() - fine.min()
+    axes.set_xlim(scale * (fine.min() - 0.5 * width), scale * (fine.max() + 0.1 * width))
+    for x in (fine.min(), coarse.max()):
+        axes.axvline(scale * x, color="#D55E00", linestyle="--", linewidth=1.2)
+    title = f"{axes.get_title(loc='left')}; the parts are glued between the dashed lines"
+    axes.set_title(title, loc="left", fontsize=10)
+    figure.set_figheight(2.45)
+    return figure
+
+
+def _places(result: xarray.DataTree, part: str, frame: int) -> np.ndarray:
+    """Positions along the bar (n,) at the frame, m."""
+    group = result[f"part/{part}"].dataset
+    return group["position"].values[:, 0] + group["displacement"].values[frame, :, 0]
 
 
 def _area(result: xarray.DataTree) -> float:

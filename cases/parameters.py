@@ -117,7 +117,10 @@ class Field:
 
 def fields(parameters: type) -> tuple[Field, ...]:
     """The parameters that a case's dataclass declares."""
-    hints = get_type_hints(parameters, include_extras=True)
+    try:
+        hints = get_type_hints(parameters, include_extras=True)
+    except (NameError, TypeError) as error:  # annotations as text are only read here
+        raise UserError(f"Parameters: {error}") from error
     return tuple(_field(f, hints[f.name]) for f in dataclasses.fields(parameters) if f.init)
 
 
@@ -162,7 +165,7 @@ def _field(field: dataclasses.Field[Any], hint: Any) -> Field:
     if get_origin(hint) is Literal:
         return Field(field.name, None, default, quantity, get_args(hint), optional)
     if hint not in _READERS:
-        raise TypeError(f"{field.name}: parameters are float, int, bool, str or Literal, not {hint}")
+        raise UserError(f"{field.name}: parameters are float, int, bool, str or Literal, not {hint}")
     return Field(field.name, hint, default, quantity, (), optional)
 
 

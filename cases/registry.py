@@ -42,6 +42,13 @@ class Case:
         """The name that a file of results is given."""
         return Path(self.name).stem if is_file_name(self.name) else self.name
 
+    def blame(self, error: Exception) -> UserError | None:
+        """The line for an error that arose in a user's own file; None where it arose elsewhere."""
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        if not is_file_name(self.name) or last.filename != self.module.__file__:
+            return None
+        return UserError(f"{self.name}, line {last.lineno}: {type(error).__name__}: {error}")
+
     def has(self, function: str) -> bool:
         return callable(getattr(self.module, function, None))
 

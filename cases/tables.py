@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.table import Table
 
     from arlequin.result import Summary
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cases.parameters import Field
 
 PIPE_WIDTH = 160
+TABLE_WIDTH = 130  # of the parameters
 
 
 def console() -> Console:
@@ -27,8 +29,10 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False, width=wide)
 
 
-def table(rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = ()) -> Table:
-    """Rows under light headers; `numbers` are the columns set to the right."""
+def table(
+    rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """Rows under light headers; `numbers` are the columns set to the right, `whole` those that are not folded."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -38,7 +42,8 @@ def table(rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: S
     result = Table(box=SIMPLE_HEAD if headers else None, show_header=bool(headers), pad_edge=False)
     for n in range(width):
         header = Text(headers[n]) if headers else ""
-        result.add_column(header, justify="right" if n in numbers else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if n in numbers else "left"
+        result.add_column(header, justify=side, overflow="fold", no_wrap=n in whole)
     for row in rows:
         result.add_row(*(Text(cell) for cell in row))
     return result
@@ -48,14 +53,25 @@ def list_of_cases(lines: Mapping[str, str]) -> Table:
     return table(lines.items())
 
 
-def list_of_parameters(fields: Iterable[Field]) -> Table:
-    """Parameters of a case with default, unit, range and meaning."""
+def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Table | Group:
+    """Parameters of a case with default, unit, range and meaning: a table, or two lines each where that is too wide."""
     rows = []
     for f in fields:
         default = "required" if f.default is MISSING else value(f.default)
+        if os.sep in default and Path(default).is_absolute():
+            default = f"…{os.sep}{Path(default).name}"  # a file that comes with the case
         bounds = f.allowed if f.kind in (None, bool, str) else f.quantity.range + (" or none" if f.optional else "")
         rows.append((f.name, default, "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
-    return table(rows, ("parameter", "default", "unit", "range", "meaning"))
+    if width >= TABLE_WIDTH:
+        return table(rows, ("parameter", "default", "unit", "range", "meaning"), whole=(0, 1, 2))
+    from rich.console import Group
+    from rich.padding import Padding
+
+    lines: list[Padding] = []
+    for name, default, unit, bounds, meaning in rows:
+        lines.append(Padding(f"{name} = {default} {unit}".rstrip(), (0, 0, 0, 2)))
+        lines.append(Padding(f"{meaning}: {bounds}" if bounds else meaning, (0, 0, 0, 6)))
+    return Group(*lines, "")
 
 
 def list_of_checks(checks: Iterable[Check]) -> Table:

@@ -1,5 +1,6 @@
 """Meshes: structured generators with named boundaries, and Gmsh files (`read`)."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from models.gmsh import read
 __all__ = ["box", "interval", "read", "rectangle"]
 
 Range = tuple[float, float]
+
+MOST_CELLS = 10_000_000  # more do not fit in the memory of one machine once they have matrices
 
 
 def interval(start: float, end: float, cells: int) -> skfem.MeshLine:
@@ -61,12 +64,15 @@ def _grid(ranges: dict[str, Range], cells: tuple[int, ...]) -> list[np.ndarray]:
     """Equally spaced coordinates of each axis."""
     if not isinstance(cells, (tuple, list)) or len(cells) != len(ranges):
         raise UserError.parameter("cells", cells, f"must be {len(ranges)} whole numbers, one per axis")
+    counts = [checks.positive_integer("cells", count) for count in cells]
+    total = math.prod(counts)
+    if total > MOST_CELLS:
+        raise UserError.parameter("cells", cells, f"gives {float(total):.3g} cells; at most {MOST_CELLS:g} are made")
     grid = []
-    for (axis, ends), count in zip(ranges.items(), cells, strict=True):
+    for (axis, ends), number in zip(ranges.items(), counts, strict=True):
         if not isinstance(ends, (tuple, list)) or len(ends) != 2:
             raise UserError.parameter(axis, ends, "must be a pair (start, end)")
         start, end = (checks.finite(f"{axis} of the mesh", value) for value in ends)
-        number = checks.positive_integer("cells", count)
         if not end > start:
             raise UserError.parameter(axis, (start, end), "must be a pair (start, end) with start < end")
         grid.append(np.linspace(start, end, number + 1))
