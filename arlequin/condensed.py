@@ -1,6 +1,7 @@
 """One linear step, condensed on the constraints and the contact points."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -38,9 +39,11 @@ class Condensed:
 
     def __init__(self, assembly: Assembly, matrix: sp.csr_array, active: NDArray[np.bool_] | None = None) -> None:
         """`active` (d,) restricts the unknowns (default: all dofs that are not imposed)."""
-        self._active = np.flatnonzero(assembly.free if active is None else active)
+        unknown = np.flatnonzero(assembly.free if active is None else active)
+        self._count = unknown.size
         self._given = assembly.imposed_dofs
-        whole = self._active.size == assembly.dof_count
+        whole = unknown.size == assembly.dof_count
+        self._active: Any = slice(None) if whole else unknown  # a slice spares a copy
         matrix = sp.csr_array(matrix)
         free_rows = matrix if whole else matrix[self._active]
         self.factor: Factor = factorise(free_rows if whole else free_rows[:, self._active])
@@ -71,7 +74,7 @@ class Condensed:
 
     def _solve_columns(self, rows: sp.csr_array) -> Array:
         """X = A⁻¹Rᵀ, in blocks of columns."""
-        out = np.empty((self._active.size, rows.shape[0]), order="F")
+        out = np.empty((self._count, rows.shape[0]), order="F")
         for first in range(0, rows.shape[0], _COLUMNS):
             block = rows[first : first + _COLUMNS].toarray().T
             out[:, first : first + block.shape[1]] = self.factor.solve(np.asfortranarray(block))
@@ -83,12 +86,13 @@ class Condensed:
         right = b[self._active]
         if self._to_given is not None and given is not None:
             y[self._given] = given
-            right -= self._to_given @ given
+            right = right - self._to_given @ given
         solution = self.factor.solve(right)
         y[self._active] = solution
         multipliers = np.zeros(self._multiplier_count)
         if self._kept.size:
-            own = scipy.linalg.cho_solve(self._schur, c[self._kept] - self._c @ y, check_finite=False)
+            rest = c[self._kept] - self._c @ y
+            own = scipy.linalg.lapack.dpotrs(self._schur[0], rest, lower=self._schur[1])[0]  # cho_solve, unchecked
             y[self._active] += self._response_c @ own
             multipliers[self._kept] = own
         return Free(y, multipliers, self._b @ y)

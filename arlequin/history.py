@@ -1,6 +1,7 @@
 """What a run records: the variables of the result and the blocks of steps that fill them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,23 @@ from arlequin.assembly import Assembly
 from arlequin.energy import Audit, applicable, columns
 from arlequin.record import Key, Variable
 from arlequin.schemes import State, StepReport
-from models.factor import factorise
+from models.factor import Factor, factorise
 from models.part import Part
 from multilevel.interface import ContactPoints
 from multilevel.law import Array
 
 AXES = ("x", "y", "z")
+_DENSE = 1000  # a Gram matrix up to this size is inverted once
+
+
+@dataclass(frozen=True)
+class FactoredInverse:
+    """A⁻¹ as something that multiplies vectors."""
+
+    factor: Factor
+
+    def __matmul__(self, b: Array) -> Array:
+        return self.factor.solve(b)
 
 
 class History:
@@ -179,7 +191,7 @@ class History:
             row[group, "gap_min"] = gaps[rows].min()
         for group, rows, operator, gram, volume, resultant in self._junctions:
             rest = operator @ state.v
-            row[group, "mismatch"] = np.sqrt(max(float(rest @ gram.solve(rest)), 0.0) / volume)
+            row[group, "mismatch"] = np.sqrt(max(float(rest @ (gram @ rest)), 0.0) / volume)
             row[group, "force"] = resultant @ multipliers[rows] / self._duration
         self._rows.append(row)
         self._time.append(state.n * self._step)
@@ -222,7 +234,7 @@ def _columns_of(rows: Sequence[dict[Key, Array]]) -> dict[Key, Array]:
 
 
 def _junction_operators(assembly: Assembly, fine: str, a: int, b: int) -> tuple[Any, Any, float, Array]:
-    """C of a junction, its factored Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    """C of a junction, the inverse of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
     index = assembly.system.names.index(fine)
@@ -232,4 +244,5 @@ def _junction_operators(assembly: Assembly, fine: str, a: int, b: int) -> tuple[
     resultant = np.array([on_fine[i :: part.components].sum(axis=0) for i in range(part.components)])
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
-    return operator, factorise(gram), float(np.abs(resultant).sum()) / part.components, resultant
+    inverse = factorise(gram).solve(np.eye(b - a)) if b - a <= _DENSE else FactoredInverse(factorise(gram))
+    return operator, inverse, float(np.abs(resultant).sum()) / part.components, resultant

@@ -25,7 +25,8 @@ from models.errors import UserError
 
 Progress = Callable[[int, int], None]
 
-_BLOCK = 50  # steps between two calls of the record and the progress bar
+# the record and the progress bar hear of the steps at the latest after so many of them, or seconds
+_BLOCK, _SHOWN = 50, 0.2
 MOST_STEPS = 50_000_000
 
 
@@ -79,9 +80,10 @@ def simulate(
     """
     positive("duration", duration)
     positive("step", step)
-    steps = max(1, int(np.ceil(duration / step - 1e-9)))
-    if steps > MOST_STEPS:
-        raise UserError.parameter("step", step, f"gives {steps} steps; at most {MOST_STEPS} are taken")
+    count = duration / step
+    if not count <= MOST_STEPS:
+        raise UserError.parameter("step", step, f"gives {count:.3g} steps; at most {MOST_STEPS} are taken")
+    steps = max(1, int(np.ceil(count - 1e-9)))
     record = as_record(record, fields_every)
     begin = clock.perf_counter()
     assembly = assemble(system)
@@ -153,13 +155,17 @@ def _loop(
 ) -> None:
     history.add(state, None, audit, 0.0)
     statistics.begin = clock.perf_counter()
+    due = statistics.begin + _SHOWN
     try:
         for n in range(1, steps + 1):
             state, report = stepper.advance(state)
             balance = audit.add(report.work)
+            if not np.isfinite(balance):
+                raise UserError(f"the energies are no longer finite at t = {n * stepper.step:.6g} s", code=1)
             history.add(state, report, audit, balance)
             statistics.add(report.iterations, report.residual)
-            if n % _BLOCK == 0 or n == steps:
+            if len(history) == _BLOCK or n == steps or clock.perf_counter() > due:
+                due = clock.perf_counter() + _SHOWN
                 _flush(history, recorder)
                 if progress is not None:
                     progress(n, steps)

@@ -105,9 +105,9 @@ def courants(parameters: Parameters) -> tuple[float, float]:
 def tolerance(parameters: Parameters) -> float:
     """L1 error to expect, of the impulse.
 
-    1.5 % at 100 elements with Courant numbers of 0.7 to 1, falling like h^(2/3) (the solution is discontinuous); where one
-    bar has less, its front rings: 5 %, falling like h^0.43. An impact within a step is seen up to half a step off, as
-    is the release.
+    1.5 % at 100 elements with Courant numbers of 0.7 to 1, falling like h^(2/3) (the solution is discontinuous);
+    where one bar has less, its front rings: 5 %, falling like h^0.43. An impact within a step is seen up to half a
+    step off, as is the release.
     """
     p = parameters
     coarse = 100.0 / p.elements

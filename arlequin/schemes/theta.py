@@ -43,6 +43,14 @@ class Theta:
         return ThetaStepper(assembly, step, self.theta)
 
 
+@dataclass(frozen=True)
+class _Carried:
+    """M v and the load at the end of the step, both (d,)."""
+
+    momentum: Array
+    load: Array
+
+
 class ThetaStepper:
     """The θ-scheme with the unknown y = v_θ, for which only f_int(u₀) and M v₀ enter the right-hand side:
 
@@ -72,16 +80,17 @@ class ThetaStepper:
             strain=strain,
             asperity=assembly.laws.energy(gaps),
             impulse=np.zeros(assembly.contact_count),
-            own=assembly.mass @ v,
+            own=_Carried(assembly.mass @ v, assembly.load(0.0)),
         )
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         assembly, theta, step = self._assembly, self._theta, self.step
-        t0, t1 = state.n * step, (state.n + 1) * step
-        external = (1.0 - theta) * assembly.load(t0) + theta * assembly.load(t1)
+        t1 = (state.n + 1) * step
+        load = assembly.load(t1)
+        external = (1.0 - theta) * state.own.load + theta * load
 
         free = self._condensed.free(
-            state.own + theta * step * (external - state.internal),
+            state.own.momentum + theta * step * (external - state.internal),
             (1.0 - theta) * (assembly.constraints @ state.v),
             self._given(state, t1),
         )
@@ -104,19 +113,19 @@ class ThetaStepper:
         u = state.u + step * y
         v = state.v + (y - state.v) / theta
         accept(contact, u, t1)
-        return self._finish(state, y, u, v, external, contact, multipliers)
+        return self._finish(state, y, (u, v), (external, load), contact, multipliers)
 
     def _finish(
         self,
         state: State,
         y: Array,
-        u: Array,
-        v: Array,
-        external: Array,
+        motion: tuple[Array, Array],
+        loads: tuple[Array, Array],
         contact: ContactSolution,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
-        """The new state, its energies and the works of the step."""
+        """The new state (u, v in `motion`), its energies and the works of the step; loads: its mean and its end."""
+        (u, v), (external, load) = motion, loads
         assembly, theta, step = self._assembly, self._theta, self.step
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(assembly.gaps(u))
@@ -125,7 +134,7 @@ class ThetaStepper:
 
         damping = assembly.damping @ y if assembly.damping is not None else np.zeros_like(u)
         mean_internal = (1.0 - theta) * state.internal + theta * internal
-        rate_of_momentum = (momentum - state.own) / step
+        rate_of_momentum = (momentum - state.own.momentum) / step
         balance = rate_of_momentum + mean_internal + damping - external
         path = 0.5 * step * (state.v + v)
         work = works(
@@ -158,7 +167,7 @@ class ThetaStepper:
             strain=strain,
             asperity=asperity,
             impulse=contact.impulse,
-            own=momentum,
+            own=_Carried(momentum, load),
         )
         return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work)
 
