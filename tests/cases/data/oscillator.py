@@ -29,9 +29,7 @@ class Parameters:
     damped: Annotated[bool, Quantity("", "unused")] = False
     limit: Annotated[float | None, Quantity("m", "largest displacement", positive)] = None
     note: Annotated[str, Quantity("", "free text")] = "none"
-    fault: Annotated[
-        Literal["", "interrupt", "disk", "diverge", "memory", "bug"], Quantity("", "what fails")
-    ] = ""
+    fault: Annotated[Literal["", "interrupt", "disk", "diverge", "memory", "bug"], Quantity("", "what fails")] = ""
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1.0:
