@@ -19,7 +19,7 @@ _ELEMENTS: dict[tuple[str, int], tuple[type, int]] = {
     ("Quad", 1): (skfem.ElementQuad1, 3),
     ("Quad", 2): (skfem.ElementQuad2, 5),
     ("Tet", 1): (skfem.ElementTetP1, 3),
-    ("Tet", 2): (skfem.ElementTetP2, 5),
+    ("Tet", 2): (skfem.ElementTetP2, 6),
     ("Hex", 1): (skfem.ElementHex1, 3),
     ("Hex", 2): (skfem.ElementHex2, 5),
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import skfem
+from numpy.typing import ArrayLike
 
 from models import checks
 from models.errors import UserError
@@ -26,6 +27,18 @@ def interval(start: float, end: float, cells: int) -> skfem.MeshLine:
     (4, ['left', 'right'])
     """
     (x,) = _grid({"x": (start, end)}, (cells,))
+    return _named(skfem.MeshLine(x), {"left": (0, x[0]), "right": (0, x[-1])})
+
+
+def line(points: ArrayLike) -> skfem.MeshLine:
+    """Segments between the increasing coordinates `points` (n,), m; boundaries `left` and `right`.
+
+    >>> line([0.0, 0.1, 0.4]).nelements
+    2
+    """
+    x = checks.finite_array("points", points, (None,))
+    if x.size < 2 or not (np.diff(x) > 0).all():
+        raise UserError.parameter("points", points, "must be at least two increasing coordinates")
     return _named(skfem.MeshLine(x), {"left": (0, x[0]), "right": (0, x[-1])})
 
 

@@ -36,7 +36,7 @@ class Interface:
         if sum(isinstance(law, SetValuedLaw) for law in laws) > 1:
             raise UserError(f"interface '{self.name}': at most one unilateral law, as each imposes the multiplier")
         object.__setattr__(self, "normal", laws)
-        axes = self.slave.part.components
+        axes = self.slave.positions.shape[1]
         if isinstance(self.master, RigidPlane):
             if self.master.axes != axes:
                 raise UserError(
