@@ -1,13 +1,15 @@
 """Coupling operators: what a junction makes equal, integrated on the pieces of an overlap."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, kron
-from skfem import CellBasis, Mesh
+from skfem import CellBasis
 
+from arlequin.geometry import to_reference
 from models import checks
 from models.errors import UserError
 
@@ -19,26 +21,34 @@ Indices = NDArray[np.int64]
 class Shapes:
     """Scalar shape functions of one mesh at the quadrature points of the pieces of an overlap.
 
-    nodes (a, p): node of each local function; values (a, p, q); gradients (a, axis, p, q), 1/m; size: nodes
-    in all.
+    nodes (a, p): node of each local function; values (a, p, q); size: nodes in all; slopes (a, axis, p, q) in
+    reference coordinates and inverse (axis, axis, p, q), the inverse Jacobian, 1/m.
     """
 
     nodes: Indices
     values: Array
-    gradients: Array
     size: int
+    slopes: Array
+    inverse: Array
+
+    @cached_property
+    def gradients(self) -> Array:
+        """Gradients (a, axis, p, q), 1/m."""
+        return np.einsum("jipq,ajpq->aipq", self.inverse, self.slopes)
 
     @classmethod
     def at(cls, basis: CellBasis, cells: Indices, points: Array) -> "Shapes":
         """The functions of `basis` in `cells` (p,) at physical `points` (axis, p, q)."""
         X, inverse = to_reference(basis.mesh, cells, points)
-        values, gradients = [], []
+        values = np.empty((basis.Nbfun, *X.shape[1:]))
+        slopes = np.empty((basis.Nbfun, *X.shape))
         for a in range(basis.Nbfun):
-            value, slope = basis.elem.lbasis(X, a)
-            values.append(np.broadcast_to(value, X.shape[1:]))
-            gradients.append(np.einsum("jipq,jpq->ipq", inverse, np.broadcast_to(slope, X.shape)))
-        nodes = basis.element_dofs[:, cells].astype(np.int64)
-        return cls(nodes, np.stack(values), np.stack(gradients), int(basis.N))
+            values[a], slopes[a] = basis.elem.lbasis(X, a)
+        return cls(basis.element_dofs[:, cells].astype(np.int64), values, int(basis.N), slopes, inverse)
+
+    def broken(self, group: Indices, groups: int) -> "Shapes":
+        """The functions cut apart between groups of pieces: group (p,) of each, `groups` in all."""
+        return replace(self, nodes=self.nodes + group * self.size, size=self.size * groups)
 
 
 class Coupling(Protocol):
@@ -67,19 +77,22 @@ class L2:
 class H1:
     """Equal fields and strains: c(φ*, v) = ∫ φ*·v + ℓ² ε(φ*):ε(v) (Ben Dhia & Rateau, IJNME 62, 2005).
 
-    length: ℓ, m. In one component (bars) ε(v) = v'; in axisymmetry ε includes the hoop strain v_r / r.
+    length: ℓ, m, by default the mean size of the coarse cells in the gluing zone. In one component (bars) ε(v) = v';
+    in axisymmetry ε includes the hoop strain v_r / r.
     """
 
-    length: float
+    length: float | None = None
 
     def __post_init__(self) -> None:
-        checks.positive("length", self.length)
+        if self.length is not None:
+            checks.positive("length", self.length)
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
         """See `Coupling.matrix`; ε(ψ e_i):ε(φ e_j) = ½ (δ_ij ∇ψ·∇φ + ∂_jψ ∂_iφ)."""
         axes = test.gradients.shape[1]
         if components != axes:
             raise UserError(f"H1 coupling of {components} components on {axes} axes: must be as many of each")
+        assert self.length is not None, "the junction gives the default"
         weight = self.length**2 * dx
         slopes = [_products(test.gradients[:, i], trial.gradients[:, i], weight) for i in range(axes)]
         common = _products(test.values, trial.values, dx) + 0.5 * sum(slopes)
@@ -94,39 +107,6 @@ class H1:
                 unit = coo_array(([1.0], ([i], [j])), shape=(components, components))
                 blocks = blocks + kron(_scatter(test, trial, local), unit, format="csr")
         return csr_array(blocks)
-
-
-def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
-    """Reference coordinates of physical points in straight-edged cells, and the inverse Jacobian there.
-
-    cells (p,), points (axis, p, q) → X (axis, p, q), ∂X_j/∂x_i as [j, i] (axis, axis, p, q), 1/m.
-    The inverse of a bilinear map is found by Newton's method in coordinates that start at a vertex of the
-    cell: the library's own works with absolute ones, whose round-off exceeds its tolerance in small cells far
-    from the origin.
-    """
-    vertices = mesh.p[:, mesh.t[:, cells]]
-    local = points - vertices[:, 0, :, None]
-    axes, bilinear = mesh.dim(), mesh.t.shape[0] == 4
-    along = vertices[:, 1] - vertices[:, 0]
-    if axes == 1:
-        slope = np.broadcast_to(1 / along[None, :, :, None], (1, 1, *points.shape[1:]))
-        return local / along[:, :, None], slope
-    across = vertices[:, 3 if bilinear else 2] - vertices[:, 0]
-    # the part of the map that is not affine, zero in triangles and parallelograms
-    twist = vertices[:, 2] - vertices[:, 1] - across if bilinear else np.zeros_like(along)
-    twist[np.abs(twist) < 1e-14 * np.abs(vertices).max()] = 0.0
-    X = np.full(points.shape, 0.5)
-    for _ in range(50):
-        first = along[:, :, None] + twist[:, :, None] * X[1]
-        second = across[:, :, None] + twist[:, :, None] * X[0]
-        determinant = first[0] * second[1] - first[1] * second[0]
-        inverse = np.array([[second[1], -second[0]], [-first[1], first[0]]]) / determinant
-        missing = local - along[:, :, None] * X[0] - across[:, :, None] * X[1] - twist[:, :, None] * X[0] * X[1]
-        correction = np.einsum("jipq,ipq->jpq", inverse, missing)
-        X = X + correction
-        if np.abs(correction).max(initial=0.0) < 1e-14:
-            return X, inverse
-    raise UserError("overlap of meshes: a quadrilateral is too distorted to be mapped", code=1)
 
 
 def _products(test: Array, trial: Array, dx: Array) -> Array:

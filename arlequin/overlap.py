@@ -1,171 +1,141 @@
 """Overlap of two meshes: the intersections of their cells, with a quadrature on each piece."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from skfem import Mesh
-from skfem.quadrature import get_quadrature
-from skfem.refdom import RefLine, RefTri
 
+from arlequin.clipping import Pairs, box_pieces, interval_pieces, polygon_pieces, tetrahedron_pieces
+from arlequin.geometry import boxes, candidate_pairs, round_off, straight_cells, tetrahedra
+from arlequin.quadrature import on_boxes, on_groups, on_simplices
+from arlequin.region import Region, split_pairs, stacked
 from models.errors import UserError
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Block = tuple[Indices, Indices, Array, Array]  # pair and third cell (n,), points (axis, n, q), weights (n, q)
 
-# a cell edge is straight where its middle node is off the middle by less than this fraction of the cell
-STRAIGHT = 1e-9
+# candidate pairs of solids clipped at a time: bounds the memory of their tetrahedra
+CHUNK = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Overlap:
-    """Pieces (intervals, triangles) that tile the overlap of two meshes, each inside one cell of either mesh.
+    """Pieces that tile the overlap of two meshes, each inside one cell of either mesh and inside one region.
 
-    coarse_cells, fine_cells (p,): the two cells of each piece; points (axis, p, q): quadrature points, m;
-    dx (p, q): quadrature weights, m in 1D, m² in 2D; measure: length or area of the whole overlap.
+    coarse_cells, fine_cells, region (p,): the two cells and the region of each piece; points (axis, p, q):
+    quadrature points, m; dx (p, q): quadrature weights, m in 1D, m² in 2D, m³ in 3D (where some may be negative);
+    third_cells (p,): cells of a third mesh (a mediator's own), −1 where none was given.
     """
 
     coarse_cells: Indices
     fine_cells: Indices
     points: Array
     dx: Array
+    region: Indices
+    third_cells: Indices
 
     @property
     def measure(self) -> float:
-        """Length (m) or area (m²) of the overlap."""
+        """Length (m), area (m²) or volume (m³) of the overlap."""
         return float(self.dx.sum())
 
+    def take(self, kept: Indices | slice) -> "Overlap":
+        """The pieces `kept`."""
+        cells = self.coarse_cells[kept], self.fine_cells[kept]
+        return Overlap(*cells, self.points[:, kept], self.dx[kept], self.region[kept], self.third_cells[kept])
 
-def intersect(coarse: Mesh, fine: Mesh, order: int) -> Overlap:
-    """Overlap of two meshes of intervals, or of triangles and straight-edged convex quadrilaterals.
 
-    `order`: degree of the polynomials integrated exactly on each piece. Pairs of cells whose bounding boxes
-    meet are clipped exactly and cut into triangles; pieces thinner than the round-off of the coordinates are
-    dropped, for both meshes at once. No overlap gives zero pieces.
-    Source: Sutherland & Hodgman, Comm. ACM 17, 1974.
+def intersect(
+    coarse: Mesh,
+    fine: Mesh,
+    order: int,
+    regions: Sequence[Region] = (),
+    third: Mesh | None = None,
+    axis_order: int | None = None,
+) -> Overlap:
+    """Overlap of two meshes of intervals, of triangles and quadrilaterals, or of tetrahedra and hexahedra.
+
+    `order`: degree of the polynomials integrated exactly on each piece (in 3D between cells that are all boxes along
+    the axes: `axis_order` along each axis, by default `order`); `regions`: convex regions that tile the overlap and
+    cut the pieces, so that what is smooth in each is integrated exactly; `third`: a mesh whose cells cut them too.
+
+    Cells must have straight edges, quadrilaterals be convex. Pairs of cells whose bounding boxes meet are clipped
+    exactly: intervals, polygons cut into triangles (Sutherland & Hodgman, Comm. ACM 17, 1974), boxes along the
+    axes, else tetrahedra against planes, one rule per pair (`quadrature.on_groups`). Hexahedra with faces that are
+    not plane are approximated by six tetrahedra each (`geometry.tetrahedra`). Pieces thinner than the round-off of
+    the coordinates are dropped, for both meshes at once. No overlap gives zero pieces.
     """
     if coarse.dim() != fine.dim():
         raise UserError(f"overlap of meshes of different dimension ({coarse.dim()} and {fine.dim()})")
-    if coarse.dim() > 2:
-        raise UserError("overlap of meshes: must be of dimension 1 or 2")
-    corners_coarse, corners_fine = straight_cells(coarse), straight_cells(fine)
-    pairs = candidate_pairs(corners_coarse, corners_fine)
-    if coarse.dim() == 1:
-        cells, simplices = _intervals(corners_coarse, corners_fine, pairs)
+    corners = straight_cells(coarse), straight_cells(fine)
+    tolerance = round_off(*corners)
+    pairs = Pairs(*split_pairs(regions, candidate_pairs(*corners), *corners, tolerance))
+    if coarse.dim() < 3:
+        pieces = interval_pieces if coarse.dim() == 1 else polygon_pieces
+        owner, simplices = pieces(corners, pairs, regions, tolerance)
+        thirds = np.full(owner.size, -1)
+        if third is not None:
+            others = Pairs.plain(candidate_pairs(straight_cells(third), simplices))
+            again, simplices = pieces((straight_cells(third), simplices), others, (), tolerance)
+            thirds, owner = others.cells[0, again], owner[others.cells[1, again]]
+        blocks: list[Block] = [(owner, thirds, *on_simplices(simplices, order))]
     else:
-        cells, simplices = _triangles(corners_coarse, corners_fine, pairs)
-    points, dx = _quadrature(simplices, order)
-    return Overlap(cells[0], cells[1], points, dx)
+        blocks = _solids(coarse, fine, pairs, regions, third, (order, axis_order or order), tolerance)
+    owner, thirds, points, dx = _joined(blocks)
+    return Overlap(pairs.cells[0, owner], pairs.cells[1, owner], points, dx, pairs.region[owner], thirds)
 
 
-def straight_cells(mesh: Mesh) -> Array:
-    """Vertices (axis, vertex, cell) of straight-edged cells, counter-clockwise in 2D.
-
-    Second-order meshes must have their middle nodes in the middle of straight edges, quadrilaterals must be
-    convex.
-    """
-    vertices: Array = mesh.p[:, mesh.t]
-    size = np.ptp(vertices, axis=1).max(axis=0)
-    nodes = mesh.dofs.element_dofs
-    for a in range(mesh.t.shape[0], nodes.shape[0]):
-        shape = mesh.elem().doflocs[a]
-        expected = np.einsum("v,ivc->ic", _vertex_shapes(mesh.dim(), mesh.t.shape[0], shape), vertices)
-        if np.any(np.abs(mesh.doflocs[:, nodes[a]] - expected) > STRAIGHT * size):
-            raise UserError(
-                "overlap of meshes: a cell has a curved edge, only straight edges are supported in an overlap"
-            )
-    if mesh.dim() == 2:
-        turns = _turns(vertices)
-        clockwise = turns.sum(axis=0) < 0
-        vertices[:, :, clockwise] = vertices[:, ::-1, clockwise]
-        turns[:, clockwise] *= -1
-        if np.any(turns <= 0):
-            cell = int(np.argmin(turns.min(axis=0)))
-            where = ", ".join(f"{x:.6g}" for x in vertices[:, :, cell].mean(axis=1))
-            raise UserError(f"overlap of meshes: the cell at ({where}) is flat or not convex")
-    return vertices
-
-
-def candidate_pairs(coarse: Array, fine: Array) -> Indices:
-    """Pairs (2, p) of cells whose bounding boxes overlap: coarse cell, fine cell; sorted by fine cell.
-
-    `coarse`, `fine` (axis, vertex, cell): vertices. A sweep along axis 0 with sorted boxes.
-    """
-    from arlequin._kernels import box_pairs
-
-    coarse_low, coarse_high = coarse.min(axis=1).T, coarse.max(axis=1).T
-    fine_low, fine_high = fine.min(axis=1).T, fine.max(axis=1).T
-    order = np.argsort(coarse_low[:, 0], kind="stable")
-    low, high = np.ascontiguousarray(coarse_low[order]), np.ascontiguousarray(coarse_high[order])
-    # the running maximum is sorted, the upper ends alone are not
-    first = np.searchsorted(np.maximum.accumulate(high[:, 0]), fine_low[:, 0], side="right")
-    last = np.searchsorted(low[:, 0], fine_high[:, 0], side="left")
-    pairs = box_pairs(low, high, np.ascontiguousarray(fine_low), np.ascontiguousarray(fine_high), first, last)
-    pairs[0] = order[pairs[0]]
-    return pairs
+def _solids(
+    coarse: Mesh,
+    fine: Mesh,
+    pairs: Pairs,
+    regions: Sequence[Region],
+    third: Mesh | None,
+    orders: tuple[int, int],
+    tolerance: float,
+) -> list[Block]:
+    """Common boxes where both meshes are made of boxes and no region cuts them, else groups of tetrahedra."""
+    blocks: list[Block] = []
+    slow = np.ones(pairs.count, dtype=bool)
+    first, second = boxes(coarse), boxes(fine)
+    if third is None and first is not None and second is not None:
+        slow = pairs.cut
+        owner, low, high = box_pieces(first, second, pairs, np.flatnonzero(~slow), tolerance)
+        blocks.append((owner, np.full(owner.size, -1), *on_boxes(low, high, orders[1])))
+        if not slow.any():
+            return blocks
+    solids = tetrahedra(coarse), tetrahedra(fine)
+    own = None if third is None else (tetrahedra(third), straight_cells(third))
+    planes = stacked(regions, 3)
+    index = np.flatnonzero(slow)
+    for start in range(0, max(index.size, 1), CHUNK):
+        chosen = index[start : start + CHUNK]
+        owner, thirds, tets = tetrahedron_pieces(solids, pairs.take(chosen), planes, own, tolerance)
+        # one group per pair and third cell
+        order = np.lexsort((thirds, owner))
+        owner, thirds, tets = owner[order], thirds[order], tets[order]
+        fresh = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(thirds, prepend=-2))
+        points, dx = on_groups(tets, np.append(fresh, owner.size), orders[0])
+        blocks.append((chosen[owner[fresh]], thirds[fresh], points, dx))
+    return blocks
 
 
-def _vertex_shapes(dimension: int, vertices: int, X: Array) -> Array:
-    """Values (vertex,) of the affine or bilinear shape functions at one reference point."""
-    if vertices == dimension + 1:
-        return np.array([1 - X.sum(), *X])
-    x, y = X
-    return np.array([(1 - x) * (1 - y), x * (1 - y), x * y, (1 - x) * y])
-
-
-def _turns(vertices: Array) -> Array:
-    """Cross product (vertex, cell) of the two edges that meet at each vertex, m²."""
-    after = np.roll(vertices, -1, axis=1) - vertices
-    before = np.roll(after, 1, axis=1)
-    return before[0] * after[1] - before[1] * after[0]
-
-
-def _round_off(*vertices: Array) -> float:
-    """Length below which a difference of coordinates is round-off, m."""
-    return 8 * np.finfo(float).eps * max(float(np.abs(v).max()) for v in vertices)
-
-
-def _intervals(coarse: Array, fine: Array, pairs: Indices) -> tuple[Indices, Array]:
-    """Cells (2, p) and ends (axis, 2, p) of the common intervals."""
-    low = np.maximum(coarse[:, :, pairs[0]].min(axis=1), fine[:, :, pairs[1]].min(axis=1))
-    high = np.minimum(coarse[:, :, pairs[0]].max(axis=1), fine[:, :, pairs[1]].max(axis=1))
-    keep = (high - low)[0] > _round_off(coarse, fine)
-    return pairs[:, keep], np.stack((low, high), axis=1)[:, :, keep]
-
-
-def _triangles(coarse: Array, fine: Array, pairs: Indices) -> tuple[Indices, Array]:
-    """Cells (2, p) and vertices (axis, 3, p) of triangles that tile the common polygons."""
-    from arlequin._kernels import clip_pairs
-
-    subject = np.ascontiguousarray(fine[:, :, pairs[1]].transpose(2, 1, 0))
-    window = np.ascontiguousarray(coarse[:, :, pairs[0]].transpose(2, 1, 0))
-    polygons, counts = clip_pairs(subject, window, _round_off(coarse, fine))
-    most = polygons.shape[1]
-    fans = [
-        np.stack((polygons[meets, 0], polygons[meets, a], polygons[meets, a + 1]))
-        for a in range(1, most - 1)
-        if (meets := counts > a + 1).any()
-    ]
-    owners = [np.flatnonzero(counts > a + 1) for a in range(1, most - 1)]
-    if not fans:
-        return pairs[:, :0], np.zeros((2, 3, 0))
-    owner = np.concatenate(owners)
-    triangles = np.concatenate(fans, axis=1).transpose(2, 0, 1)
-    # pieces of a pair next to each other: what is summed by cell is then read in order
-    sort = np.argsort(owner, kind="stable")
-    return pairs[:, owner[sort]], triangles[:, :, sort]
-
-
-def _quadrature(simplices: Array, order: int) -> tuple[Array, Array]:
-    """Points (axis, p, q) and weights (p, q) of a positive rule on simplices (axis, vertex, p)."""
-    dimension = simplices.shape[0]
-    # the triangle rules of orders 3 and 7 have negative weights
-    order = order + 1 if dimension == 2 and order in (3, 7) else order
-    X, W = get_quadrature(RefLine if dimension == 1 else RefTri, max(order, 1))
-    edges = simplices[:, 1:] - simplices[:, :1]
-    points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
-    if dimension == 1:
-        size = np.abs(edges[0, 0])
-    else:
-        size = np.abs(edges[0, 0] * edges[1, 1] - edges[0, 1] * edges[1, 0])
-    return points, size[:, None] * (W / W.sum()) * (1.0 if dimension == 1 else 0.5)
+def _joined(blocks: list[Block]) -> Block:
+    """Blocks with rules of different length as one: long rules are cut into rows, the last padded with zeros."""
+    if len(blocks) == 1:
+        return blocks[0]
+    width = min(points.shape[2] for _, _, points, _ in blocks)
+    rows = []
+    for owner, thirds, points, dx in blocks:
+        count = -(-points.shape[2] // width)
+        missing = count * width - points.shape[2]
+        # a repeated point with no weight
+        points = np.concatenate((points, np.repeat(points[:, :, -1:], missing, axis=2)), axis=2)
+        dx = np.concatenate((dx, np.zeros((dx.shape[0], missing))), axis=1)
+        shape = points.reshape(3, -1, width), dx.reshape(-1, width)
+        rows.append((np.repeat(owner, count), np.repeat(thirds, count), *shape))
+    owners, thirds_, points_, dx_ = zip(*rows, strict=True)
+    return np.concatenate(owners), np.concatenate(thirds_), np.concatenate(points_, axis=1), np.concatenate(dx_)

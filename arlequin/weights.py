@@ -1,27 +1,33 @@
 """Weights of the Arlequin method: how two superposed parts share mass, stiffness and loads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from skfem import CellBasis
 
-from arlequin.coupling import to_reference
+from arlequin.geometry import to_reference
 from models import checks
+from models.errors import UserError
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12
+# least weight in a cut cell, as a share of the cell's mean, where only the mean is prescribed
+LEAST = 0.1
+# how far from one the shares of both parts may sum
+SUM = 1e-9
 
 
 class Weight(Protocol):
     """Share of the fine part over the zone."""
 
-    def fine(self, s: Array) -> Array:
-        """Weight of the fine part (the coarse one has 1 − it) at s: 0 at its inner end, 1 at the other."""
+    def fine(self, s: Array, points: Array | None = None) -> Array:
+        """Weight (…) of the fine part (the coarse one has 1 − it) at s (…) in (0, 1), or at points (axis, …), m."""
         ...
 
 
@@ -29,7 +35,7 @@ class Weight(Protocol):
 class Linear:
     """α = s, the default: with L2 coupling and the coarse mediator it passes the patch test."""
 
-    def fine(self, s: Array) -> Array:
+    def fine(self, s: Array, points: Array | None = None) -> Array:
         """See `Weight.fine`."""
         return np.asarray(s, dtype=float)
 
@@ -38,7 +44,7 @@ class Linear:
 class Cubic:
     """α = 3s² − 2s³, continuous with its slope (C¹) at both ends of the zone."""
 
-    def fine(self, s: Array) -> Array:
+    def fine(self, s: Array, points: Array | None = None) -> Array:
         """See `Weight.fine`."""
         return s * s * (3 - 2 * s)
 
@@ -52,36 +58,67 @@ class Constant:
     def __post_init__(self) -> None:
         checks.within("value", self.value, 0, 1, open_low=True, open_high=True)
 
-    def fine(self, s: Array) -> Array:
+    def fine(self, s: Array, points: Array | None = None) -> Array:
         """See `Weight.fine`."""
         return np.full(np.shape(s), float(self.value))
 
 
 @dataclass(frozen=True)
-class Taper:
-    """Planar zone between the ends of two parts that follow each other along one axis.
+class Function:
+    """α = share(x) in the gluing zone, of points x (axis, n); values in [0, 1].
 
-    axis: index of that axis; start: the fine part's inner end, m; end: the coarse part's inner end, m (start
-    < end where the fine part lies on the far side of the coarse one, start > end on the near side).
+    coarse: the coarse part's own function, which must give 1 − share(x); by default it has that.
     """
 
-    axis: int
-    start: float
-    end: float
+    share: Callable[[Array], Any]
+    coarse: Callable[[Array], Any] | None = None
 
-    @property
-    def length(self) -> float:
-        """Length of the zone along its axis, m."""
-        return abs(self.end - self.start)
+    def __post_init__(self) -> None:
+        for name, function in (("share", self.share), ("coarse", self.coarse)):
+            if function is not None and not callable(function):
+                raise UserError.parameter(name, function, "must be a function of points (axis, n)")
 
-    def coordinate(self, points: Array) -> Array:
-        """s at points (axis, …), unbounded: 0 at `start`, 1 at `end`."""
-        return (points[self.axis] - self.start) / (self.end - self.start)
+    def fine(self, s: Array, points: Array | None = None) -> Array:
+        """See `Weight.fine`."""
+        assert points is not None
+        x = points.reshape(points.shape[0], -1)
+        inside = (np.ravel(s) > 0) & (np.ravel(s) < 1)
+        values = _values(self.share, x, inside)
+        if self.coarse is not None:
+            total = values + _values(self.coarse, x, inside)
+            wrong = inside & (np.abs(total - 1) > SUM)
+            if wrong.any():
+                raise UserError(
+                    f"weights: the shares at {_place(x, wrong)} sum to {total[np.argmax(wrong)]:.6g}, not to one"
+                )
+        return np.clip(values, 0.0, 1.0).reshape(np.shape(s))
 
-    def fine(self, weight: Weight, points: Array) -> Array:
-        """Weight (…) of the fine part at points (axis, …): 0 before the zone, 1 behind it."""
-        s = self.coordinate(points)
-        return np.where(s < 0, 0.0, np.where(s > 1, 1.0, weight.fine(np.clip(s, 0.0, 1.0))))
+
+def _values(function: Callable[[Array], Any], x: Array, inside: NDArray[np.bool_]) -> Array:
+    """One part's share (n,) at points (axis, n), checked where `inside` the zone."""
+    values = np.broadcast_to(np.asarray(function(x), dtype=float), x.shape[1:])
+    wrong = inside & ~((values >= 0) & (values <= 1))
+    if wrong.any():
+        raise UserError(
+            f"weights: the share at {_place(x, wrong)} is {values[np.argmax(wrong)]:.6g}: must lie in [0, 1]"
+        )
+    return values
+
+
+def _place(x: Array, chosen: NDArray[np.bool_]) -> str:
+    """The first chosen point, for messages."""
+    return "(" + ", ".join(f"{value:.6g}" for value in x[:, np.argmax(chosen)]) + ")"
+
+
+def share(weights: Weight, s: Array, points: Array, floor: float = 0.0, state: Indices | None = None) -> Array:
+    """Weight (…) of the fine part at s (…), points (axis, …): 0 outside the zone, 1 − floor in the free zone.
+
+    state (…): 0 outside, 1 glued, 2 free; by default that of s ≤ 0, 0 < s < 1, s ≥ 1.
+    """
+    if state is None:
+        state = np.where(s <= 0, 0, np.where(s >= 1, 2, 1))
+        s = np.clip(s, 0.0, 1.0)
+    return (1 - floor) * np.where(state == 0, 0.0, np.where(state == 2, 1.0, weights.fine(s, points)))
 
 
 def cell_weights(
@@ -92,22 +129,32 @@ def cell_weights(
     dx: Array,
     at_pieces: Array,
     at_points: Array,
+    kinds: Indices | None = None,
+    moments: bool = True,
 ) -> Array:
     """Weights (c, q) of one part at its quadrature points, exact in the mean where its cells are cut.
 
     cell_dx (c, q): quadrature weights of the part; cells (p,), points (axis, p, q), dx (p, q): pieces of the
     overlap in its cells; both dx with thickness, section or 2πr; at_pieces (p, q): the part's weight on the
     pieces; at_points (c, q): at the part's quadrature points. Cells outside the overlap have 1, cells inside
-    it the pointwise weight. Where the end of the other part cuts a cell the weight has a kink or jumps, and a
-    rule over the cell misses it (the patch test then fails at O(h)): the pointwise weights get the smallest
-    correction with which Σ_q w_q dx_q p(x_q) = ∫_cell α p for the polynomials p of the strains, α integrated
-    on the pieces. A correction that would make a weight negative is shrunk towards the cell's mean (limiter
-    of Zhang & Shu, J. Comput. Phys. 229, 2010).
+    it the pointwise weight. Where the end of the other part or a border of the zone (kinds (p, q): a number that
+    changes there) cuts a cell the weight has a kink or jumps, and a rule over the cell misses it (the patch test
+    then fails at O(h)): the pointwise weights get the smallest correction with which Σ_q w_q dx_q p(x_q) =
+    ∫_cell α p for the polynomials p of the strains, α integrated on the pieces. Where that would make a weight
+    negative, positive ones with these moments are sought (`_positive`); for first-order simplices, and with
+    `moments` False (the mass), the mean is enough, and no weight is less than `LEAST` of it: a cell whose mass sits
+    in a few points has no bound to its frequencies.
     """
     measure = cell_dx.sum(axis=1)
     covered = np.bincount(cells, dx.sum(axis=1), basis.nelems) / measure
     weights = np.where(covered[:, None] > WHOLE, at_points, 1.0)
-    cut = np.flatnonzero((covered > WHOLE) & (covered < 1 - WHOLE))
+    partly = (covered > WHOLE) & (covered < 1 - WHOLE)
+    if kinds is not None:
+        least, most = np.full(basis.nelems, np.iinfo(np.int64).max), np.full(basis.nelems, -1)
+        np.minimum.at(least, cells, kinds.min(axis=1))
+        np.maximum.at(most, cells, kinds.max(axis=1))
+        partly |= (covered > WHOLE) & (least < most)
+    cut = np.flatnonzero(partly)
     if cut.size == 0:
         return weights
     rank = np.full(basis.nelems, -1)
@@ -122,22 +169,69 @@ def cell_weights(
         wanted[:, m] -= np.bincount(rank[cells[pieces]], row, cut.size)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx_cut)
     fitted = pointwise + np.linalg.solve(gram, wanted[:, :, None])[:, :, 0] @ polynomials
-    mean = ((fitted * dx_cut).sum(axis=1) / dx_cut.sum(axis=1))[:, None]
-    low = fitted.min(axis=1, keepdims=True)
-    shrink = np.where(low < 0, mean / np.where(low < 0, mean - low, 1.0), 1.0)
-    weights[cut] = mean + shrink * (fitted - mean)
+    mean = np.maximum((fitted * dx_cut).sum(axis=1) / dx_cut.sum(axis=1), 0.0)
+    if moments and basis.Nbfun > basis.mesh.dim() + 1:
+        low = np.flatnonzero(fitted.min(axis=1) < 0)
+        fitted[low] = _positive(fitted[low], dx_cut[low], mean[low], polynomials)
+    else:
+        fitted = _shrunk(fitted, mean, LEAST * mean)
+    weights[cut] = fitted
     return weights
+
+
+def _shrunk(fitted: Array, mean: Array, least: Array) -> Array:
+    """Weights (c, q) shrunk towards their mean (c,) until none is below `least` (c,).
+
+    Source: limiter of Zhang & Shu, J. Comput. Phys. 229, 2010.
+    """
+    low = fitted.min(axis=1)
+    shrink = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
+    return mean[:, None] + shrink[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
+
+
+def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:
+    """Positive weights (c, q) with the moments of the fitted ones, those of largest entropy: w = mean exp(μ·p).
+
+    Newton's method on the convex dual. Where no positive weights have these moments (what is left of the cell is a
+    sliver) the mean is kept, and the nearer of the last iterate and the fitted weights shrunk towards their mean.
+    """
+    volume = dx.sum(axis=1)
+    share = dx / volume[:, None]
+    scale = np.where(mean > 0, mean, 1.0)[:, None]
+    wanted = (fitted / scale * share) @ polynomials.T
+    exponent = np.zeros_like(wanted)
+    ridge = 1e-14 * np.eye(len(polynomials))
+    for _ in range(60):
+        weight = np.exp(exponent @ polynomials)
+        missing = wanted - (weight * share) @ polynomials.T
+        if np.abs(missing).max(initial=0.0) < 1e-15:
+            break
+        slope = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, weight * share) + ridge
+        step = np.linalg.solve(slope, missing[:, :, None])[:, :, 0]
+        # at most a factor e² in any weight at a time, and none runs away where there is no solution
+        step /= np.maximum(1.0, np.abs(step @ polynomials).max(axis=1, keepdims=True) / 2)
+        exponent = np.clip(exponent + step, -300.0, 300.0)
+        exponent *= np.minimum(1.0, 300.0 / np.maximum(np.abs(exponent @ polynomials).max(axis=1), 1.0))[:, None]
+    weight = np.exp(exponent @ polynomials)
+    weight /= (weight * share).sum(axis=1, keepdims=True)
+    limited = _shrunk(fitted, mean, np.zeros_like(mean))
+    errors = [
+        np.abs(wanted - (w / scale * share) @ polynomials.T).max(axis=1) for w in (mean[:, None] * weight, limited)
+    ]
+    return np.where((errors[0] < errors[1])[:, None], mean[:, None] * weight, limited)
 
 
 def _polynomials(basis: CellBasis, X: Array) -> Array:
     """Monomials (m, …) in reference coordinates X (axis, …) that span the strains of the element, centred."""
     centred = 2 * X - 1
     axes, corners = basis.mesh.dim(), basis.mesh.t.shape[0]
-    degree = max(1, basis.elem.maxdeg // 2) if corners > axes + 1 else 1
+    degree = max(1, basis.elem.maxdeg // axes) if corners > axes + 1 else 1
     # not more functions than the rule can tell apart
     if basis.X.shape[1] < (axes + 1 if corners == axes + 1 else (degree + 1) ** axes):
         degree = 0
     powers = np.indices((degree + 1,) * axes).reshape(axes, -1).T
     if corners == axes + 1:
         powers = powers[powers.sum(axis=1) <= degree]
+    elif degree:  # no slope holds the highest power of every coordinate at once
+        powers = powers[powers.min(axis=1) < degree]
     return np.stack([np.prod([centred[i] ** power for i, power in enumerate(row)], axis=0) for row in powers])

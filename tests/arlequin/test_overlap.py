@@ -9,9 +9,11 @@ import skfem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arlequin.coupling import to_reference
-from arlequin.overlap import candidate_pairs, intersect, straight_cells
+from arlequin.geometry import candidate_pairs, straight_cells, to_reference
+from arlequin.overlap import intersect
+from arlequin.region import Region
 from models.errors import UserError
+from models.mesh import box
 
 MESHES = {"tri": skfem.MeshTri, "quad": skfem.MeshQuad}
 
@@ -137,12 +139,10 @@ def test_curved_edges_are_refused(mesh):
         intersect(mesh, rectangle("quad", (0, 1), (0, 1), (2, 2)), 2)
 
 
-def test_concave_cells_and_solids_are_refused():
+def test_concave_cells_and_mixed_dimensions_are_refused():
     concave = skfem.MeshQuad(np.array([[0, 1, 0.2, 0], [0, 0, 0.2, 1.0]]), np.arange(4)[:, None])
     with pytest.raises(UserError, match="not convex"):
         intersect(concave, concave, 2)
-    with pytest.raises(UserError, match="dimension"):
-        intersect(skfem.MeshTet(), skfem.MeshTet(), 2)
     with pytest.raises(UserError, match="different dimension"):
         intersect(interval(0, 1, 2), skfem.MeshTri(), 2)
 
@@ -168,3 +168,121 @@ def test_many_pairs_in_seconds():
     assert pieces.dx.shape[0] > 1e5
     assert pieces.measure == pytest.approx(0.06, rel=1e-13)
     assert time.perf_counter() - start < 10
+
+
+def turned(mesh, angle, tilt=0.7):
+    """The 3D mesh turned about z, then about x."""
+    c, s, cx, sx = math.cos(angle), math.sin(angle), math.cos(tilt), math.sin(tilt)
+    about_z, about_x = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
+    return type(mesh)(about_x @ about_z @ mesh.p, mesh.t)
+
+
+@pytest.mark.parametrize("offset", [0.0, 10.0])
+@pytest.mark.parametrize("kinds", [("hex", "hex"), ("hex", "tet"), ("tet", "hex"), ("tet", "tet")])
+def test_volume_of_overlapping_boxes(kinds, offset):
+    first = box((0, 0.6), (0, 0.1), (0, 0.1), cells=(6, 2, 2), kind=kinds[0]).translated((offset, -offset, offset))
+    second = box((0.4123, 1.0), (0, 0.1), (0, 0.1), cells=(17, 5, 4), kind=kinds[1])
+    second = second.translated((offset, -offset, offset))
+    # at an offset the meshes' own coordinates are rounded
+    exact = (first.p[0].max() - second.p[0].min()) * np.ptp(first.p[1]) * np.ptp(first.p[2])
+    assert intersect(first, second, 2).measure == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize("kinds", [("hex", "hex"), ("hex", "tet"), ("tet", "tet")])
+def test_volume_of_a_box_turned_in_another(kinds):
+    # a prism on the octagon common to two squares turned by 45°
+    outer = box((-0.5, 0.5), (-0.5, 0.5), (-1, 1), cells=(3, 2, 2), kind=kinds[0])
+    inner = turned(box((-0.5, 0.5), (-0.5, 0.5), (-0.4, 0.3), cells=(4, 3, 5), kind=kinds[1]), math.pi / 4, 0.0)
+    exact = 0.7 * 2 * math.tan(math.pi / 8)
+    assert intersect(outer, inner, 2).measure == pytest.approx(exact, rel=1e-13)
+    # all of it, inside, whatever the turn
+    whole = turned(box((-0.2, 0.2), (-0.2, 0.2), (-0.2, 0.2), cells=(3, 3, 2), kind=kinds[1]), 0.3)
+    assert intersect(outer, whole, 2).measure == pytest.approx(0.064, rel=1e-13)
+
+
+@pytest.mark.parametrize("kinds", [("hex", "hex"), ("hex", "tet"), ("tet", "tet")])
+@pytest.mark.parametrize("order", [1, 2, 4, 6, 11])
+def test_polynomials_of_the_order_are_exact_in_3d(order, kinds):
+    first = box((0, 1), (0, 1), (0, 1), cells=(2, 2, 1), kind=kinds[0])
+    second = box((0.3, 1.4), (0.2, 1.7), (-0.1, 0.6), cells=(2, 1, 2), kind=kinds[1])
+    pieces = intersect(first, second, order)
+    x, y, z = pieces.points
+    for a, b in ((order, 0), (0, order), (order // 2, order - order // 2), (1, 0)):
+        c = order - a - b
+        exact = (1 - 0.3 ** (a + 1)) / (a + 1) * (1 - 0.2 ** (b + 1)) / (b + 1) * 0.6 ** (c + 1) / (c + 1)
+        assert (pieces.dx * x**a * y**b * z**c).sum() == pytest.approx(exact, rel=2e-13)
+
+
+@pytest.mark.parametrize("kind", ["hex", "tet"])
+def test_same_solid_mesh_gives_each_cell_once(kind):
+    mesh = turned(box((0, 1), (0, 1), (0, 1), cells=(3, 2, 3), kind=kind), 0.4)
+    mesh = mesh.translated((100.0, -100.0, 3.0))
+    pieces = intersect(mesh, mesh, 1)
+    assert np.array_equal(pieces.coarse_cells, pieces.fine_cells)
+    assert np.array_equal(pieces.fine_cells, np.arange(mesh.nelements))
+
+
+def test_warped_hexahedra_are_cut_without_gaps():
+    mesh = box((0, 1), (0, 1), (0, 1), cells=(3, 3, 3))
+    inner = np.all((mesh.p > 1e-9) & (mesh.p < 1 - 1e-9), axis=0)
+    mesh.p[:, inner] += np.random.default_rng(1).uniform(-0.06, 0.06, size=(3, inner.sum()))
+    cover = box((-0.1, 1.1), (-0.1, 1.1), (-0.1, 1.1), cells=(4, 5, 3), kind="tet")
+    assert intersect(cover, mesh, 2).measure == pytest.approx(1.0, rel=1e-13)
+
+
+def test_reference_coordinates_invert_a_warped_trilinear_map():
+    mesh = box((3, 3.1), (0, 0.1), (0, 0.2), cells=(1, 1, 1))
+    mesh.p[:] += np.random.default_rng(2).uniform(-0.015, 0.015, size=mesh.p.shape)
+    X = np.random.default_rng(0).uniform(size=(3, 1, 20))
+    points = mesh.mapping().F(X, tind=np.array([0]))
+    found, inverse = to_reference(mesh, np.array([0]), points)
+    np.testing.assert_allclose(found, X, atol=1e-12)
+    jacobian = mesh.mapping().DF(X, tind=np.array([0]))
+    identity = np.einsum("jipq,ikpq->jkpq", inverse, jacobian)
+    np.testing.assert_allclose(identity, np.broadcast_to(np.eye(3)[:, :, None, None], identity.shape), atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["line", "tri", "quad", "tet", "hex"])
+def test_regions_tile_the_overlap(kind):
+    """Two half-spaces x ≷ 0.437 share every piece, moments of either side in closed form."""
+    if kind == "line":
+        first, second = interval(0, 1, 3), interval(0.2, 1.3, 7)
+    elif kind in MESHES:
+        first, second = (rectangle(kind, (a, a + 1), (0, 0.5), n) for a, n in ((0, (3, 2)), (0.2, (7, 4))))
+    else:
+        first, second = (box((a, a + 1), (0, 0.5), (0, 1), n, kind) for a, n in ((0, (3, 2, 2)), (0.2, (4, 3, 2))))
+    normal = np.eye(first.dim())[:1]
+    regions = [Region(-normal, np.array([-0.437])), Region(normal, np.array([0.437]))]
+    pieces, depth = intersect(first, second, 2, regions), 1.0 if kind == "line" else 0.5
+    for r, (low, high) in enumerate([(0.2, 0.437), (0.437, 1.0)]):
+        own = pieces.take(np.flatnonzero(pieces.region == r))
+        assert own.measure == pytest.approx(depth * (high - low), rel=1e-13)
+        assert (own.dx * own.points[0] ** 2).sum() == pytest.approx(depth * (high**3 - low**3) / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["line", "quad", "tet"])
+def test_a_third_mesh_cuts_the_pieces(kind):
+    if kind == "line":
+        meshes = [interval(0, 1, 3), interval(0.2, 1.3, 7), interval(0.1, 0.9, 5)]
+    elif kind == "quad":
+        meshes = [rectangle(kind, (a, a + 1), (0, 1), (n, 2)) for a, n in ((0, 3), (0.2, 7), (-0.1, 4))]
+    else:
+        meshes = [box((a, a + 1), (0, 1), (0, 1), (n, 2, 1), kind) for a, n in ((0, 2), (0.2, 3), (-0.1, 2))]
+    pieces = intersect(meshes[0], meshes[1], 2, third=meshes[2])
+    assert pieces.measure == pytest.approx(0.7, rel=1e-13)
+    for mesh, cells in zip(meshes, (pieces.coarse_cells, pieces.fine_cells, pieces.third_cells), strict=True):
+        X, _ = to_reference(
+            mesh, cells, (pieces.points * pieces.dx).sum(axis=2)[:, :, None] / pieces.dx.sum(axis=1)[:, None]
+        )
+        assert X.min() > -1e-12 and X.max() < 1 + 1e-12
+
+
+def test_1e5_pairs_of_solids_in_seconds():
+    first = box((0, 1), (0, 1), (0, 1), cells=(7, 7, 7), kind="tet")
+    second = box((0.013, 1), (0, 1), (0, 1), cells=(15, 15, 15), kind="tet")
+    intersect(box((0, 1), (0, 1), (0, 1), cells=(1, 1, 1), kind="tet"), second, 2)
+    start = time.perf_counter()
+    pieces = intersect(first, second, 2)
+    assert pieces.dx.shape[0] > 9e4
+    assert pieces.measure == pytest.approx(0.987, rel=1e-13)
+    assert time.perf_counter() - start < 15

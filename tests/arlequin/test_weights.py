@@ -6,7 +6,8 @@ import skfem
 from skfem.helpers import grad
 
 from arlequin.overlap import intersect
-from arlequin.weights import Constant, Cubic, Linear, Taper, cell_weights
+from arlequin.taper import PlaneTaper
+from arlequin.weights import Constant, Cubic, Linear, cell_weights, share
 from models.errors import UserError
 
 
@@ -29,11 +30,11 @@ def test_constant_must_leave_both_parts_a_share(value):
 
 @pytest.mark.parametrize(("start", "end"), [(0.4, 0.6), (0.6, 0.4)])
 def test_taper_goes_from_its_start_to_its_end(start, end):
-    taper = Taper(0, start, end)
+    taper = PlaneTaper.along(0, 1, start, end)
     x = np.array([[0.4, 0.45, 0.6, 0.0, 1.0]])
     expected = np.array([0, 0.25, 1, 0, 1])
-    np.testing.assert_allclose(taper.fine(Linear(), x), expected if end > start else 1 - expected, atol=1e-15)
-    assert taper.length == pytest.approx(0.2)
+    alpha = share(Linear(), taper.coordinate(x), x)
+    np.testing.assert_allclose(alpha, expected if end > start else 1 - expected, atol=1e-15)
 
 
 def cut_meshes(kind):
@@ -58,7 +59,7 @@ def cut_meshes(kind):
 def test_a_cut_cell_keeps_the_integral_of_the_weighted_strain(kind, element):
     mesh, other = cut_meshes(kind)
     basis = skfem.CellBasis(mesh, element, intorder=2 * element.maxdeg)
-    taper = Taper(0, 0.33, 1.0)
+    taper = PlaneTaper.along(0, mesh.dim(), 0.33, 1.0)
     pieces = intersect(mesh, other, 6)
     points = np.asarray(basis.global_coordinates())
     weights = cell_weights(
@@ -67,15 +68,17 @@ def test_a_cut_cell_keeps_the_integral_of_the_weighted_strain(kind, element):
         pieces.coarse_cells,
         pieces.points,
         pieces.dx,
-        1 - taper.fine(Linear(), pieces.points),
-        1 - taper.fine(Linear(), points),
+        1 - share(Linear(), taper.coordinate(pieces.points), pieces.points),
+        1 - share(Linear(), taper.coordinate(points), points),
     )
     assert weights.min() >= 0
     # outside the overlap: exactly one; inside whole cells: pointwise
     middle = mesh.p[0, mesh.t]
     assert np.all(weights[middle.max(axis=0) < 0.33] == 1.0)
     whole = middle.min(axis=0) > 0.33
-    np.testing.assert_allclose(weights[whole], (1 - taper.fine(Linear(), points))[whole], atol=1e-12)
+    np.testing.assert_allclose(
+        weights[whole], (1 - share(Linear(), taper.coordinate(points), points))[whole], atol=1e-12
+    )
 
     # the oracle integrates the kinked weight on a mesh with a node at the kink
     cut = np.unique(np.append(np.linspace(0, 1, 8), 0.33))
@@ -119,12 +122,14 @@ def test_a_step_keeps_the_mean_and_no_weight_is_negative():
 
 def test_mass_of_both_parts_is_that_of_the_union():
     mesh, other = cut_meshes("quad")
-    pieces, taper, total = intersect(mesh, other, 6), Taper(0, 0.33, 1.0), 0.0
+    pieces, taper, total = intersect(mesh, other, 6), PlaneTaper.along(0, 2, 0.33, 1.0), 0.0
     for part, cells in ((mesh, pieces.coarse_cells), (other, pieces.fine_cells)):
         basis = skfem.CellBasis(part, skfem.ElementQuad1(), intorder=3)
-        share = [taper.fine(Linear(), x) for x in (pieces.points, np.asarray(basis.global_coordinates()))]
+        shares = [
+            share(Linear(), taper.coordinate(x), x) for x in (pieces.points, np.asarray(basis.global_coordinates()))
+        ]
         if part is mesh:
-            share = [1 - a for a in share]
-        weights = cell_weights(basis, basis.dx, cells, pieces.points, pieces.dx, *share)
+            shares = [1 - a for a in shares]
+        weights = cell_weights(basis, basis.dx, cells, pieces.points, pieces.dx, *shares)
         total += float((weights * basis.dx).sum())
     assert total == pytest.approx(1.6 * 0.3, rel=1e-12)
