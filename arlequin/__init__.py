@@ -20,7 +20,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from arlequin.absorber import Absorber
+    from arlequin.beam_junction import BeamJunction
     from arlequin.coupling import H1, L2
+    from arlequin.dual import dual_condition
+    from arlequin.frequencies import natural_frequencies
+    from arlequin.glue import JunctionWarning
     from arlequin.junction import Junction
     from arlequin.record import Record
     from arlequin.result import open
@@ -30,17 +35,22 @@ if TYPE_CHECKING:
         GeneralisedAlpha,
         Midpoint,
         ModifiedMeanAcceleration,
+        Multirate,
         Newmark,
         Static,
         Theta,
     )
     from arlequin.simulation import Study, simulate
     from arlequin.system import System
-    from arlequin.weights import Constant, Cubic, Linear
+    from arlequin.ties import Mortar, Tie
+    from arlequin.weights import Constant, Cubic, Function, Linear
+    from arlequin.zone import Box, Cells, HalfSpace, LevelSet, Strip
     from models import mesh
     from models.bar import Bar
+    from models.beam import Beam
     from models.errors import UserError
     from models.material import LinearElastic, Rayleigh
+    from models.section import Section
     from models.solid import Solid
     from multilevel.asperities import Asperities
     from multilevel.interface import Interface
@@ -49,20 +59,29 @@ if TYPE_CHECKING:
     from multilevel.unilateral import Unilateral
 
 _HOMES = {
+    "arlequin.absorber": ("Absorber",),
+    "arlequin.beam_junction": ("BeamJunction",),
     "arlequin.coupling": ("H1", "L2"),
+    "arlequin.dual": ("dual_condition",),
+    "arlequin.frequencies": ("natural_frequencies",),
+    "arlequin.glue": ("JunctionWarning",),
     "arlequin.junction": ("Junction",),
     "arlequin.record": ("Record",),
     "arlequin.result": ("open",),
     "arlequin.schemes": (
-        "HHT", "CentralDifference", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration", "Newmark", "Static",
-        "Theta",
+        "HHT", "CentralDifference", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration", "Multirate", "Newmark",
+        "Static", "Theta",
     ),
     "arlequin.simulation": ("Study", "simulate"),
     "arlequin.system": ("System",),
-    "arlequin.weights": ("Constant", "Cubic", "Linear"),
+    "arlequin.ties": ("Mortar", "Tie"),
+    "arlequin.weights": ("Constant", "Cubic", "Function", "Linear"),
+    "arlequin.zone": ("Box", "Cells", "HalfSpace", "LevelSet", "Strip"),
     "models.bar": ("Bar",),
+    "models.beam": ("Beam",),
     "models.errors": ("UserError",),
     "models.material": ("LinearElastic", "Rayleigh"),
+    "models.section": ("Section",),
     "models.solid": ("Solid",),
     "multilevel.asperities": ("Asperities",),
     "multilevel.interface": ("Interface",),
@@ -73,10 +92,12 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "H1", "HHT", "L2", "Asperities", "Bar", "CentralDifference", "Constant", "Cubic", "GeneralisedAlpha", "Interface",
-    "Junction", "Linear", "LinearElastic", "Midpoint", "ModifiedMeanAcceleration", "Newmark", "Penalty", "Rayleigh",
-    "Record", "RigidPlane", "Solid", "Static", "Study", "System", "Theta", "Unilateral", "UserError",
-    "VelocityPenalty", "mesh", "open", "simulate",
+    "H1", "HHT", "L2", "Absorber", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells", "CentralDifference",
+    "Constant", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface", "Junction", "JunctionWarning",
+    "LevelSet", "Linear", "LinearElastic", "Midpoint", "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark",
+    "Penalty", "Rayleigh", "Record", "RigidPlane", "Section", "Solid", "Static", "Strip", "Study", "System", "Theta",
+    "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open",
+    "simulate",
 ]  # fmt: skip
 
 

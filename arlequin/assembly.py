@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.glue import JunctionOperator
 from arlequin.system import System
 from models.errors import UserError
 from models.part import Assembled, Part, Surface, Weighting
@@ -23,8 +24,7 @@ class Assembly:
 
     The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Bᵀr, C v = 0, with the gaps g = gap + B u
     and r ≥ 0 the contact forces. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` and
-    `contact_start` the rows of the junctions and interfaces. `massless` (d,) marks the dofs without mass
-    (redistributed mass).
+    `contact_start` the rows of the junctions and interfaces. The absorbing terms of junctions act as damping.
     """
 
     system: System
@@ -33,6 +33,8 @@ class Assembly:
     mass: sp.csr_array
     stiffness: sp.csr_array
     damping: sp.csr_array | None
+    absorber: sp.csr_array | None
+    operators: tuple[JunctionOperator, ...]
     constraints: sp.csr_array
     gram: sp.csr_array
     junction_start: NDArray[np.int64]
@@ -41,7 +43,13 @@ class Assembly:
     points: tuple[ContactPoints, ...]
     laws: PointLaws
     gap: Array
-    massless: NDArray[np.bool_]
+
+    @cached_property
+    def viscous(self) -> sp.csr_array | None:
+        """Damping of the parts and absorbing terms of the junctions together (d, d); None where there is neither."""
+        if self.damping is None or self.absorber is None:
+            return self.absorber if self.damping is None else self.damping
+        return sp.csr_array(self.damping + self.absorber)
 
     @property
     def dof_count(self) -> int:
@@ -85,9 +93,23 @@ class Assembly:
     @cached_property
     def free(self) -> NDArray[np.bool_]:
         """Mask (d,) of the dofs whose motion is not given."""
-        mask = np.ones(self.dof_count, dtype=bool)
+        mask = ~self.ghost
         mask[self.imposed_dofs] = False
         return mask
+
+    @cached_property
+    def ghost(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs whose cells all weigh nothing (no mass, no stiffness): they are left out and rest."""
+        return self._without_mass & (self.stiffness.diagonal() == 0.0)
+
+    @cached_property
+    def massless(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs without mass that have stiffness (redistributed mass)."""
+        return self._without_mass & ~self.ghost
+
+    @cached_property
+    def _without_mass(self) -> NDArray[np.bool_]:
+        return np.asarray(abs(self.mass).sum(axis=1)).ravel() == 0.0
 
     @cached_property
     def imposes_displacement(self) -> NDArray[np.bool_]:
@@ -123,8 +145,8 @@ def assemble(system: System) -> Assembly:
         damping = sp.csr_array(sp.block_diag(blocks, format="csr"))
 
     constraint_rows, grams = [], []
-    for junction in system.junctions:
-        operator = junction.operator()
+    operators = tuple(junction.operator() for junction in system.junctions)
+    for junction, operator in zip(system.junctions, operators, strict=True):
         wide = _widen(operator.coarse, offset[junction.coarse.name], count)
         wide = wide + _widen(operator.fine, offset[junction.fine.name], count)
         constraint_rows.append(wide)
@@ -142,6 +164,8 @@ def assemble(system: System) -> Assembly:
         mass=mass,
         stiffness=stiffness,
         damping=damping,
+        absorber=_absorber(system, offset, count),
+        operators=operators,
         constraints=_stack(constraint_rows, count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
         junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
@@ -150,7 +174,6 @@ def assemble(system: System) -> Assembly:
         points=points,
         laws=laws,
         gap=np.concatenate([point.gap for point in points]) if points else np.zeros(0),
-        massless=np.asarray(np.abs(mass).sum(axis=1)).ravel() == 0.0,
     )
 
 
@@ -174,6 +197,19 @@ def _widen(block: sp.csr_array, first: int, count: int) -> sp.csr_array:
     return sp.csr_array((block.data, (block.row, block.col + first)), shape=(block.shape[0], count))
 
 
+def _absorber(system: System, offset: dict[str, int], count: int) -> sp.csr_array | None:
+    """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
+    total = None
+    for junction in system.junctions:
+        jump = junction.jump()
+        if jump is not None:
+            rows = _widen(jump.coarse, offset[junction.coarse.name], count)
+            rows = rows + _widen(jump.fine, offset[junction.fine.name], count)
+            own = sp.csr_array(rows.T @ rows)
+            total = own if total is None else sp.csr_array(total + own)
+    return total
+
+
 def _contact_rows(points: ContactPoints, offset: dict[str, int], count: int) -> sp.csr_array:
     """Rows (k, d) with n on the slave's dofs and −n on the master's."""
     interface = points.interface
@@ -185,7 +221,7 @@ def _contact_rows(points: ContactPoints, offset: dict[str, int], count: int) -> 
 
 def _normal_rows(surface: Surface, normals: Array, first: int, count: int) -> sp.csr_array:
     points, axes = normals.shape
-    dofs = first + surface.nodes[:, None] * axes + np.arange(axes)
+    dofs = first + surface.dofs[:, :axes]  # a beam's rotations come after its displacements
     row = np.repeat(np.arange(points), axes)
     matrix = sp.csr_array((normals.ravel(), (row, dofs.ravel())), shape=(points, count))
     matrix.eliminate_zeros()

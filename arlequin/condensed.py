@@ -9,10 +9,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
+from models.errors import UserError
 from models.factor import Factor, factorise
 from multilevel.law import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
+_NOTHING = 1e-20  # share of a column's peak that adds nothing to a sum in double precision
 _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 
@@ -23,6 +25,25 @@ class Free:
     y: Array
     multipliers: Array
     contact: Array
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of A⁻¹Rᵀ where they are more than round-off: they fall exponentially with the distance from R's dofs."""
+
+    rows: NDArray[np.int64]
+    matrix: Array
+
+    @classmethod
+    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "_Columns":
+        """`columns` (u, r) on the unknowns, whose dofs are `dofs` (u,)."""
+        peak = np.abs(columns).max(axis=1, initial=0.0)
+        kept = np.flatnonzero(peak > _NOTHING * peak.max(initial=0.0))
+        return cls(dofs[kept], np.asfortranarray(columns[kept]))
+
+    def add(self, y: Array, coefficients: Array) -> None:
+        """y (d,) += columns @ coefficients (r,)."""
+        y[self.rows] += self.matrix @ coefficients
 
 
 class Condensed:
@@ -46,31 +67,50 @@ class Condensed:
         self._active: Any = slice(None) if whole else unknown  # a slice spares a copy
         matrix = sp.csr_array(matrix)
         free_rows = matrix if whole else matrix[self._active]
-        self.factor: Factor = factorise(free_rows if whole else free_rows[:, self._active])
         self._to_given = free_rows[:, self._given] if self._given.size else None
 
-        self._b = assembly.contact_rows
+        self._all, self._b = assembly.constraints, assembly.contact_rows
+        self._penalty: sp.csr_array | None = None
+        self.factor: Factor = self._factor(free_rows if whole else free_rows[:, self._active])
         c = sp.csr_array(assembly.constraints[:, self._active])
         response = self._solve_columns(c)
         # constraints that others, or imposed motions, imply already are left out
-        self._kept = _independent(c @ response)
+        self._kept = independent(c @ response)
         self._multiplier_count = c.shape[0]
         self._c = sp.csr_array(assembly.constraints[self._kept])
         c = sp.csr_array(c[self._kept])
-        self._response_c = np.asfortranarray(response[:, self._kept])
+        response_c = response[:, self._kept]
         b = sp.csr_array(self._b[:, self._active])
         response = self._solve_columns(b)
         delassus = b @ response
         self._c_from_p = np.zeros((0, b.shape[0]))
         if self._kept.size:
-            schur = c @ self._response_c
+            schur = c @ response_c
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
             across = c @ response
             self._c_from_p = scipy.linalg.cho_solve(self._schur, across)
-            response = response - self._response_c @ self._c_from_p
+            response = response - response_c @ self._c_from_p
             delassus = delassus - across.T @ self._c_from_p
-        self._response_b = np.asfortranarray(response)
+        self._from_c = _Columns.of(response_c, unknown)
+        self._from_b = _Columns.of(response, unknown)
         self.delassus: Array = np.ascontiguousarray(0.5 * (delassus + delassus.T))
+
+    def _factor(self, matrix: sp.csr_array) -> Factor:
+        """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
+
+        D makes each row's share as stiff as A is on its dofs.
+        """
+        try:
+            return factorise(matrix)
+        except UserError:
+            if not self._all.shape[0]:
+                raise
+        rows = sp.csr_array(self._all[:, self._active])
+        squares = rows.multiply(rows)
+        sums = np.asarray(squares.sum(axis=1)).ravel()
+        scale = np.divide(squares @ matrix.diagonal(), sums**2, out=np.zeros_like(sums), where=sums > 0.0)
+        self._penalty = sp.csr_array(rows.T @ sp.diags_array(scale))
+        return factorise(sp.csr_array(matrix + self._penalty @ rows))
 
     def _solve_columns(self, rows: sp.csr_array) -> Array:
         """X = A⁻¹Rᵀ, in blocks of columns."""
@@ -87,15 +127,23 @@ class Condensed:
         if self._to_given is not None and given is not None:
             y[self._given] = given
             right = right - self._to_given @ given
+        if self._penalty is not None:
+            right = right + self._penalty @ (c - self._all @ y)
         solution = self.factor.solve(right)
         y[self._active] = solution
         multipliers = np.zeros(self._multiplier_count)
         if self._kept.size:
             rest = c[self._kept] - self._c @ y
             own = scipy.linalg.lapack.dpotrs(self._schur[0], rest, lower=self._schur[1])[0]  # cho_solve, unchecked
-            y[self._active] += self._response_c @ own
+            self._from_c.add(y, own)
             multipliers[self._kept] = own
         return Free(y, multipliers, self._b @ y)
+
+    def spread(self, b: Array) -> Array:
+        """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
+        out = np.zeros_like(b)
+        out[self._active] = self.factor.solve(np.asfortranarray(b[self._active]))
+        return out
 
     def react(self, free: Free, impulse: Array) -> tuple[Array, Array]:
         """y and φ once the contact impulses P (k,) act."""
@@ -107,7 +155,7 @@ class Condensed:
         """Change of y (d,) under the contact impulses P (k,), constraints kept."""
         y = np.zeros(self._b.shape[1])
         if impulse.any():
-            y[self._active] = self._response_b @ impulse
+            self._from_b.add(y, impulse)
         return y
 
     def constraint_response(self, impulse: Array) -> Array:
@@ -117,7 +165,7 @@ class Condensed:
         return change
 
 
-def _independent(schur: Array) -> NDArray[np.int64]:
+def independent(schur: Array) -> NDArray[np.int64]:
     """Rows of C that are independent, by pivoted Cholesky of C A⁻¹ Cᵀ with unit diagonal."""
     if not schur.size:
         return np.zeros(0, dtype=np.int64)

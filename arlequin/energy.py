@@ -51,7 +51,7 @@ def works(
     stored_path: Array,
     contact: ContactSolution,
     multipliers: Array,
-    damping_work: float,
+    flow: Array,
     stored_before: tuple[float, float],
     stored_after: tuple[float, float],
 ) -> Work:
@@ -63,8 +63,8 @@ def works(
     `scheme`: its algorithmic work minus the change of stored energy and the physical works. The balance so checks the
     momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
-    multipliers (m,): impulses of the constraints, N·s. damping_work ≥ 0: ∫ v·D v dt by the scheme's own
-    quadrature. stored: (strain, asperity), J.
+    multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
+    viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J.
     """
     work = Work()
     strain = stored_after[0] - stored_before[0]
@@ -73,9 +73,11 @@ def works(
 
     given = forces.external + forces.reaction
     work["external_work"] = float(given @ du)
-    work["damping"] = damping_work
+    for kind, matrix in (("damping", assembly.damping), ("absorbed", assembly.absorber)):
+        if matrix is not None:
+            work[kind] = step * float(flow @ (matrix @ flow))
     scheme = float(forces.internal @ path) - strain
-    scheme += float(forces.damping @ path) - damping_work
+    scheme += float(forces.damping @ path) - work["damping"] - work["absorbed"]
     scheme += work["external_work"] - float(given @ path)
 
     if assembly.contact_count:
@@ -137,6 +139,8 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         present.add("asperity_damping")
     if assembly.damping is not None:
         present.add("damping")
+    if assembly.absorber is not None:
+        present.add("absorbed")
     if assembly.contact_count:
         present.add("impact")
     if assembly.constraints.shape[0]:

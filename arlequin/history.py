@@ -16,6 +16,7 @@ from multilevel.interface import ContactPoints
 from multilevel.law import Array
 
 AXES = ("x", "y", "z")
+TURNS = ("rx", "ry", "rz")
 _DENSE = 1000  # a Gram matrix up to this size is inverted once
 
 
@@ -72,7 +73,7 @@ class History:
         self._inertia = {}
         self._masses = {}
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            ones = np.arange(part.dof_count) % part.components == np.arange(part.components)[:, None]
+            ones = np.arange(part.dof_count) % part.components == np.arange(_translations(part))[:, None]
             self._inertia[part.name] = np.asarray((own.mass @ ones.T.astype(float)).T)
             self._masses[part.name] = float(self._inertia[part.name][0].sum())
 
@@ -105,15 +106,22 @@ class History:
     def _part_variables(self, part: Part) -> list[Variable]:
         group = f"part/{part.name}"
         axis = {"axis": AXES[: part.positions.shape[1]]}
-        component = {"component": AXES[: part.components]}
+        axes = _translations(part)
+        component = {"component": AXES[:axes]}
 
         def static(name: str, dims: tuple[str, ...], units: str, text: str, data: Any, **more: Any) -> Variable:
             return Variable(group, name, dims, units=units, long_name=text, data=data, **more)
 
         def moving(name: str, units: str) -> Variable:
-            shape = (part.node_count, part.components)
+            shape = (part.node_count, axes)
             return Variable(group, name, ("frame", "node", "component"), shape, units, name, coords=component)
 
+        def turning(name: str, units: str, text: str) -> Variable:
+            labels = {"turn": TURNS[axes - part.components :]}
+            shape = (part.node_count, part.components - axes)
+            return Variable(group, name, ("frame", "node", "turn"), shape, units, text, coords=labels)
+
+        turns = [turning("rotation", "rad", "rotation"), turning("angular_velocity", "rad/s", "angular velocity")]
         return [
             static("mass", (), "kg", "mass, weighted", self._masses[part.name]),
             static("position", ("node", "axis"), "m", "initial position of the node", part.positions, coords=axis),
@@ -122,13 +130,14 @@ class History:
                 group,
                 "momentum",
                 ("time", "component"),
-                (part.components,),
+                (axes,),
                 "kg m/s",
                 "linear momentum, weighted",
                 coords=component,
             ),
             moving("displacement", "m"),
             moving("velocity", "m/s"),
+            *(turns if part.components > axes else ()),
         ]
 
     @staticmethod
@@ -206,9 +215,11 @@ class History:
             self._assembly.split(state.v),
             strict=True,
         ):
-            shape = (part.node_count, part.components)
-            frame[f"part/{part.name}", "displacement"] = u.reshape(shape)
-            frame[f"part/{part.name}", "velocity"] = v.reshape(shape)
+            group, axes = f"part/{part.name}", _translations(part)
+            u, v = (field.reshape(part.node_count, part.components) for field in (u, v))
+            frame[group, "displacement"], frame[group, "velocity"] = u[:, :axes], v[:, :axes]
+            if part.components > axes:
+                frame[group, "rotation"], frame[group, "angular_velocity"] = u[:, axes:], v[:, axes:]
         for group, rows, points in self._interfaces:
             frame[group, "gap"] = gaps[rows]
             frame[group, "pressure"] = impulse[rows] / (self._duration * points.area)
@@ -227,6 +238,11 @@ class History:
 
     def __len__(self) -> int:
         return len(self._time)
+
+
+def _translations(part: Part) -> int:
+    """Displacement components of a node: a beam's rotations come after them."""
+    return min(part.components, part.positions.shape[1])
 
 
 def _columns_of(rows: Sequence[dict[Key, Array]]) -> dict[Key, Array]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import time as clock
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
@@ -14,7 +15,9 @@ import xarray
 from threadpoolctl import threadpool_limits
 
 from arlequin.assembly import Assembly, assemble
+from arlequin.dual import dual_condition
 from arlequin.energy import Audit
+from arlequin.glue import JunctionWarning
 from arlequin.history import History
 from arlequin.record import Record, Recorder, as_record
 from arlequin.schemes import Scheme, Stepper
@@ -27,6 +30,7 @@ Progress = Callable[[int, int], None]
 
 # the record and the progress bar hear of the steps at the latest after so many of them, or seconds
 _BLOCK, _SHOWN = 50, 0.2
+DUAL_LIMIT = 1e4
 MOST_STEPS = 50_000_000
 
 
@@ -192,17 +196,37 @@ def _describe(assembly: Assembly, scheme: Scheme, step: float, duration: float) 
         "dofs": assembly.dof_count,
         "contact_points": assembly.contact_count,
         "constraints": int(assembly.constraints.shape[0]),
+        **_conditions(assembly),
         "version": _version(),
         "commit": _commit(),
         "blas": blas_name(),
     }
 
 
+def _conditions(assembly: Assembly) -> dict[str, float]:
+    """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; above 1e4 constraints lose digits: warns."""
+    mass = {name: part.mass for name, part in zip(assembly.system.names, assembly.parts, strict=True)}
+    found = {}
+    for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
+        value = dual_condition(operator, mass[junction.coarse.name], mass[junction.fine.name])
+        found[f"dual_condition_{junction.name}"] = value
+        if value > DUAL_LIMIT:
+            warnings.warn(
+                f"junction '{junction.name}': its dual operator has the condition number {value:.2g}: take the coarse "
+                "mediator with linear weights, or a narrower zone",
+                JunctionWarning,
+                stacklevel=4,
+            )
+    return found
+
+
 def describe(thing: Any) -> str:
     """A scheme as text: its name and what it is made of."""
+    if isinstance(thing, float | int):
+        return f"{thing:g}"
     if not is_dataclass(thing):
         return type(thing).__name__
-    values = ", ".join(f"{item.name}={getattr(thing, item.name):g}" for item in fields(thing))
+    values = ", ".join(f"{item.name}={describe(getattr(thing, item.name))}" for item in fields(thing))
     return f"{type(thing).__name__}({values})"
 
 

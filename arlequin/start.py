@@ -32,6 +32,7 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
         v[dofs] = np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now)
         if static:
             v[:] = 0.0
+    u[assembly.ghost] = v[assembly.ghost] = 0.0
     if not static:
         u, v = _project(assembly, [u, v])
     u = _settle(assembly, u)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arlequin.junction import Junction
+from arlequin.glue import Glue
 from models.errors import UserError
 from models.part import Part, Surface
 from multilevel.interface import Interface
@@ -25,7 +25,7 @@ class System:
     """
 
     parts: Sequence[Part]
-    junctions: Sequence[Junction] = ()
+    junctions: Sequence[Glue] = ()
     interfaces: Sequence[Interface] = ()
     velocity: InitialField = None
     displacement: InitialField = None

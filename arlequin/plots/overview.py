@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from arlequin.plots.contact import contact
 from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def overview(result: xarray.DataTree) -> dict[str, Figure]:
-    """Energies, interfaces over time, the shape of plane parts at the end or the velocity along bars."""
+    """Energies, interfaces over time, the shape of plane parts at the end, the velocity along bars and beams."""
     figures: dict[str, Figure] = {}
     if "energy" in result.dataset:
         figures["energies"] = energies(result)
@@ -25,11 +27,16 @@ def overview(result: xarray.DataTree) -> dict[str, Figure]:
             figures[f"contact-{name}"] = contact(result, name)
     if "part" in result.children and result.sizes.get("frame"):
         groups = [node.dataset for node in result["part"].children.values() if "velocity" in node.dataset]
-        axes = {group.sizes.get("axis") for group in groups}
-        if 2 in axes:
+        if any(group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2 for group in groups):
             figures["shape"] = shape(result)
-        if axes == {1}:
-            figures["profile"] = profile(result)
+        if groups and all(group.sizes.get("corner") == 2 for group in groups):
+            figures["profile"] = profile(result, component=_liveliest(groups))
     if not figures:
         raise UserError("the result has nothing that is drawn: neither energy nor interfaces nor parts", code=1)
     return figures
+
+
+def _liveliest(groups: list[xarray.Dataset]) -> int:
+    """The velocity component with the largest value: beams mostly move across their axis."""
+    largest = [abs(group["velocity"]).max(("frame", "node")).values for group in groups]
+    return int(np.max(largest, axis=0).argmax())

@@ -3,6 +3,7 @@
 from arlequin.schemes.alpha import HHT, GeneralisedAlpha, ModifiedMeanAcceleration, Newmark
 from arlequin.schemes.central import CentralDifference
 from arlequin.schemes.midpoint import Midpoint
+from arlequin.schemes.multirate import Multirate
 from arlequin.schemes.scheme import Scheme, State, Stepper, StepReport
 from arlequin.schemes.static import Static
 from arlequin.schemes.theta import Theta
@@ -13,6 +14,7 @@ __all__ = [
     "GeneralisedAlpha",
     "Midpoint",
     "ModifiedMeanAcceleration",
+    "Multirate",
     "Newmark",
     "Scheme",
     "State",

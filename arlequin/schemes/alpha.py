@@ -111,8 +111,8 @@ class AlphaStepper:
         self._scheme = scheme
         keep = 1.0 - scheme.alpha_f
         matrix = (1.0 - scheme.alpha_m) * assembly.mass + keep * scheme.beta * step**2 * assembly.stiffness
-        if assembly.damping is not None:
-            matrix = matrix + keep * scheme.gamma * step * assembly.damping
+        if assembly.viscous is not None:
+            matrix = matrix + keep * scheme.gamma * step * assembly.viscous
         self._condensed = Condensed(assembly, matrix)
 
     def start(self, u: Array, v: Array) -> State:
@@ -121,7 +121,7 @@ class AlphaStepper:
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
         external = assembly.load(0.0)
-        damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
+        damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         contact = assembly.laws.area * assembly.laws.pressure(gaps)
         a, constraint = np.zeros_like(u), np.zeros(assembly.constraints.shape[0])
         force = external - internal - damping + assembly.contact_rows.T @ contact
@@ -155,8 +155,8 @@ class AlphaStepper:
         # bulk forces at the predicted end; the internal ones by linearity from those at u₀
         right = (1.0 - af) * (external - state.internal - assembly.stiffness @ du)
         right += af * (own.external_now - state.internal) - am * (assembly.mass @ own.a)
-        if assembly.damping is not None:
-            right -= assembly.damping @ ((1.0 - af) * v + af * state.v)
+        if assembly.viscous is not None:
+            right -= assembly.viscous @ ((1.0 - af) * v + af * state.v)
         carry = am - (1.0 - am) * (1.0 - gamma) / gamma
         right += assembly.contact_rows.T @ (carry * own.contact)
         free = self._condensed.free(right, -(assembly.constraints @ v) / (gamma * step), self._given(state, du, v, t1))
@@ -199,8 +199,8 @@ class AlphaStepper:
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
         none = np.zeros_like(u)
-        damping_now = assembly.damping @ state.v if assembly.damping is not None else none
-        damping_end = assembly.damping @ v if assembly.damping is not None else none
+        damping_now = assembly.viscous @ state.v if assembly.viscous is not None else none
+        damping_end = assembly.viscous @ v if assembly.viscous is not None else none
 
         def share(end: Array, now: Array, before: Array) -> Array:
             return ((1.0 - af) * end + af * now - am * before) / (1.0 - am)
@@ -241,7 +241,7 @@ class AlphaStepper:
             forces=forces,
             contact=contact,
             multipliers=multipliers,
-            damping_work=step * float(rate @ (assembly.damping @ rate)) if assembly.damping is not None else 0.0,
+            flow=rate,
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
@@ -258,7 +258,7 @@ class AlphaStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work)
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
 
     def _given(self, state: State, du: Array, v: Array, t: float) -> Array | None:
         """Accelerations (p,) of the imposed dofs that bring them to their given values."""

@@ -60,7 +60,7 @@ class CentralStepper:
     def __init__(self, assembly: Assembly, step: float) -> None:
         diagonal = assembly.mass.diagonal()
         off = abs(assembly.mass - sp.diags_array(diagonal)).max() if assembly.dof_count else 0.0
-        if off > 1e-14 * diagonal.max() or (diagonal <= 0.0).any():
+        if off > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
             raise UserError('central difference needs mass="lumped" on every part')
         limit = stable_step(assembly)
         if step >= limit:
@@ -69,16 +69,18 @@ class CentralStepper:
         self._assembly = assembly
         self._condensed = Condensed(assembly, assembly.mass)
 
-    def start(self, u: Array, v: Array) -> State:
-        """Starts with v_{−½} = v₀ − ½ Δt a₀."""
+    def start(self, u: Array, v: Array, push: Array | None = None) -> State:
+        """Starts with v_{−½} = v₀ − ½ Δt a₀, a₀ under the force `push` (d,) of parts that are stepped elsewhere too."""
         assembly = self._assembly
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
+        damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
         half = v - 0.5 * self.step * (a + self._condensed.response(stored))
+        if push is not None:
+            half = half - 0.5 * self.step * self._condensed.spread(push)
         own = _Carried(half, damping, external, stored, a, constraint)
         return State(
             n=0,
@@ -93,10 +95,13 @@ class CentralStepper:
             own=own,
         )
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
+        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`)."""
         assembly, step, own = self._assembly, self.step, state.own
         gaps = assembly.gaps(state.u)
         free = own.half + step * own.a
+        if push is not None:
+            free = free + step * self._condensed.spread(push)
         free_rate = assembly.contact_rows @ free
         contact = solve_normal(
             assembly.laws,
@@ -115,10 +120,34 @@ class CentralStepper:
         u = state.u + step * half
         accept(contact, u, (state.n + 1) * step)
         multipliers = step * own.constraint - self._condensed.constraint_response(contact.impulse)
-        return self._finish(state, half, u, contact, multipliers)
+        return self._finish(state, half, u, push, contact, multipliers)
+
+    def response(self, push: Array, momentum: Array, count: int) -> Array:
+        """Path (d, r) of `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
+        assembly, step = self._assembly, self.step
+        u, path, half = np.zeros_like(push), np.zeros_like(push), self._condensed.spread(momentum)
+        for _ in range(count):
+            force = push - assembly.stiffness @ u
+            if assembly.viscous is not None:
+                force -= assembly.viscous @ half
+            following = half + step * self._condensed.spread(force)
+            path += 0.5 * step * (half + following)
+            half = following
+            u += step * half
+        return path
+
+    def drive(self, state: State) -> tuple[Array, Array]:
+        """Force and momentum (d,) that move the linear bulk on from a state."""
+        return state.own.external - state.internal, self._assembly.mass @ state.own.half
 
     def _finish(
-        self, state: State, half: Array, u: Array, contact: ContactSolution, multipliers: Array
+        self,
+        state: State,
+        half: Array,
+        u: Array,
+        push: Array | None,
+        contact: ContactSolution,
+        multipliers: Array,
     ) -> tuple[State, StepReport]:
         """Forces and velocity at the new time, energies and works."""
         assembly, step, own = self._assembly, self.step, state.own
@@ -128,7 +157,7 @@ class CentralStepper:
         asperity = assembly.laws.energy(gaps)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         none = np.zeros_like(u)
-        damping = assembly.damping @ half if assembly.damping is not None else none
+        damping = assembly.viscous @ half if assembly.viscous is not None else none
         external = assembly.load(n * step)
         a, constraint = self._acceleration(external - internal - damping, n, u, half)
         carried = _Carried(half, damping, external, stored, a, constraint)
@@ -138,6 +167,8 @@ class CentralStepper:
         du = step * half
         impulse_path = 0.5 * step * (own.half + half)
         balance = assembly.mass @ (half - own.half) / step + state.internal + own.damping - own.external
+        if push is not None:
+            balance -= push
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
         work = works(
             assembly,
@@ -154,13 +185,15 @@ class CentralStepper:
             ),
             contact=mean,
             multipliers=multipliers,
-            damping_work=step * float(half @ damping),
+            flow=half,
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
         force = reaction(assembly, balance, (multipliers / step, contact.impulse / step))
         work["external_work"] += float(force @ impulse_path)  # an imposed motion acts by impulses
         work["kinetic"] = kinetic
+        if push is not None:
+            work["junction"] += float(push @ impulse_path)
         end = State(
             n=n,
             u=u,
@@ -173,7 +206,7 @@ class CentralStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work)
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, impulse_path)
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
@@ -207,15 +240,16 @@ def stable_step(assembly: Assembly) -> float:
     """Bound of the stable step, s: the positive root of ω² Δt² + 2 δ Δt = 4 (2/ω without damping).
 
     ω² ≤ max over cells ω_c² + max over contact points Σ k_c |n|²/m; δ ≥ the largest eigenvalue of M⁻¹D
-    (Gershgorin), whose force lags by half a step.
+    (Gershgorin), D of the parts and of absorbing junctions, whose force lags by half a step.
     """
     square = max(part.highest_frequency() for part in assembly.parts) ** 2
-    inverse = 1.0 / assembly.mass.diagonal()
+    diagonal = assembly.mass.diagonal()
+    inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
     if assembly.laws.has_regular:
         compliance = (assembly.contact_rows.multiply(assembly.contact_rows)) @ inverse
         square += float((assembly.laws.stiffness_bound() * compliance).max())
     decay = 0.0
-    if assembly.damping is not None:
-        decay = float((inverse * (abs(assembly.damping) @ np.ones(assembly.dof_count))).max())
+    if assembly.viscous is not None:
+        decay = float((inverse * (abs(assembly.viscous) @ np.ones(assembly.dof_count))).max())
     root = decay + np.sqrt(decay**2 + 4.0 * square)
     return 4.0 / root if root > 0.0 else np.inf

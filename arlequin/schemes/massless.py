@@ -49,15 +49,18 @@ class MasslessCondensation(Assembly):
         laws = PointLaws.gather([(Asperities(value),) for value in stiffnesses], full.laws.area)
         fields: dict[str, Any] = {name: getattr(full, name) for name in full.__dataclass_fields__}
         fields.update(stiffness=stiffness, contact_rows=rows, laws=laws)
-        if full.damping is not None:
-            massless = sp.csr_array(sp.eye_array(full.dof_count))[:, c]
-            follow = sp.csr_array(keep - massless @ sp.csr_array(from_interior))
-            fields.update(damping=sp.csr_array(follow.T @ full.damping @ follow))
+        massless = sp.csr_array(sp.eye_array(full.dof_count))[:, c]
+        follow = sp.csr_array(keep - massless @ sp.csr_array(from_interior))
+        for name in ("damping", "absorber"):
+            if fields[name] is not None:
+                fields[name] = sp.csr_array(follow.T @ fields[name] @ follow)
         self = cls(**fields)
         for name, value in (
             ("_full", full),
             ("_from_interior", from_interior),
             ("_from_contact", from_contact),
+            ("massless", full.massless),
+            ("ghost", full.ghost),
         ):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "free", full.free & ~c)  # what the scheme solves for

@@ -40,13 +40,17 @@ class State:
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a step did: contact (k,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures."""
+    """What a step did: contact (k,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures.
+
+    path (d,): the displacement on which the impulses work, as constant forces over the step, m.
+    """
 
     iterations: int
     residual: float
     impulse: Array
     multipliers: Array
     work: Work
+    path: Array
 
 
 class Stepper(Protocol):

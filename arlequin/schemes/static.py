@@ -128,7 +128,7 @@ class StaticStepper:
             ),
             contact=replace(contact, stored=mean_contact, dissipated=0.0 * contact.impulse),
             multipliers=constraint,
-            damping_work=0.0,
+            flow=none,
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
@@ -145,4 +145,4 @@ class StaticStepper:
             impulse=contact.impulse,
             own=_Carried(external, forces, contact.impulse, contact.stored),
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, constraint, work)
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, constraint, work, du)

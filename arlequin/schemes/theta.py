@@ -45,7 +45,11 @@ class Theta:
 
 @dataclass(frozen=True)
 class _Carried:
-    """M v and the load at the end of the step, both (d,)."""
+    """Momentum and load at the end of the step, both (d,).
+
+    The momentum is the sum of the impulses, not M v: the factor's round-off E is the same in each step and loses, or
+    gives, 2 yᵀE y each time. Summed, what one step lacks the next one gets, and E only perturbs the mass.
+    """
 
     momentum: Array
     load: Array
@@ -62,11 +66,13 @@ class ThetaStepper:
         self._assembly = assembly
         self._theta = theta
         matrix = assembly.mass + (theta * step) ** 2 * assembly.stiffness
-        if assembly.damping is not None:
-            matrix = matrix + theta * step * assembly.damping
+        if assembly.viscous is not None:
+            matrix = matrix + theta * step * assembly.viscous
         self._condensed = Condensed(assembly, matrix)
+        self._moving = assembly.free & ~assembly.massless
 
-    def start(self, u: Array, v: Array) -> State:
+    def start(self, u: Array, v: Array, push: Array | None = None) -> State:
+        """The state at t = 0; forces of parts that are stepped elsewhere do not enter it."""
         assembly = self._assembly
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
@@ -83,14 +89,16 @@ class ThetaStepper:
             own=_Carried(assembly.mass @ v, assembly.load(0.0)),
         )
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
+        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`)."""
         assembly, theta, step = self._assembly, self._theta, self.step
         t1 = (state.n + 1) * step
         load = assembly.load(t1)
         external = (1.0 - theta) * state.own.load + theta * load
 
+        driving = external if push is None else external + push
         free = self._condensed.free(
-            state.own.momentum + theta * step * (external - state.internal),
+            state.own.momentum + theta * step * (driving - state.internal),
             (1.0 - theta) * (assembly.constraints @ state.v),
             self._given(state, t1),
         )
@@ -113,30 +121,51 @@ class ThetaStepper:
         u = state.u + step * y
         v = state.v + (y - state.v) / theta
         accept(contact, u, t1)
-        return self._finish(state, y, (u, v), (external, load), contact, multipliers)
+        return self._finish(state, y, (u, v), (external, load, push), contact, multipliers)
+
+    def response(self, push: Array, momentum: Array, count: int) -> Array:
+        """Displacement (d, r) by `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
+        assembly, theta, step = self._assembly, self._theta, self.step
+        u = np.zeros_like(push)
+        for _ in range(count):
+            y = self._condensed.spread(momentum + theta * step * (push - assembly.stiffness @ u))
+            u += step * y
+            momentum = momentum + (assembly.mass @ y - momentum) / theta
+        return u
+
+    def drive(self, state: State) -> tuple[Array, Array]:
+        """Force and momentum (d,) that move the linear bulk on from a state."""
+        return state.own.load - state.internal, state.own.momentum
 
     def _finish(
         self,
         state: State,
         y: Array,
         motion: tuple[Array, Array],
-        loads: tuple[Array, Array],
+        loads: tuple[Array, Array, Array | None],
         contact: ContactSolution,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
-        """The new state (u, v in `motion`), its energies and the works of the step; loads: its mean and its end."""
-        (u, v), (external, load) = motion, loads
+        """The new state (u, v in `motion`), its energies, the works of the step; loads: mean, at the end, push."""
+        (u, v), (external, load, push) = motion, loads
         assembly, theta, step = self._assembly, self._theta, self.step
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(assembly.gaps(u))
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
 
-        damping = assembly.damping @ y if assembly.damping is not None else np.zeros_like(u)
+        damping = assembly.viscous @ y if assembly.viscous is not None else np.zeros_like(u)
         mean_internal = (1.0 - theta) * state.internal + theta * internal
         rate_of_momentum = (momentum - state.own.momentum) / step
         balance = rate_of_momentum + mean_internal + damping - external
+        if push is not None:
+            balance = balance - push
         path = 0.5 * step * (state.v + v)
+        summed = state.own.momentum + step * (external - mean_internal - damping)
+        summed += assembly.constraints.T @ multipliers + assembly.contact_rows.T @ contact.impulse
+        if push is not None:
+            summed += step * push
+        carried = _Carried(np.where(self._moving, summed, momentum), load)
         work = works(
             assembly,
             step=step,
@@ -152,11 +181,13 @@ class ThetaStepper:
             ),
             contact=contact,
             multipliers=multipliers,
-            damping_work=step * float(y @ damping),
+            flow=y,
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
         work["kinetic"] = kinetic
+        if push is not None:
+            work["junction"] += float(push @ path)
         end = State(
             n=state.n + 1,
             u=u,
@@ -167,9 +198,9 @@ class ThetaStepper:
             strain=strain,
             asperity=asperity,
             impulse=contact.impulse,
-            own=_Carried(momentum, load),
+            own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work)
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

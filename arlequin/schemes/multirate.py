@@ -1,0 +1,297 @@
+"""Several time steps: fine parts at Δt/m, coarse parts at Δt, glued without loss of energy."""
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.assembly import Assembly
+from arlequin.condensed import Condensed, independent
+from arlequin.energy import KINDS, Work
+from arlequin.schemes.central import CentralDifference, CentralStepper
+from arlequin.schemes.scheme import State, StepReport
+from arlequin.schemes.theta import Theta, ThetaStepper
+from models.checks import positive_integer
+from models.errors import UserError
+from multilevel.law import Array
+
+_PASSES = 30
+_EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further
+
+
+@dataclass(frozen=True)
+class Multirate:
+    """Coarse parts take the step Δt, fine parts `ratio` steps Δt/m, each with `Theta(0.5)` or `CentralDifference()`.
+
+    Over a large step the multipliers φ of the junctions are constant forces, and the paths on which they work agree:
+
+        C_c p_c + C_f Σ_j p_f,j = 0,    p = Δt (v₀ + v₁)/2 (θ = 1/2)  or  Δt (v_{n−½} + v_{n+½})/2 (central difference).
+
+    The junctions' work φ·(C_c p_c + C_f Σ p_f) is then zero, and energy (the discrete one of central difference) is
+    conserved exactly for every ratio and pair of schemes. A part is fine where a junction says so. Order 1 in the
+    multipliers, 2 else.
+
+    Source of the idea: Combescure & Gravouil, Comput. Methods Appl. Mech. Eng. 191 (2002) 1129–1157; its variational
+    form with constant multipliers: Brun, Gravouil, Combescure & Limam, CMAME 282 (2015) 1–26.
+    """
+
+    ratio: int
+    coarse: Theta | CentralDifference = field(default_factory=Theta)
+    fine: Theta | CentralDifference = field(default_factory=Theta)
+
+    def __post_init__(self) -> None:
+        positive_integer("ratio", self.ratio)
+        for name in ("coarse", "fine"):
+            scheme = getattr(self, name)
+            if scheme not in (Theta(0.5), CentralDifference()):
+                raise UserError.parameter(name, scheme, "must be Theta(0.5) or CentralDifference()")
+
+    @property
+    def order(self) -> int:
+        return 2
+
+    @property
+    def static(self) -> bool:
+        return False
+
+    def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
+        return MultirateStepper(assembly, step, self)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The parts with one step: dofs (d,), contact points (k,), stepper, and how many steps make a large one."""
+
+    dofs: NDArray[np.bool_]
+    points: NDArray[np.bool_]
+    assembly: Assembly
+    stepper: ThetaStepper | CentralStepper
+    count: int
+
+    def advance(self, state: State, push: Array) -> "_Advance":
+        """`count` steps under a constant push (d,)."""
+        reports, path, size = [], np.zeros_like(push), np.zeros_like(push)
+        for _ in range(self.count):
+            before = state
+            state, report = self.stepper.advance(state, push)
+            reports.append(report)
+            path += report.path
+            size += 0.5 * self.stepper.step * (abs(before.v) + abs(state.v))
+        return _Advance(state, reports, path, size)
+
+
+@dataclass(frozen=True)
+class _Advance:
+    """The state, the reports and paths (d,) added up; size (d,): the terms of the path without their signs."""
+
+    state: State
+    reports: list[StepReport]
+    path: Array
+    size: Array
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """How a side moves along the constraints C in a large step, from linear bulk:
+
+        C p = by_force (F + Cᵀφ) + by_momentum (M v),   F, M v at the start of the step.
+
+    Both (m, d) are the transposed responses to Cᵀ: the discrete motion is reciprocal as the continuous one is.
+    """
+
+    by_force: Array
+    by_momentum: Array
+
+    @classmethod
+    def of(cls, side: _Side, c: sp.csr_array) -> "_Motion":
+        columns = c.T.toarray()
+        none = np.zeros_like(columns)
+        by_force = side.stepper.response(columns, none, side.count)
+        return cls(by_force.T.copy(), side.stepper.response(none, columns, side.count).T.copy())
+
+    def __call__(self, side: _Side, state: State) -> Array:
+        """C p (m,) without multipliers."""
+        force, momentum = side.stepper.drive(state)
+        return self.by_force @ force + self.by_momentum @ momentum
+
+
+class MultirateStepper:
+    """Steps both sides under the multipliers that their linear motion asks for (iterated under loads and contact)."""
+
+    def __init__(self, assembly: Assembly, step: float, scheme: Multirate) -> None:
+        if not assembly.constraints.shape[0]:
+            raise UserError("several time steps need a junction between coarse and fine parts")
+        if assembly.absorber is not None:
+            raise UserError("several time steps take no absorbing junctions: the loss would couple the steps")
+        self.step = step
+        self._assembly = assembly
+        fine = _fine_parts(assembly)
+        self._sides = (
+            _side(assembly, ~fine, scheme.coarse, step, 1),
+            _side(assembly, fine, scheme.fine, step / scheme.ratio, scheme.ratio),
+        )
+        self._c = [sp.csr_array(assembly.constraints[:, side.dofs]) for side in self._sides]
+        self._sizes = [abs(c) for c in self._c]
+        self._motions = [_Motion.of(side, c) for side, c in zip(self._sides, self._c, strict=True)]
+        response = sum(
+            (motion.by_force @ c.T for motion, c in zip(self._motions, self._c, strict=True)),
+            np.zeros((assembly.constraints.shape[0],) * 2),
+        )
+        response = 0.5 * (response + response.T)
+        # constraints that others, or imposed motions, imply have no multiplier
+        self._kept = independent(response)
+        self._response = scipy.linalg.cho_factor(response[np.ix_(self._kept, self._kept)])
+
+    def start(self, u: Array, v: Array) -> State:
+        assembly = self._assembly
+        internal, _ = assembly.internal(u)
+        force = assembly.load(0.0) - internal
+        multipliers = np.zeros(assembly.constraints.shape[0])
+        if force.any():
+            inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
+            multipliers = inertia.free(force, multipliers).multipliers
+        states = tuple(
+            side.stepper.start(u[side.dofs], v[side.dofs], c.T @ multipliers)
+            for c, side in zip(self._c, self._sides, strict=True)
+        )
+        return self._join(0, states, multipliers)
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        states, _ = state.own
+        multipliers = np.zeros(self._assembly.constraints.shape[0])
+        pairs = zip(self._motions, self._sides, states, strict=True)
+        rest = sum((motion(side, own) for motion, side, own in pairs), 0.0 * multipliers)
+        multipliers = self._corrected(multipliers, rest[self._kept])
+        scale, before = 1e-300, np.inf
+        for _ in range(_PASSES):
+            done = [
+                side.advance(own, c.T @ multipliers) for side, own, c in zip(self._sides, states, self._c, strict=True)
+            ]
+            rest = (self._c[0] @ done[0].path + self._c[1] @ done[1].path)[self._kept]
+            scale = max(scale, *(float((c @ item.size).max()) for c, item in zip(self._sizes, done, strict=True)))
+            miss = float(np.abs(rest).max(initial=0.0)) / scale
+            if miss <= _EXACT or (miss <= _ENOUGH and miss > 0.5 * before):
+                break
+            before = miss
+            multipliers = self._corrected(multipliers, rest)
+        else:
+            raise UserError(
+                f"several time steps did not converge at t = {(state.n + 1) * self.step:.6g} s: contact acts on "
+                "the junction within a step; try a smaller step",
+                code=1,
+            )
+        end = self._join(state.n + 1, tuple(item.state for item in done), multipliers)
+        path = np.zeros(self._assembly.dof_count)
+        for side, item in zip(self._sides, done, strict=True):
+            path[side.dofs] = item.path
+        return end, self._report([item.reports for item in done], multipliers, path)
+
+    def _corrected(self, multipliers: Array, rest: Array) -> Array:
+        """The multipliers (m,) that take the mismatch of the paths away, by the linear response."""
+        out = multipliers.copy()
+        out[self._kept] -= scipy.linalg.cho_solve(self._response, rest, check_finite=False)
+        return out
+
+    def _join(self, n: int, states: tuple[State, ...], multipliers: Array) -> State:
+        """One state of the whole system from those of the sides."""
+        assembly = self._assembly
+        fields: dict[str, Any] = {}
+        for name, size, masks in (
+            ("u", assembly.dof_count, [side.dofs for side in self._sides]),
+            ("v", assembly.dof_count, [side.dofs for side in self._sides]),
+            ("internal", assembly.dof_count, [side.dofs for side in self._sides]),
+            ("impulse", assembly.contact_count, [side.points for side in self._sides]),
+        ):
+            whole = np.zeros(size)
+            for mask, own in zip(masks, states, strict=True):
+                whole[mask] = getattr(own, name)
+            fields[name] = whole
+        sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
+        return State(n=n, history=np.zeros((0, 1)), own=(states, multipliers), **fields, **sums)
+
+    def _report(self, reports: list[list[StepReport]], multipliers: Array, path: Array) -> StepReport:
+        """Works and impulses added over the small steps; energies at the end."""
+        work = Work()
+        impulse = np.zeros(self._assembly.contact_count)
+        for side, own in zip(self._sides, reports, strict=True):
+            work.values[:3] += own[-1].work.values[:3]
+            for report in own:
+                work.values[3 : len(KINDS)] += report.work.values[3:]
+                impulse[side.points] += report.impulse
+        every = [report for own in reports for report in own]
+        return StepReport(
+            iterations=sum(report.iterations for report in every),
+            residual=max(report.residual for report in every),
+            impulse=impulse,
+            multipliers=self.step * multipliers,
+            work=work,
+            path=path,
+        )
+
+
+def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
+    """Mask (part,) of the parts that junctions call fine."""
+    names = assembly.system.names
+    fine = {junction.fine.name for junction in assembly.system.junctions}
+    coarse = {junction.coarse.name for junction in assembly.system.junctions}
+    if fine & coarse:
+        raise UserError(
+            f"several time steps: part '{min(fine & coarse)}' is fine in one junction and coarse in another"
+        )
+    return np.array([name in fine for name in names])
+
+
+def _side(
+    assembly: Assembly, chosen: NDArray[np.bool_], scheme: Theta | CentralDifference, step: float, count: int
+) -> _Side:
+    """The chosen parts (mask) as an assembly of their own, without constraints."""
+    dofs = np.zeros(assembly.dof_count, dtype=bool)
+    for index in np.flatnonzero(chosen):
+        dofs[assembly.start[index] : assembly.start[index + 1]] = True
+    touching = np.asarray(abs(assembly.contact_rows[:, dofs]).sum(axis=1)).ravel() > 0.0
+    other = np.asarray(abs(assembly.contact_rows[:, ~dofs]).sum(axis=1)).ravel() > 0.0
+    if (touching & other).any():
+        raise UserError("several time steps: an interface joins parts of different steps")
+    own = _restrict(assembly, chosen, dofs, touching)
+    return _Side(dofs, touching, own, scheme.prepare(own, step), count)
+
+
+def _restrict(
+    assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], points: NDArray[np.bool_]
+) -> Assembly:
+    """The assembly of some of the parts and their contact points."""
+    parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
+    kept = [i for i, (a, b) in enumerate(_ranges(assembly.contact_start)) if points[a:b].any()]
+    contacts = tuple(assembly.points[i] for i in kept)
+    laws = type(assembly.laws).gather(
+        [item.interface.laws for item in contacts for _ in item.gap], assembly.laws.area[points]
+    )
+    count = int(dofs.sum())
+    block = {
+        name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
+        for name in ("mass", "stiffness", "damping")
+    }
+    return Assembly(
+        system=replace(assembly.system, parts=parts, junctions=(), interfaces=(), velocity=None, displacement=None),
+        parts=tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes),
+        start=np.concatenate([[0], np.cumsum([part.dof_count for part in parts])]).astype(np.int64),
+        absorber=None,
+        operators=(),
+        constraints=sp.csr_array((0, count)),
+        gram=sp.csr_array((0, 0)),
+        junction_start=np.zeros(1, dtype=np.int64),
+        contact_rows=sp.csr_array(assembly.contact_rows[points][:, dofs]),
+        contact_start=np.concatenate([[0], np.cumsum([item.gap.size for item in contacts])]).astype(np.int64),
+        points=contacts,
+        laws=laws,
+        gap=assembly.gap[points],
+        **block,
+    )
+
+
+def _ranges(start: NDArray[np.int64]) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in pairwise(start)]
