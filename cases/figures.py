@@ -91,6 +91,21 @@ def _places(result: xarray.DataTree, part: str, frame: int) -> np.ndarray:
     return group["position"].values[:, 0] + group["displacement"].values[frame, :, 0]
 
 
+def beam_figures(result: xarray.DataTree, parts: dict[str, Any], theory: tuple[Any, Any]) -> Figures:
+    """Energies; the deflected axis (x, deflection) of every part against the theory's."""
+    from arlequin.plots import style
+
+    with style.panels(1, 3.0) as (figure, (axes,)):
+        factor, unit = style.prefix(theory[1], "m")
+        axes.plot(theory[0], factor * theory[1], "-", color=style.REFERENCE, label="theory")
+        for n, (name, (x, y)) in enumerate(parts.items()):
+            axes.plot(x, factor * y, "o+x"[n % 3], color=style.COLOURS[n], markersize=5, label=name)
+        axes.set_xlabel("x (m)")
+        axes.set_ylabel(style.label("Deflection", unit))
+        axes.legend()
+    return {"energies": plots.energies(result), "deflection": figure}
+
+
 def _area(result: xarray.DataTree) -> float:
     return float(result["interface/contact/area"].sum())
 
@@ -101,3 +116,52 @@ def _curves(result: xarray.DataTree, reference: Any) -> dict[str, Any]:
         "force": {"exact": (time, reference.pressure(time))},
         "gap": {"exact": (time, reference.gap(time))},
     }
+
+
+def spectrum_figure(result: xarray.DataTree) -> "Figure":
+    """Reflected energy over wavelength, from both sides, beside one mesh with the same jump of cell size."""
+    from arlequin.plots import style
+
+    spectrum = result["spectrum"].dataset
+    waves = spectrum["wavelength"].values
+    labels = {"fine": "from the fine side", "coarse": "from the coarse side"}
+    with style.panels(1, 4.0) as (figure, (axes,)):
+        for n, (name, label) in enumerate(labels.items()):
+            colour = style.COLOURS[n]
+            axes.loglog(waves, spectrum[name], "o-", color=colour, label=f"junction, {label}")
+            axes.loglog(waves, spectrum[f"{name}_single"], "--", color=colour, label=f"one mesh, {label}")
+        axes.set_xlabel("Wavelength / coarse cell")
+        axes.set_ylabel("Reflected energy / incoming energy")
+        axes.legend()
+    return figure
+
+
+def tip_figure(motions: dict[str, Any]) -> "Figure":
+    """Deflection of a tip over time, one curve a model: (times in s, deflections in m)."""
+    from arlequin.plots import style
+
+    with style.panels(1, 3.2) as (figure, (axes,)):
+        for n, (name, (time, values)) in enumerate(motions.items()):
+            dash = style.DASHES[n % len(style.DASHES)]
+            axes.plot(1e3 * time, 1e3 * values, linestyle=dash, color=style.COLOURS[n], label=name)
+        axes.set_xlabel("Time (ms)")
+        axes.set_ylabel("Tip deflection (mm)")
+        axes.legend()
+    return figure
+
+
+def four_models(finals: dict[str, Any]) -> "Figure":
+    """Displacement along the bar at the end of the run, a panel a model; the title gives the energy before the zone."""
+    from arlequin.plots import style
+
+    with style.panels(len(finals), 1.6 * len(finals), sharex=True, sharey=True) as (figure, panels):
+        for axes, (name, (result, fraction)) in zip(panels, finals.items(), strict=True):
+            for n, part in enumerate(result["part"].children):
+                group = result[f"part/{part}"].dataset
+                x, u = group["position"].values[:, 0], group["displacement"].values[-1][:, 0]
+                order = np.argsort(x)
+                axes.plot(x[order], u[order], color=style.COLOURS[n], linewidth=1.0)
+            axes.set_title(f"{name}: {fraction:.2g} of the energy before the zone", fontsize="medium")
+            axes.set_ylabel("u (m)")
+        panels[-1].set_xlabel("x (m)")
+    return figure

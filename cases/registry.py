@@ -18,7 +18,17 @@ from typing import Any
 
 from models.errors import UserError
 
-NAMES = ("two_bars", "bar_wall", "asperity_press", "multiscale_bar")
+NAMES = (
+    "two_bars",
+    "bar_wall",
+    "asperity_press",
+    "multiscale_bar",
+    "wave_junction",
+    "reflection_spectrum",
+    "junction_cantilever",
+    "high_frequency",
+    "beam_solid",
+)
 
 
 @dataclass(frozen=True)

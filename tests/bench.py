@@ -109,6 +109,60 @@ def glued_bar() -> dict[str, float]:
     return {**{f"{m} (s)": times[m] for m in models}, "arlequin / fine": times["arlequin"] / times["fine"]}
 
 
+def tipped_bar(axes: int, size: float, ratio: int) -> dict[str, Study]:
+    """A steel bar on a wall, fine cells everywhere or in the last tenth, glued to coarse ones."""
+    steel = aq.LinearElastic(young=2e11, density=7800.0)
+    height = 5e-3
+
+    def solid(name: str, low: float, high: float, h: float) -> aq.Solid:
+        ranges = [(low, high), *[(0.0, height)] * (axes - 1)]
+        cells = tuple(round((b - a) / h) for a, b in ranges)
+        mesh = aq.mesh.box(*ranges, cells=cells) if axes == 3 else aq.mesh.rectangle(*ranges, cells=cells)
+        return aq.Solid(name, mesh, steel, plane=None if axes == 3 else "strain")
+
+    none = [0.0] * (axes - 1)
+    wall = aq.RigidPlane(point=(0.1, *none), normal=(-1.0, *none))
+    coarse, tip, whole = (
+        solid("coarse", 0.0, 0.095, size * ratio),
+        solid("fine", 0.09, 0.1, size),
+        solid("whole", 0.0, 0.1, size),
+    )
+    studies = {}
+    for model, parts, junctions in (("glued", [coarse, tip], [aq.Junction(coarse, tip)]), ("fine", [whole], [])):
+        contact = aq.Interface("contact", parts[-1].boundary("right"), wall, aq.Unilateral())
+        system = aq.System(parts, junctions, [contact], velocity=(10.0, *none))
+        studies[model] = aq.Study(system, aq.Theta(0.5), 40 * size / 5e3, size / 5e3, fields_every=10**6)
+    return studies
+
+
+def glued_solids() -> dict[str, dict[str, float]]:
+    """A step of a bar with a fine tip glued to coarse cells, against the bar all fine; in the plane and in 3D."""
+    found = {}
+    for name, studies in (("2D", tipped_bar(2, 1.25e-4, 8)), ("3D", tipped_bar(3, 5e-4, 5))):
+        times = steps_of_studies(studies, rounds=2)
+        found[name] = {**{f"{m} (s)": t for m, t in times.items()}, "fine / glued": times["fine"] / times["glued"]}
+    return found
+
+
+def coupled_step() -> dict[str, float]:
+    """A step of two glued plane solids against the steps of the two alone."""
+    steel = aq.LinearElastic(young=2e11, density=7800.0)
+    coarse = aq.Solid("coarse", aq.mesh.rectangle((0.0, 0.06), (0.0, 0.02), cells=(60, 20)), steel, plane="strain")
+    fine = aq.Solid("fine", aq.mesh.rectangle((0.055, 0.1), (0.0, 0.02), cells=(180, 80)), steel, plane="strain")
+    step, none = 1e-7, {"fields_every": 10**6}
+    speed = (1.0, 0.0)
+    glued = aq.System([coarse, fine], [aq.Junction(coarse, fine)], velocity=speed)
+    studies = {
+        "coarse": aq.Study(aq.System([coarse], velocity=speed), aq.Theta(0.5), 1e-5, step, **none),
+        "fine": aq.Study(aq.System([fine], velocity=speed), aq.Theta(0.5), 1e-5, step, **none),
+        "glued": aq.Study(glued, aq.Theta(0.5), 1e-5, step, **none),
+    }
+    times = steps_of_studies(studies)
+    return {f"{name} (s)": t for name, t in times.items()} | {
+        "glued / (coarse + fine)": times["glued"] / (times["coarse"] + times["fine"])
+    }
+
+
 def block_impact() -> dict[str, float]:
     """A step of a 200 × 40 Q4 block on a wall, 41 contact points, against one back-substitution of its factor."""
     steel = aq.LinearElastic(young=2e11, density=7800.0)
@@ -137,6 +191,8 @@ def main() -> None:
         "bandwidth (GB/s)": bandwidth / 1e9,
         "factor, Q4": {f"{n} × {n}": factor_and_solve(n, bandwidth) for n in (50, 100, 200)},
         "glued bar": glued_bar(),
+        "glued solids": glued_solids(),
+        "coupled step": coupled_step(),
         "block impact, 200 × 40 Q4": block_impact(),
     }
     text = json.dumps(report, indent=2, ensure_ascii=False)

@@ -1,0 +1,105 @@
+"""A short packet in the fine part meets a coarse part that cannot carry it: four ways to join the two.
+
+A point junction and an Arlequin junction send it back whole, an absorbing Arlequin junction takes it away, the
+all-fine model lets it pass: what is left in the fine part tells them apart.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, get_args
+
+import xarray
+
+import arlequin as aq
+from cases import wave_junction
+from cases.comparison import Check
+from cases.impact import energy_checks
+from cases.parameters import Quantity
+from cases.wave_junction import DENSITY, YOUNG, Layout
+from cases.waves import stretch_energy
+from models.checks import positive, positive_integer
+
+Model = Literal["point", "arlequin", "absorbing", "fine"]
+MODELS: tuple[Model, ...] = get_args(Model)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A packet of one coarse cell's length, fine cells a tenth of it."""
+
+    model: Annotated[Model, Quantity("", "how the parts are joined")] = "absorbing"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
+    wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 0.1
+    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
+    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 50
+
+
+def as_wave(parameters: Parameters) -> wave_junction.Parameters:
+    """The same bars in `wave_junction`."""
+    p = parameters
+    return wave_junction.Parameters(
+        ratio=p.ratio,
+        coarse_size=p.coarse_size,
+        overlap=p.overlap,
+        wavelength=p.wavelength,
+        absorbing=p.model == "absorbing",
+        courant=p.courant,
+        fields_every=p.fields_every,
+    )
+
+
+def layout(parameters: Parameters) -> Layout:
+    """Where the bars and the packet are."""
+    return wave_junction.layout(as_wave(parameters))
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p, where = parameters, layout(parameters)
+    study = wave_junction.build(as_wave(p))
+    if p.model in ("arlequin", "absorbing"):
+        return study
+    material = aq.LinearElastic(young=YOUNG, density=DENSITY)
+    h = p.coarse_size / p.ratio
+    if p.model == "fine":
+        whole = aq.mesh.interval(0.0, where.end, cells=round(where.end / h))
+        parts = [aq.Bar("fine", whole, material, imposed={"left": {"x": 0.0}, "right": {"x": 0.0}})]
+        junctions: list[Any] = []
+    else:
+        joint = where.coarse_start
+        left = aq.mesh.interval(0.0, joint, cells=round(joint / h))
+        right = aq.mesh.interval(joint, where.end, cells=round((where.end - joint) / p.coarse_size))
+        fine = aq.Bar("fine", left, material, imposed={"left": {"x": 0.0}})
+        coarse = aq.Bar("coarse", right, material, imposed={"right": {"x": 0.0}})
+        parts, junctions = [coarse, fine], [aq.Tie(coarse.boundary("left"), fine.boundary("right"))]
+    return replace(study, system=replace(study.system, parts=parts, junctions=junctions))
+
+
+def left_behind(result: xarray.DataTree, parameters: Parameters) -> float:
+    """Energy before the zone at the end over the energy at the start."""
+    where = layout(parameters)
+    start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
+    return stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY) / start
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """Nothing comes back in the exact bar: passed on (fine) or absorbed; the two others reflect."""
+    fraction = left_behind(result, parameters)
+    if parameters.model in ("fine", "absorbing"):
+        first = Check("energy left before the zone", fraction, 0.0, 2e-2, "1", "at most")
+    else:
+        first = Check("energy sent back, as the coarse cells carry none", fraction, 1.0, 0.05, "1")
+    return [first, *energy_checks(result)]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    """The four models side by side at the end of the run."""
+    from arlequin import plots
+    from cases.figures import four_models
+
+    finals: dict[str, Any] = {}
+    for model in MODELS:
+        own = replace(parameters, model=model, fields_every=10**6)
+        run = result if model == parameters.model else build(own).run()
+        finals[model] = (run, left_behind(run, own))
+    return {"energies": plots.energies(result), "models": four_models(finals)}

@@ -1,0 +1,142 @@
+"""A cantilever cut in a coarse and a fine mesh, released from a bent shape: tip motion and energy over 10⁴ steps.
+
+Plane stress, clamped at x = 0, released at rest from u_y = bend x². The mesh ratio and the width of the overlap are
+free: the tip must move as in the model of one mesh whatever they are. The start also excites shear and axial waves, so
+motions are compared after a low-pass filter.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.comparison import Check
+from cases.impact import energy_checks
+from cases.parameters import Quantity
+from cases.waves import drift
+from models.checks import finite, positive, positive_integer, within
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A polymer cantilever of 254 mm with a curvature of 0.79 1/m, 10 ms at 1 µs."""
+
+    model: Annotated[Literal["arlequin", "single"], Quantity("", "two glued meshes, or one")] = "arlequin"
+    ratio: Annotated[float, Quantity("", "fine over coarse cell", within, 0.05, 1.0)] = 0.5
+    overlap: Annotated[float, Quantity("m", "width of the gluing zone", positive)] = 0.0254
+    length: Annotated[float, Quantity("m", "length", positive)] = 0.254
+    height: Annotated[float, Quantity("m", "height", positive)] = 0.0254
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 6.895e9
+    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.25
+    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 2768.0
+    bend: Annotated[float, Quantity("1/m", "initial u_y / x²", finite)] = 0.393701
+    cells: Annotated[int, Quantity("", "coarse cells over the height", positive_integer)] = 2
+    order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 2
+    step: Annotated[float, Quantity("s", "time step", positive)] = 1e-6
+    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 1e-2
+    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 20
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    size = p.height / p.cells
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+    options: dict[str, Any] = {"plane": "stress", "order": int(p.order)}
+    clamp = {"left": {"x": 0.0, "y": 0.0}}
+    y = (-0.5 * p.height, 0.5 * p.height)
+    junctions = []
+    if p.model == "single":
+        mesh = aq.mesh.rectangle((0.0, p.length), y, cells=(round(p.length / size), p.cells))
+        parts = [aq.Solid("fine", mesh, material, imposed=clamp, **options)]
+    else:
+        middle = 0.5 * p.length
+        ends = middle + 0.5 * p.overlap, middle - 0.5 * p.overlap
+        if not ends[1] > 0.0:
+            raise aq.UserError.parameter("overlap", p.overlap, f"must be less than the length of {p.length:g} m")
+        counts = _cells(ends[0], size), _cells(p.length - ends[1], size * p.ratio)
+        across = max(1, round(p.cells / p.ratio))
+        coarse = aq.Solid(
+            "coarse",
+            aq.mesh.rectangle((0.0, ends[0]), y, cells=(counts[0], p.cells)),
+            material,
+            imposed=clamp,
+            **options,
+        )
+        fine = aq.Solid(
+            "fine", aq.mesh.rectangle((ends[1], p.length), y, cells=(counts[1], across)), material, **options
+        )
+        parts, junctions = [coarse, fine], [aq.Junction(coarse, fine)]
+    system = aq.System(
+        parts, junctions, displacement=lambda x: np.stack([0.0 * x[:, 0], p.bend * x[:, 0] ** 2], axis=1)
+    )
+    return aq.Study(system, aq.Theta(0.5), p.duration, p.step, p.fields_every)
+
+
+def _cells(length: float, size: float) -> int:
+    """How many cells of at most `size`."""
+    return int(np.ceil(length / size - 1e-9))
+
+
+def tip(result: xarray.DataTree) -> tuple[Array, Array]:
+    """Frame times (t,), s, and deflection of the middle of the free end (t,), m."""
+    part = result["part/fine"].dataset
+    x = part["position"].values
+    end = np.flatnonzero(np.isclose(x[:, 0], x[:, 0].max()))
+    node = end[np.argmin(np.abs(x[end, 1]))]
+    return part["frame_time"].values, part["displacement"].sel(component="y").values[:, node]
+
+
+def low_pass(time: Array, values: Array, cut: float) -> Array:
+    """Zero-phase Butterworth filter of order 4 at the frequency `cut`, Hz."""
+    from scipy.signal import butter, sosfiltfilt
+
+    rate = 1.0 / float(time[1] - time[0])
+    sections = butter(4, cut / (0.5 * rate), output="sos")
+    return np.asarray(sosfiltfilt(sections, values))
+
+
+def first_frequency(parameters: Parameters) -> float:
+    """First bending frequency of the slender cantilever, Hz: 1.8751² √(EI/ρA)/(2π L²)."""
+    p = parameters
+    return float(1.87510407**2 / (2.0 * np.pi) * p.height / np.sqrt(12.0) * np.sqrt(p.young / p.density) / p.length**2)
+
+
+@lru_cache(maxsize=4)
+def single(parameters: Parameters) -> xarray.DataTree:
+    """The model of one mesh under the same parameters."""
+    return build(parameters).run()
+
+
+def reference(parameters: Parameters) -> tuple[Array, Array]:
+    """Tip motion of the model of one mesh."""
+    alike = replace(parameters, model="single", ratio=1.0, overlap=Parameters.overlap)
+    return tip(single(alike))
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """Energy kept over the run; low-passed tip motion within 1 % of the largest deflection of the one mesh."""
+    time, own = tip(result)
+    cut = 5.0 * first_frequency(parameters)
+    checks = [Check("drift of kinetic and strain energy", drift(result), 0.0, 1e-10, "1", "at most")]
+    if time.size > 50:
+        exact = low_pass(time, reference(parameters)[1], cut)
+        error = float(np.abs(low_pass(time, own, cut) - exact).max() / np.abs(exact).max())
+        checks.append(Check("tip motion against one mesh, low-passed", error, 0.0, 0.01, "1", "at most"))
+    return checks + energy_checks(result)
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.figures import tip_figure
+
+    return {
+        "energies": plots.energies(result),
+        "tip": tip_figure({"this model": tip(result), "one mesh": reference(parameters)}),
+        "shape": plots.shape(result, "displacement", component=1),
+    }

@@ -1,0 +1,145 @@
+"""A wave packet crosses a junction of a coarse and a fine bar: reflected energy, and energy kept.
+
+Two bars of unit modulus and density, glued; a packet starts in one of them and runs through the junction. A uniform
+bar reflects nothing: what comes back is the junction's, and shorter waves than the coarse cells can carry come back
+whole unless the junction absorbs them.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from cases.comparison import Check
+from cases.impact import energy_checks
+from cases.parameters import Quantity
+from cases.waves import Packet, drift, stretch_energy
+from models.checks import non_negative, positive, positive_integer
+
+YOUNG, DENSITY = 1.0, 1.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Coarse cells of 0.1, fine ones a tenth of it, a gluing zone of four coarse cells, a packet of ten."""
+
+    ratio: Annotated[float, Quantity("", "coarse over fine cell, any number", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
+    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weights in the zone")] = "linear"
+    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling (H1 with the length H)")] = "L2"
+    mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space (own: cells of 2H)")] = (
+        "coarse"
+    )
+    wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 1.0
+    start: Annotated[Literal["fine", "coarse"], Quantity("", "where the packet starts")] = "fine"
+    absorbing: Annotated[bool, Quantity("", "take away what the coarse cells cannot carry")] = False
+    time_ratio: Annotated[int, Quantity("", "steps of the fine part in one of the coarse part", positive_integer)] = 1
+    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
+    duration: Annotated[float | None, Quantity("s", "none: until the packet has passed", positive)] = None
+    floor: Annotated[float, Quantity("", "weight of the coarse part under the fine part's free zone", non_negative)] = (
+        0.0
+    )
+    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 50
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are (m): the fine bar is [0, fine_end], the coarse one [coarse_start, end]."""
+
+    fine_end: float
+    coarse_start: float
+    end: float
+    packet: Packet
+
+
+def layout(parameters: Parameters) -> Layout:
+    """Both bars long enough for the packet to start and end outside the zone."""
+    p = parameters
+    width = max(2.0 * p.wavelength, 4.0 * p.coarse_size)
+    fine_end = p.overlap + 14.0 * width
+    cells = int(np.ceil((14.0 * width + p.overlap) / p.coarse_size))
+    coarse_start = fine_end - p.overlap
+    end = coarse_start + cells * p.coarse_size
+    speed = float(np.sqrt(YOUNG / DENSITY))
+    if p.start == "fine":
+        packet = Packet(coarse_start - 5.0 * width, width, p.wavelength, 1.0, speed)
+    else:
+        packet = Packet(fine_end + 5.0 * width, width, p.wavelength, -1.0, speed)
+    return Layout(fine_end, coarse_start, end, packet)
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p, where = parameters, layout(parameters)
+    material = aq.LinearElastic(young=YOUNG, density=DENSITY)
+    h = p.coarse_size / p.ratio
+    fine_cells = max(1, round(where.fine_end / h))
+    coarse_cells = round((where.end - where.coarse_start) / p.coarse_size)
+    fine = aq.Bar(
+        "fine", aq.mesh.interval(0.0, where.fine_end, cells=fine_cells), material, imposed={"left": {"x": 0.0}}
+    )
+    coarse = aq.Bar(
+        "coarse",
+        aq.mesh.interval(where.coarse_start, where.end, cells=coarse_cells),
+        material,
+        imposed={"right": {"x": 0.0}},
+    )
+    system = aq.System(
+        [coarse, fine],
+        [junction(p, coarse, fine, where)],
+        displacement=lambda x: where.packet.displacement(x[:, 0]),
+        velocity=lambda x: where.packet.velocity(x[:, 0]),
+    )
+    small = p.courant * where.fine_end / fine_cells / where.packet.speed
+    scheme = aq.Theta(0.5) if p.time_ratio == 1 else aq.Multirate(p.time_ratio)
+    duration = (10.0 * where.packet.width + p.overlap) / where.packet.speed if p.duration is None else p.duration
+    return aq.Study(system, scheme, duration, small * p.time_ratio, p.fields_every)
+
+
+def junction(parameters: Parameters, coarse: Any, fine: Any, where: Layout) -> Any:
+    """The junction that the parameters ask for."""
+    p = parameters
+    weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()
+    coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
+    mediator: Any = p.mediator
+    if mediator == "own":
+        cells = max(1, round(p.overlap / (2.0 * p.coarse_size)))
+        mediator = aq.mesh.interval(where.coarse_start, where.fine_end, cells=cells)
+    more: dict[str, Any] = {"absorbing": aq.Absorber()} if p.absorbing else {}
+    return aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=mediator, **more)
+
+
+def reflected(result: xarray.DataTree, parameters: Parameters) -> float:
+    """Energy behind the zone at the end of the run over the energy at its start."""
+    where = layout(parameters)
+    start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
+    if parameters.start == "fine":
+        back = stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY)
+    else:
+        back = stretch_energy(result, "coarse", where.fine_end, where.end, YOUNG, DENSITY)
+    return back / start
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """The exact bar reflects nothing; without an absorber the energy stays."""
+    p = parameters
+    checks = []
+    if p.duration is None:
+        fraction = reflected(result, p)
+        waves = p.wavelength / p.coarse_size
+        if p.absorbing and waves < 2.0:
+            limit = 2e-2 if p.overlap < 7.9 * p.coarse_size else 1e-3
+        else:
+            limit = 1e-5 if waves >= 10.0 else 1.0
+        checks.append(Check("reflected energy", fraction, 0.0, limit, "1", "at most"))
+    if not p.absorbing:
+        checks.append(Check("drift of kinetic and strain energy", drift(result), 0.0, 1e-12, "1", "at most"))
+    return checks + energy_checks(result)
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+
+    return {"energies": plots.energies(result), "displacement": plots.profile(result, "displacement")}
