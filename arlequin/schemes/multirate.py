@@ -158,22 +158,22 @@ class MultirateStepper:
             side.stepper.start(u[side.dofs], v[side.dofs], c.T @ multipliers)
             for c, side in zip(self._c, self._sides, strict=True)
         )
-        return self._join(0, states, multipliers)
+        return self._join(0, states, 0.0 * multipliers)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
-        states, _ = state.own
+        states, left = state.own
         multipliers = np.zeros(self._assembly.constraints.shape[0])
         pairs = zip(self._motions, self._sides, states, strict=True)
-        rest = sum((motion(side, own) for motion, side, own in pairs), 0.0 * multipliers)
-        multipliers = self._corrected(multipliers, rest[self._kept])
+        rest = sum((motion(side, own) for motion, side, own in pairs), left)
+        multipliers = self._corrected(multipliers, rest)
         scale, before = 1e-300, np.inf
         for _ in range(_PASSES):
             done = [
                 side.advance(own, c.T @ multipliers) for side, own, c in zip(self._sides, states, self._c, strict=True)
             ]
-            rest = (self._c[0] @ done[0].path + self._c[1] @ done[1].path)[self._kept]
+            rest = left + self._c[0] @ done[0].path + self._c[1] @ done[1].path
             scale = max(scale, *(float((c @ item.size).max()) for c, item in zip(self._sizes, done, strict=True)))
-            miss = float(np.abs(rest).max(initial=0.0)) / scale
+            miss = float(np.abs(rest[self._kept]).max(initial=0.0)) / scale
             if miss <= _EXACT or (miss <= _ENOUGH and miss > 0.5 * before):
                 break
             before = miss
@@ -184,7 +184,7 @@ class MultirateStepper:
                 "the junction within a step; try a smaller step",
                 code=1,
             )
-        end = self._join(state.n + 1, tuple(item.state for item in done), multipliers)
+        end = self._join(state.n + 1, tuple(item.state for item in done), rest)
         path = np.zeros(self._assembly.dof_count)
         for side, item in zip(self._sides, done, strict=True):
             path[side.dofs] = item.path
@@ -193,11 +193,11 @@ class MultirateStepper:
     def _corrected(self, multipliers: Array, rest: Array) -> Array:
         """The multipliers (m,) that take the mismatch of the paths away, by the linear response."""
         out = multipliers.copy()
-        out[self._kept] -= scipy.linalg.cho_solve(self._response, rest, check_finite=False)
+        out[self._kept] -= scipy.linalg.cho_solve(self._response, rest[self._kept], check_finite=False)
         return out
 
-    def _join(self, n: int, states: tuple[State, ...], multipliers: Array) -> State:
-        """One state of the whole system from those of the sides."""
+    def _join(self, n: int, states: tuple[State, ...], left: Array) -> State:
+        """One state of the whole system from those of the sides; left (m,): Σ C p so far, so that none adds up."""
         assembly = self._assembly
         fields: dict[str, Any] = {}
         for name, size, masks in (
@@ -211,7 +211,7 @@ class MultirateStepper:
                 whole[mask] = getattr(own, name)
             fields[name] = whole
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
-        return State(n=n, history=np.zeros((0, 1)), own=(states, multipliers), **fields, **sums)
+        return State(n=n, history=np.zeros((0, 1)), own=(states, left), **fields, **sums)
 
     def _report(self, reports: list[list[StepReport]], multipliers: Array, path: Array) -> StepReport:
         """Works and impulses added over the small steps; energies at the end."""

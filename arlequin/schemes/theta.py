@@ -45,14 +45,17 @@ class Theta:
 
 @dataclass(frozen=True)
 class _Carried:
-    """Momentum and load at the end of the step, both (d,).
+    """Momentum and load at the end of the step, both (d,); rest (m,): Σ C v_θ of the steps so far, m/s.
 
     The momentum is the sum of the impulses, not M v: the factor's round-off E is the same in each step and loses, or
-    gives, 2 yᵀE y each time. Summed, what one step lacks the next one gets, and E only perturbs the mass.
+    gives, 2 yᵀE y each time. Summed, what one step lacks the next one gets, and E only perturbs the mass. So too with
+    the constraints at θ = 1/2, where C v_θ = −rest is asked for in place of C v₁ = 0: what φ does on their round-off
+    does not add up.
     """
 
     momentum: Array
     load: Array
+    rest: Array
 
 
 class ThetaStepper:
@@ -86,7 +89,7 @@ class ThetaStepper:
             strain=strain,
             asperity=assembly.laws.energy(gaps),
             impulse=np.zeros(assembly.contact_count),
-            own=_Carried(assembly.mass @ v, assembly.load(0.0)),
+            own=_Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v)),
         )
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
@@ -99,7 +102,7 @@ class ThetaStepper:
         driving = external if push is None else external + push
         free = self._condensed.free(
             state.own.momentum + theta * step * (driving - state.internal),
-            (1.0 - theta) * (assembly.constraints @ state.v),
+            -state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
             self._given(state, t1),
         )
         gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
@@ -165,7 +168,7 @@ class ThetaStepper:
         summed += assembly.constraints.T @ multipliers + assembly.contact_rows.T @ contact.impulse
         if push is not None:
             summed += step * push
-        carried = _Carried(np.where(self._moving, summed, momentum), load)
+        carried = _Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
         work = works(
             assembly,
             step=step,
