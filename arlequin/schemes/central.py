@@ -42,7 +42,7 @@ class CentralDifference:
 
 @dataclass(frozen=True)
 class _Carried:
-    """half (d,): v_{n−½}; force (d,): smooth forces F_n without constraints; damping (d,), external (d,): shares of it;
+    """half (d,): v_{n−½} and half of the push's impulse; damping (d,), external (d,): shares of the smooth forces;
     stored (k,): stored contact forces at g(u_n), N; a (d,): constrained M⁻¹F_n without the stored contact;
     constraint (m,)."""
 
@@ -69,8 +69,8 @@ class CentralStepper:
         self._assembly = assembly
         self._condensed = Condensed(assembly, assembly.mass)
 
-    def start(self, u: Array, v: Array, push: Array | None = None) -> State:
-        """Starts with v_{−½} = v₀ − ½ Δt a₀, a₀ under the force `push` (d,) of parts that are stepped elsewhere too."""
+    def start(self, u: Array, v: Array) -> State:
+        """Starts with v_{−½} = v₀ − ½ Δt a₀."""
         assembly = self._assembly
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
@@ -79,8 +79,6 @@ class CentralStepper:
         external = assembly.load(0.0)
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
         half = v - 0.5 * self.step * (a + self._condensed.response(stored))
-        if push is not None:
-            half = half - 0.5 * self.step * self._condensed.spread(push)
         own = _Carried(half, damping, external, stored, a, constraint)
         return State(
             n=0,
@@ -96,12 +94,16 @@ class CentralStepper:
         )
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
-        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`)."""
+        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`).
+
+        One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
+        the order 2 where it changes between two steps.
+        """
         assembly, step, own = self._assembly, self.step, state.own
         gaps = assembly.gaps(state.u)
-        free = own.half + step * own.a
-        if push is not None:
-            free = free + step * self._condensed.spread(push)
+        kick = None if push is None else (push, 0.5 * step * self._condensed.spread(push))
+        before = own.half if kick is None else own.half + kick[1]
+        free = before + step * own.a
         free_rate = assembly.contact_rows @ free
         contact = solve_normal(
             assembly.laws,
@@ -120,37 +122,41 @@ class CentralStepper:
         u = state.u + step * half
         accept(contact, u, (state.n + 1) * step)
         multipliers = step * own.constraint - self._condensed.constraint_response(contact.impulse)
-        return self._finish(state, half, u, push, contact, multipliers)
+        return self._finish(state, (before, half), u, kick, contact, multipliers)
 
     def response(self, push: Array, momentum: Array, count: int) -> Array:
         """Path (d, r) of `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
         assembly, step = self._assembly, self.step
-        u, path, half = np.zeros_like(push), np.zeros_like(push), self._condensed.spread(momentum)
+        u, path, v = np.zeros_like(push), np.zeros_like(push), self._condensed.spread(momentum)
+        kick = 0.5 * step * self._condensed.spread(push)
         for _ in range(count):
+            half = v + kick
+            u += step * half
             force = push - assembly.stiffness @ u
             if assembly.viscous is not None:
                 force -= assembly.viscous @ half
-            following = half + step * self._condensed.spread(force)
-            path += 0.5 * step * (half + following)
-            half = following
-            u += step * half
+            kick = 0.5 * step * self._condensed.spread(force)
+            following = half + kick
+            path += 0.5 * step * (v + following)
+            v = following
         return path
 
     def drive(self, state: State) -> tuple[Array, Array]:
         """Force and momentum (d,) that move the linear bulk on from a state."""
-        return state.own.external - state.internal, self._assembly.mass @ state.own.half
+        return state.own.external - state.internal, self._assembly.mass @ state.v
 
     def _finish(
         self,
         state: State,
-        half: Array,
+        halves: tuple[Array, Array],
         u: Array,
-        push: Array | None,
+        kick: tuple[Array, Array] | None,
         contact: ContactSolution,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
-        """Forces and velocity at the new time, energies and works."""
+        """Forces and velocity at the new time, energies and works; kick: the push and the velocity of half of it."""
         assembly, step, own = self._assembly, self.step, state.own
+        before, half = halves
         n = state.n + 1
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
@@ -160,15 +166,13 @@ class CentralStepper:
         damping = assembly.viscous @ half if assembly.viscous is not None else none
         external = assembly.load(n * step)
         a, constraint = self._acceleration(external - internal - damping, n, u, half)
-        carried = _Carried(half, damping, external, stored, a, constraint)
-        v = half + 0.5 * step * (a + self._condensed.response(stored))
+        carried = _Carried(half if kick is None else half + kick[1], damping, external, stored, a, constraint)
+        v = carried.half + 0.5 * step * (a + self._condensed.response(stored))
         kinetic = self._kinetic(carried, internal)
 
         du = step * half
-        impulse_path = 0.5 * step * (own.half + half)
-        balance = assembly.mass @ (half - own.half) / step + state.internal + own.damping - own.external
-        if push is not None:
-            balance -= push
+        impulse_path = 0.5 * step * (before + half)
+        balance = assembly.mass @ (half - before) / step + state.internal + own.damping - own.external
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
         work = works(
             assembly,
@@ -192,8 +196,11 @@ class CentralStepper:
         force = reaction(assembly, balance, (multipliers / step, contact.impulse / step))
         work["external_work"] += float(force @ impulse_path)  # an imposed motion acts by impulses
         work["kinetic"] = kinetic
-        if push is not None:
-            work["junction"] += float(push @ impulse_path)
+        path = 0.5 * step * (state.v + v)
+        if kick is not None:
+            push = kick[0]
+            work["junction"] += float(push @ path)
+            work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
         end = State(
             n=n,
             u=u,
@@ -206,7 +213,7 @@ class CentralStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, impulse_path)
+        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
-from arlequin.condensed import Condensed, independent
+from arlequin.condensed import independent
 from arlequin.energy import KINDS, Work
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.scheme import State, StepReport
@@ -29,7 +29,7 @@ class Multirate:
 
     Over a large step the multipliers φ of the junctions are constant forces, and the paths on which they work agree:
 
-        C_c p_c + C_f Σ_j p_f,j = 0,    p = Δt (v₀ + v₁)/2 (θ = 1/2)  or  Δt (v_{n−½} + v_{n+½})/2 (central difference).
+        C_c p_c + C_f Σ_j p_f,j = 0,    p = Δt (v_n + v_{n+1})/2 of each step.
 
     The junctions' work φ·(C_c p_c + C_f Σ p_f) is then zero, and energy (the discrete one of central difference) is
     conserved exactly for every ratio and pair of schemes. A part is fine where a junction says so. Order 1 in the
@@ -147,18 +147,8 @@ class MultirateStepper:
         self._response = scipy.linalg.cho_factor(response[np.ix_(self._kept, self._kept)])
 
     def start(self, u: Array, v: Array) -> State:
-        assembly = self._assembly
-        internal, _ = assembly.internal(u)
-        force = assembly.load(0.0) - internal
-        multipliers = np.zeros(assembly.constraints.shape[0])
-        if force.any():
-            inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
-            multipliers = inertia.free(force, multipliers).multipliers
-        states = tuple(
-            side.stepper.start(u[side.dofs], v[side.dofs], c.T @ multipliers)
-            for c, side in zip(self._c, self._sides, strict=True)
-        )
-        return self._join(0, states, 0.0 * multipliers)
+        states = tuple(side.stepper.start(u[side.dofs], v[side.dofs]) for side in self._sides)
+        return self._join(0, states, np.zeros(self._assembly.constraints.shape[0]))
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         states, left = state.own

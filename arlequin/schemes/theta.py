@@ -74,8 +74,8 @@ class ThetaStepper:
         self._condensed = Condensed(assembly, matrix)
         self._moving = assembly.free & ~assembly.massless
 
-    def start(self, u: Array, v: Array, push: Array | None = None) -> State:
-        """The state at t = 0; forces of parts that are stepped elsewhere do not enter it."""
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0."""
         assembly = self._assembly
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
