@@ -100,7 +100,7 @@ def kind(part: Part) -> tuple[str, float]:
         return "bar", part.depth
     if isinstance(part, Solid):
         return f"plane {part.plane}" if part.plane in ("strain", "stress") else str(part.plane or "solid"), part.depth
-    raise UserError.parameter("part of a junction", part, "must be a Bar or a Solid")
+    raise UserError.parameter("part of a junction", part, "must be a Bar or a Solid (a beam and a solid: BeamJunction)")
 
 
 def revolves(part: Part) -> bool:

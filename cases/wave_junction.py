@@ -16,9 +16,10 @@ from cases.comparison import Check
 from cases.impact import energy_checks
 from cases.parameters import Quantity
 from cases.waves import Packet, drift, stretch_energy
-from models.checks import non_negative, positive, positive_integer
+from models.checks import positive, positive_integer, within
 
 YOUNG, DENSITY = 1.0, 1.0
+GHOST_CELLS = 8
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class Parameters:
     time_ratio: Annotated[int, Quantity("", "steps of the fine part in one of the coarse part", positive_integer)] = 1
     courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
     duration: Annotated[float | None, Quantity("s", "none: until the packet has passed", positive)] = None
-    floor: Annotated[float, Quantity("", "weight of the coarse part under the fine part's free zone", non_negative)] = (
-        0.0
-    )
+    floor: Annotated[
+        float, Quantity("", "weight of coarse cells that go on under the fine part; 0: none do", within, 0.0, 0.5)
+    ] = 0.0
     fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 50
 
 
@@ -76,13 +77,15 @@ def build(parameters: Parameters) -> aq.Study:
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     h = p.coarse_size / p.ratio
     fine_cells = max(1, round(where.fine_end / h))
-    coarse_cells = round((where.end - where.coarse_start) / p.coarse_size)
+    # with a floor the coarse bar goes on under the fine one, as a ghost
+    coarse_low = where.coarse_start - (GHOST_CELLS * p.coarse_size if p.floor > 0.0 else 0.0)
+    coarse_cells = round((where.end - coarse_low) / p.coarse_size)
     fine = aq.Bar(
         "fine", aq.mesh.interval(0.0, where.fine_end, cells=fine_cells), material, imposed={"left": {"x": 0.0}}
     )
     coarse = aq.Bar(
         "coarse",
-        aq.mesh.interval(where.coarse_start, where.end, cells=coarse_cells),
+        aq.mesh.interval(coarse_low, where.end, cells=coarse_cells),
         material,
         imposed={"right": {"x": 0.0}},
     )
@@ -108,6 +111,8 @@ def junction(parameters: Parameters, coarse: Any, fine: Any, where: Layout) -> A
         cells = max(1, round(p.overlap / (2.0 * p.coarse_size)))
         mediator = aq.mesh.interval(where.coarse_start, where.fine_end, cells=cells)
     more: dict[str, Any] = {"absorbing": aq.Absorber()} if p.absorbing else {}
+    if p.floor > 0.0:
+        more |= {"zone": aq.Strip(start=where.fine_end, end=where.coarse_start), "floor": p.floor}
     return aq.Junction(coarse, fine, weights=weights, coupling=coupling, mediator=mediator, **more)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import arlequin as aq
 from arlequin.record import Record
 from cases import high_frequency, junction_cantilever, reflection_spectrum, wave_junction
 from cases.waves import Packet, stretch_energy
@@ -41,6 +42,16 @@ def test_long_waves_pass() -> None:
     """At 20 H at most 3e-6 comes back."""
     parameters = wave_junction.Parameters(wavelength=2.0, fields_every=10**6)
     assert wave_junction.reflected(wave_junction.build(parameters).run(), parameters) <= 3e-6
+
+
+def test_ghosts_under_the_fine_part() -> None:
+    """A negligible floor changes nothing; a large one lets ghosts ring, and warns."""
+    plain = wave_junction.Parameters(fields_every=10**6)
+    fraction = wave_junction.reflected(wave_junction.build(plain).run(), plain)
+    small = wave_junction.Parameters(floor=1e-9, fields_every=10**6)
+    assert wave_junction.reflected(wave_junction.build(small).run(), small) == pytest.approx(fraction, rel=0.05)
+    with pytest.warns(aq.JunctionWarning):
+        wave_junction.build(wave_junction.Parameters(floor=1e-2))
 
 
 def test_unresolved_waves_come_back_whole() -> None:
