@@ -80,6 +80,14 @@ class Assembly:
         """Kinetic energy ½ vᵀMv, J."""
         return 0.5 * float(v @ (self.mass @ v))
 
+    def pull(self, constraint: Array, contact: Array) -> Array:
+        """Cᵀφ + Bᵀr (d,): what multipliers (m,) and contact forces (k,) do to the dofs."""
+        return np.asarray(self._pull @ np.concatenate([constraint, contact]))
+
+    @cached_property
+    def _pull(self) -> sp.csr_array:
+        return sp.csr_array(sp.vstack([self.constraints, self.contact_rows], format="csr").T)
+
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m."""
         return self.gap + self.contact_rows @ u

@@ -103,7 +103,7 @@ def steps_of_studies(studies: dict[str, Study], rounds: int = 3) -> dict[str, fl
 
 def glued_bar() -> dict[str, float]:
     """A step of the glued model of `multiscale_bar` against the all-fine one."""
-    parameters = multiscale_bar.Parameters(duration=1e-5)
+    parameters = multiscale_bar.Parameters()
     models = ("arlequin", "fine")
     times = steps_of_studies({m: multiscale_bar.build(replace(parameters, model=m)) for m in models})
     return {**{f"{m} (s)": times[m] for m in models}, "arlequin / fine": times["arlequin"] / times["fine"]}

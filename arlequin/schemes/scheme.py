@@ -97,6 +97,6 @@ def reaction(assembly: Assembly, balance: Array, multipliers: tuple[Array, Array
     dofs = assembly.imposed_dofs
     if dofs.size:
         constraint, contact = multipliers
-        balance = balance - assembly.constraints.T @ constraint - assembly.contact_rows.T @ contact
+        balance = balance - assembly.pull(constraint, contact)
         force[dofs] = balance[dofs]
     return force

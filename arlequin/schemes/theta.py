@@ -165,7 +165,7 @@ class ThetaStepper:
             balance = balance - push
         path = 0.5 * step * (state.v + v)
         summed = state.own.momentum + step * (external - mean_internal - damping)
-        summed += assembly.constraints.T @ multipliers + assembly.contact_rows.T @ contact.impulse
+        summed += assembly.pull(multipliers, contact.impulse)
         if push is not None:
             summed += step * push
         carried = _Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
