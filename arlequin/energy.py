@@ -75,7 +75,8 @@ def works(
     work["external_work"] = float(given @ du)
     for kind, matrix in (("damping", assembly.damping), ("absorbed", assembly.absorber)):
         if matrix is not None:
-            work[kind] = step * float(flow @ (matrix @ flow))
+            # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
+            work[kind] = step * max(float(flow @ (matrix @ flow)), 0.0)
     scheme = float(forces.internal @ path) - strain
     scheme += float(forces.damping @ path) - work["damping"] - work["absorbed"]
     scheme += work["external_work"] - float(given @ path)

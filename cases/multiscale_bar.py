@@ -41,6 +41,7 @@ class Parameters:
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
     coarse_size: Annotated[float, Quantity("m", "cells of the coarse part", positive)] = 1.25e-3
     overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 5e-3
+    absorbing: Annotated[bool, Quantity("", "take away the waves that the coarse cells cannot carry")] = False
     young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.0
     density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
@@ -134,7 +135,7 @@ def build(parameters: Parameters) -> aq.Study:
         rest = aq.mesh.rectangle((0.0, inner), tip.y, cells=cells)
         coarse = aq.Solid("coarse", rest, material, plane="stress", mass=p.mass)
         fine = aq.Solid("fine", tip.mesh, material, plane="stress", mass=p.mass)
-        parts, junctions = [coarse, fine], [aq.Junction(coarse, fine)]
+        parts, junctions = [coarse, fine], [aq.Junction(coarse, fine, absorbing=aq.Absorber() if p.absorbing else None)]
     end = parts[-1].boundary("right")
     wall = aq.RigidPlane(point=(p.length + p.gap, 0.0), normal=(-1.0, 0.0))
     system = aq.System(parts, junctions, [aq.Interface("contact", end, wall, laws_of(p))], velocity=(p.velocity, 0.0))

@@ -68,6 +68,18 @@ def test_momentum_is_what_the_wall_gave(tip):
     assert np.abs(momentum - momentum[0] - given).max() <= 1e-11 * momentum[0, 0]
 
 
+def test_absorbing(tip):
+    """The ripple that the coarse cells send back falls, for a small loss that never turns back; the impulse stays."""
+    plain, p = small(tip), small(tip, absorbing=True)
+    results = [build(item).run() for item in (plain, p)]
+    variations = [np.abs(np.diff(mean_pressures(result)[1])).sum() for result in results]
+    assert variations[1] < 0.6 * variations[0]
+    absorbed = results[1]["energy"].sel(kind="absorbed").values
+    assert (np.diff(absorbed) >= 0.0).all() and 0.0 < absorbed[-1] < 0.01 * results[1]["energy"].values[0, 0]
+    assert impulse(results[1]) == pytest.approx(impulse(results[0]), rel=2e-3)
+    assert worst_balance(results[1]) <= 1e-12
+
+
 def test_a_coarse_part_as_fine_as_the_tip(tip):
     """Where nothing is coarser, gluing changes nothing: the all-fine model's pressure at all times."""
     p = small(tip, duration=2e-5)
