@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from arlequin.glue import JunctionOperator
 from arlequin.system import System
 from models.errors import UserError
-from models.part import Assembled, Part, Surface, Weighting
+from models.part import Assembled, Surface, Weighting
 from multilevel.interface import ContactPoints
 from multilevel.law import Array
 from multilevel.solver import PointLaws
@@ -84,9 +84,17 @@ class Assembly:
         """Cᵀφ + Bᵀr (d,): what multipliers (m,) and contact forces (k,) do to the dofs."""
         return np.asarray(self._pull @ np.concatenate([constraint, contact]))
 
+    def pull_contact(self, contact: Array) -> Array:
+        """Bᵀr (d,): what contact forces (k,) do to the dofs."""
+        return np.asarray(self._contact_columns @ contact)
+
     @cached_property
     def _pull(self) -> sp.csr_array:
         return sp.csr_array(sp.vstack([self.constraints, self.contact_rows], format="csr").T)
+
+    @cached_property
+    def _contact_columns(self) -> sp.csr_array:
+        return sp.csr_array(self.contact_rows.T)
 
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m."""
@@ -242,12 +250,6 @@ def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
 
 def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def part_of(assembly: Assembly, name: str) -> tuple[Part, slice]:
-    """The part of that name and its dofs in the system."""
-    index = assembly.system.names.index(name)
-    return assembly.system.parts[index], slice(int(assembly.start[index]), int(assembly.start[index + 1]))
 
 
 def check_start(assembly: Assembly, u: Array) -> None:

@@ -124,7 +124,7 @@ class AlphaStepper:
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         contact = assembly.laws.area * assembly.laws.pressure(gaps)
         a, constraint = np.zeros_like(u), np.zeros(assembly.constraints.shape[0])
-        force = external - internal - damping + assembly.pull(0.0 * constraint, contact)
+        force = external - internal - damping + assembly.pull_contact(contact)
         given = initial_acceleration(assembly, self.step)
         if force.any() or (given is not None and given.any()):
             inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
@@ -158,7 +158,7 @@ class AlphaStepper:
         if assembly.viscous is not None:
             right -= assembly.viscous @ ((1.0 - af) * v + af * state.v)
         carry = am - (1.0 - am) * (1.0 - gamma) / gamma
-        right += assembly.pull(0.0 * own.constraint, carry * own.contact)
+        right += assembly.pull_contact(carry * own.contact)
         free = self._condensed.free(right, -(assembly.constraints @ v) / (gamma * step), self._given(state, du, v, t1))
         gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
         contact = solve_normal(

@@ -218,7 +218,7 @@ class CentralStepper:
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + assembly.pull(0.0 * own.constraint, own.stored)
+        force = own.external - internal - own.damping + assembly.pull_contact(own.stored)
         return 0.5 * float(own.half @ (assembly.mass @ own.half + self.step * force))
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
