@@ -12,7 +12,7 @@ from skfem import Mesh, MeshLine, MeshQuad, MeshTri
 from arlequin.coupling import L2, Shapes
 from arlequin.geometry import to_reference
 from arlequin.glue import JunctionOperator, check_parts, depth, revolves
-from arlequin.mediator import Mediator
+from arlequin.mediator import Mediator, whole
 from arlequin.overlap import intersect
 from models import checks
 from models.elements import scalar_basis
@@ -154,7 +154,8 @@ class Mortar(SurfaceGlue):
         points = origin[:, None, None] + np.einsum("ji,jpq->ipq", frame, pieces.points)
         dx, n = pieces.dx * depth(self.coarse, points), self.coarse.components
         basis = scalar_basis(meshes[self.mediator], 1)
-        mediator = Mediator.trace(basis, pieces, cells[self.mediator], np.zeros(len(dx), dtype=np.int64), 1, CHUNK)
+        group = np.zeros(len(dx), dtype=np.int64)
+        mediator = Mediator.trace(basis, whole(basis), pieces, cells[self.mediator], group, 1, CHUNK)
         test = Shapes.at(basis, cells[self.mediator], pieces.points)
         select = kron(mediator.selection, eye_array(n), format="csr")
         blocks = {}

@@ -402,6 +402,25 @@ def test_dual_condition_at_a_zone_of_four_cells():
             )
 
 
+def test_dual_condition_of_second_order_parts_is_that_of_first_order_ones():
+    """Second order at the ends of the zone too would give 14 to 41 on these bars."""
+    by_ratio = [condition(*bars(ratio, order=2)) for ratio in (2, 3.7, 7.3, 10, 20, 50)]
+    assert max(by_ratio) < 25 and max(by_ratio) < 3 * min(by_ratio)
+    refined = []
+    for n in (10, 20, 40):
+        fine = Bar("fine", interval(1 - 4 / n, 2, cells=round((n + 4) * 3.7)), STEEL, order=2)
+        refined.append(condition(Bar("coarse", interval(0, 1, cells=n), STEEL, order=2), fine))
+    np.testing.assert_allclose(refined, refined[0], rtol=0.01)
+    for kind in ("quad", "tri"):
+        for ratio in (2, 10):
+            meshes = {
+                "coarse": rectangle((0, 1), (0, 0.2), (10, 2), kind),
+                "fine": rectangle((0.6, 1.1), (0, 0.2), (5 * ratio, 2 * ratio), kind),
+            }
+            parts = [Solid(name, mesh, STEEL, plane="strain", order=2) for name, mesh in meshes.items()]
+            assert condition(*parts) < 25
+
+
 def test_estimated_dual_condition_is_that_of_the_dense_eigenvalues(monkeypatch):
     import arlequin.dual
 
