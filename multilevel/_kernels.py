@@ -131,6 +131,57 @@ def _eliminate(matrix, right):
     return True
 
 
+@njit(types.void(float64[:, ::1], float64[::1], float64[::1]), cache=True)
+def _product(delassus, impulse, out):
+    """out = W P by the rows of the symmetric W at the points that have an impulse."""
+    out[:] = 0.0
+    for j in range(impulse.size):
+        if impulse[j] != 0.0:
+            for k in range(impulse.size):
+                out[k] += delassus[j, k] * impulse[j]
+
+
+@njit(
+    types.boolean(
+        float64[:, ::1], float64, float64[::1], float64[::1], float64[::1], boolean[::1], int64[::1], float64[::1],
+    ),
+    cache=True,
+)  # fmt: skip
+def _newton(delassus, lever, slope, compliance, right, active, level, space):
+    """The Newton step δ (n,), in place of the residual `right`; False where its matrix is singular.
+
+    Active points state their constraint, (f W δ)_k + c_k (δ − s lever W δ)_k = r_k with f = lever on the gap and 1
+    on the rate; the others their law, δ_k − s_k lever (W δ)_k = r_k, with s the slope of the regular laws' impulse.
+    Where s = 0 too, δ_k is known, and only the engaged points (e,) are left to eliminate. space (n²,): room for
+    their matrix.
+    """
+    n = right.size
+    engaged = np.flatnonzero(active | (slope != 0.0))
+    matrix = space[: engaged.size**2].reshape(engaged.size, engaged.size)
+    rest = np.empty(engaged.size)
+    for a in range(engaged.size):
+        k = engaged[a]
+        own = lever * slope[k]
+        if active[k]:
+            factor = (lever if level[k] == GAP_LEVEL else 1.0) - compliance[k] * own
+            diagonal = compliance[k]
+        else:
+            factor = -own
+            diagonal = 1.0
+        rest[a] = right[k]
+        for j in range(n):
+            if not active[j] and slope[j] == 0.0 and right[j] != 0.0:
+                rest[a] -= factor * delassus[k, j] * right[j]
+        for b in range(engaged.size):
+            matrix[a, b] = factor * delassus[k, engaged[b]]
+        matrix[a, a] += diagonal
+    if not _eliminate(matrix, rest):
+        return False
+    for a in range(engaged.size):
+        right[engaged[a]] = rest[a]
+    return True
+
+
 @njit(
     types.Tuple((int64, float64))(
         float64[:, ::1], float64, float64[::1], float64[::1], boolean[::1], float64[::1], float64[::1],
@@ -164,7 +215,9 @@ def solve_normal(
     best_impulse = impulse.copy()
     best_wanted = wanted.copy()
     one_by_one = False
-    matrix = np.empty((n, n))
+    push = np.empty(n)
+    slope = np.empty(n)
+    space = np.empty(n * n)
     stalled = 0
     used = 0
     for iteration in range(most + 1):
@@ -173,12 +226,11 @@ def solve_normal(
         scale = 1e-300
         error = 0.0
         held = 0.0  # the same with the statuses of the last step
+        _product(delassus, impulse, push)
         for k in range(n):
-            push = 0.0
-            for j in range(n):
-                push += delassus[k, j] * impulse[j]
-            gap[k] = gap_free[k] + lever * push
+            gap[k] = gap_free[k] + lever * push[k]
             _tractions(gap, k, kernels, rows, kind, coefficients, history, trial, step, theta, law[k])
+            slope[k] = area[k] * (law[k, 1] + law[k, 3])
             regular = area[k] * (law[k, 0] + law[k, 2])
             multiplier = impulse[k] - regular
             allowed = level[k] == GAP_LEVEL or (level[k] == VELOCITY_LEVEL and closed[k])
@@ -188,7 +240,7 @@ def solve_normal(
                 slack = gap[k]
                 free = gap_free[k]
             else:
-                slack = rate_free[k] + push
+                slack = rate_free[k] + push[k]
                 free = rate_free[k]
             slack += compliance[k] * multiplier
             wanted[k] = allowed and multiplier - slack / own > 0.0
@@ -223,29 +275,15 @@ def solve_normal(
         for k in range(n):
             if not active[k]:
                 residual[k] = idle[k]
-        # Newton step: rows of inactive points state the law, of active points the constraint
-        for k in range(n):
-            slope = area[k] * (law[k, 1] + law[k, 3]) * lever
-            if active[k]:
-                factor = lever if level[k] == GAP_LEVEL else 1.0
-                for j in range(n):
-                    matrix[k, j] = delassus[k, j] * (factor - compliance[k] * slope)
-                matrix[k, k] += compliance[k]
-            else:
-                for j in range(n):
-                    matrix[k, j] = -slope * delassus[k, j]
-                matrix[k, k] += 1.0
-        if not _eliminate(matrix, residual):
+        if not _newton(delassus, lever, slope, compliance, residual, active, level, space):
             break
         for k in range(n):
             impulse[k] -= residual[k]
 
     impulse[:] = best_impulse
+    _product(delassus, impulse, push)
     for k in range(n):
-        push = 0.0
-        for j in range(n):
-            push += delassus[k, j] * impulse[j]
-        gap[k] = gap_free[k] + lever * push
+        gap[k] = gap_free[k] + lever * push[k]
         _tractions(gap, k, kernels, rows, kind, coefficients, history, trial, step, theta, law[k])
         stored[k] = area[k] * law[k, 0]
         dissipated[k] = area[k] * law[k, 2]
