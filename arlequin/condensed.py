@@ -42,8 +42,17 @@ class _Columns:
         return cls(dofs[kept], np.asfortranarray(columns[kept]))
 
     def add(self, y: Array, coefficients: Array) -> None:
-        """y (d,) += columns @ coefficients (r,)."""
-        y[self.rows] += self.matrix @ coefficients
+        """y (d,) += columns @ coefficients (r,); columns without coefficient (open points) are not read."""
+        acting = np.flatnonzero(coefficients)
+        if not acting.size:
+            return
+        total = y[self.rows]
+        for run in np.split(acting, np.flatnonzero(np.diff(acting) > 1) + 1):
+            here = slice(run[0], run[-1] + 1)
+            total = scipy.linalg.blas.dgemv(
+                1.0, self.matrix[:, here], coefficients[here], beta=1.0, y=total, overwrite_y=1
+            )
+        y[self.rows] = total
 
 
 class Condensed:
