@@ -23,6 +23,11 @@ WEIGHTS = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}
 COUPLINGS = {"L2": aq.L2, "H1": aq.H1}
 MEDIATORS = ("coarse", "fine", "own")
 WELL = 1e3  # dual condition number up to which the junction must not drift at all
+CONSERVING = {
+    "theta": aq.Theta(0.5),
+    "newmark": aq.Newmark(0.25, 0.5),
+    "generalised alpha": aq.GeneralisedAlpha.with_radius(1.0),
+}
 COMBINATIONS = list(itertools.product(WEIGHTS, COUPLINGS, MEDIATORS))
 
 
@@ -90,10 +95,25 @@ def test_energy_stays_in_every_junction(ratio: float, weights: str, coupling: st
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
-def test_energy_does_not_drift_with_the_steps(ratio: float) -> None:
+@pytest.mark.parametrize("scheme", CONSERVING)
+def test_energy_does_not_drift_with_the_steps(scheme: str, ratio: float) -> None:
     """Round-off must not add up step by step: as much after 3000 steps of a stiff system as after one."""
-    change, _ = drift(line(ratio), 3000, 0.5 * SIZE / ratio)
+    change, _ = drift(line(ratio), 3000, 0.5 * SIZE / ratio, CONSERVING[scheme])
     assert change <= 3e-14
+
+
+@pytest.mark.parametrize("scheme", CONSERVING)
+def test_the_parts_stay_together(scheme: str) -> None:
+    """Neither velocities nor displacements of the parts come apart, for speeds of 4 and displacements of 0.3."""
+    step = 0.5 * SIZE / 3.7
+    assembly = assemble(line(3.7))
+    stepper = CONSERVING[scheme].prepare(assembly, step)
+    state = stepper.start(*start_fields(assembly, step))
+    start = assembly.constraints @ state.u
+    for _ in range(3000):
+        state, _ = stepper.advance(state)
+    assert np.abs(assembly.constraints @ state.v).max() <= 1e-13
+    assert np.abs(assembly.constraints @ state.u - start).max() <= 1e-15
 
 
 def test_energy_stays_in_the_plane() -> None:
@@ -103,8 +123,9 @@ def test_energy_stays_in_the_plane() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ratio", RATIOS)
-def test_energy_over_many_steps(ratio: float) -> None:
-    change, _ = drift(line(ratio), 100_000, 0.5 * SIZE / ratio)
+@pytest.mark.parametrize("scheme", CONSERVING)
+def test_energy_over_many_steps(scheme: str, ratio: float) -> None:
+    change, _ = drift(line(ratio), 100_000, 0.5 * SIZE / ratio, CONSERVING[scheme])
     assert change <= 1e-12
 
 

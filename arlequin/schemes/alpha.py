@@ -7,7 +7,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
-from arlequin.schemes.scheme import State, StepReport, accept, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, initial_acceleration, reaction
 from models.checks import positive, within
 from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_normal
@@ -86,38 +86,55 @@ def ModifiedMeanAcceleration(alpha: float = -0.05) -> GeneralisedAlpha:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What a step hands to the next: a (d,) and its shares, M a = −internal − damping + external + Cᵀφ + Bᵀr.
+    """What a step hands to the next, all (d,) but rest (m,); forces in N, M a = F + Q.
 
-    internal, damping, external (d,) are recursions of the averaged forces, constraint (m,), contact (k,);
-    momentum (d,) = M v; external_now (d,) is the load at t_n.
+    shift: Δt² (½ − λ) a, m, with λ = β/γ. load: the external forces at t_n. internal, damping, external: recursions of
+    the averaged bulk forces, F = external − internal − damping; pulled: that of Q = Cᵀφ + Bᵀr. momentum: the sum of the
+    impulses, not M v, and rest: Σ C y of the steps so far, m/s, for the reason for which the θ-scheme has them: the
+    round-off of a solve, the same in each step, does not add up.
     """
 
-    a: Array
+    shift: Array
+    load: Array
     internal: Array
     damping: Array
     external: Array
-    constraint: Array
-    contact: Array
+    pulled: Array
     momentum: Array
-    external_now: Array
+    rest: Array
+
+    @property
+    def bulk(self) -> Array:
+        """F (d,), N."""
+        return self.external - self.internal - self.damping
 
 
 class AlphaStepper:
-    """Generalised-α with the unknown a₁: [(1 − α_m) M + (1 − α_f)(γΔt D + βΔt² K)] a₁ = … + Cᵀφ + BᵀQ."""
+    """Generalised-α with the unknown y = (1 − λ) v₀ + λ v₁, λ = β/γ, so that u₁ = u₀ + Δt y + Δt² (½ − λ) a₀:
+
+        [(1 − α_m) M + (1 − α_f)(γΔt D + βΔt² K)] y = (1 − α_m) p₀ + λΔt (1 − α_m − γ) F₀
+            + βΔt [(1 − α_f) F(t₁; u₁ − Δt y, v₁ − y/λ) + α_f F(t₀)] + λ (1 − α_m) (Cᵀφ + BᵀP)
+
+    with the momentum p₀, the carried bulk forces F₀ and the impulses φ, P = Δt [(1 − γ) Q₀ + γ Q₁]. No acceleration
+    enters but by its forces (and a₀ in u₁, unless β = γ/2), and p₁ = p₀ + Δt [(1 − γ) F₀ + γ F₁] + Cᵀφ + BᵀP: what one
+    solve lacks the next one gets. C v₁ = 0 makes C y = (1 − λ) C v₀ in the first step, then 0: as C y = −rest.
+    """
 
     def __init__(self, assembly: Assembly, step: float, scheme: GeneralisedAlpha) -> None:
         self.step = step
         self._assembly = assembly
         self._scheme = scheme
+        self._mix = scheme.beta / scheme.gamma
         keep = 1.0 - scheme.alpha_f
         matrix = (1.0 - scheme.alpha_m) * assembly.mass + keep * scheme.beta * step**2 * assembly.stiffness
         if assembly.viscous is not None:
             matrix = matrix + keep * scheme.gamma * step * assembly.viscous
         self._condensed = Condensed(assembly, matrix)
+        self._moving = assembly.free & ~assembly.massless
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
-        assembly = self._assembly
+        assembly, step, mix = self._assembly, self.step, self._mix
         internal, strain = assembly.internal(u)
         gaps = assembly.gaps(u)
         external = assembly.load(0.0)
@@ -125,12 +142,21 @@ class AlphaStepper:
         contact = assembly.laws.area * assembly.laws.pressure(gaps)
         a, constraint = np.zeros_like(u), np.zeros(assembly.constraints.shape[0])
         force = external - internal - damping + assembly.pull_contact(contact)
-        given = initial_acceleration(assembly, self.step)
+        given = initial_acceleration(assembly, step)
         if force.any() or (given is not None and given.any()):
             inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
             free = inertia.free(force, np.zeros_like(constraint), given)
             a, constraint = free.y, free.multipliers
-        own = _Carried(a, internal, damping, external, constraint, contact, assembly.mass @ v, external)
+        own = _Carried(
+            shift=step**2 * (0.5 - mix) * a,
+            load=external,
+            internal=internal,
+            damping=damping,
+            external=external,
+            pulled=assembly.pull(constraint, contact),
+            momentum=assembly.mass @ v,
+            rest=(mix - 1.0) * (assembly.constraints @ v),
+        )
         return State(
             n=0,
             u=u,
@@ -147,26 +173,26 @@ class AlphaStepper:
     def advance(self, state: State) -> tuple[State, StepReport]:
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, beta, gamma = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma
+        mix, shift = self._mix, own.shift
         t1 = (state.n + 1) * step
-        du = step * state.v + step**2 * (0.5 - beta) * own.a
-        v = state.v + step * (1.0 - gamma) * own.a
-        external = assembly.load(t1)
+        load = assembly.load(t1)
 
-        # bulk forces at the predicted end; the internal ones by linearity from those at u₀
-        right = (1.0 - af) * (external - state.internal - assembly.stiffness @ du)
-        right += af * (own.external_now - state.internal) - am * (assembly.mass @ own.a)
+        # massless dofs have no forces left over: M a₀ = 0
+        force = np.where(self._moving, own.bulk, -own.pulled)
+        right = (1.0 - am) * own.momentum + mix * step * (1.0 - am - gamma) * force
+        # bulk forces at the end without y; the internal ones by linearity from those at u₀
+        bulk = (1.0 - af) * (load - assembly.stiffness @ shift) + af * own.load - state.internal
+        right += beta * step * bulk
         if assembly.viscous is not None:
-            right -= assembly.viscous @ ((1.0 - af) * v + af * state.v)
-        carry = am - (1.0 - am) * (1.0 - gamma) / gamma
-        right += assembly.pull_contact(carry * own.contact)
-        free = self._condensed.free(right, -(assembly.constraints @ v) / (gamma * step), self._given(state, du, v, t1))
+            right += step * ((1.0 - af) * gamma * (1.0 - mix) - af * beta) * (assembly.viscous @ state.v)
+        free = self._condensed.free(right, -own.rest, self._given(state, t1))
         gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
         contact = solve_normal(
             assembly.laws,
             (1.0 - am) * self._condensed.delassus,
-            lever=beta / gamma * step,
-            gap_free=gaps + assembly.contact_rows @ du + beta * step**2 * free.contact,
-            rate_free=assembly.contact_rows @ v + gamma * step * free.contact,
+            lever=mix * step,
+            gap_free=gaps + assembly.contact_rows @ shift + step * free.contact,
+            rate_free=(1.0 - 1.0 / mix) * rate + free.contact / mix,
             closed=gaps + 0.5 * step * rate <= 0.0,
             history=state.history,
             step=step,
@@ -174,26 +200,23 @@ class AlphaStepper:
             impulse_factor=step,
             guess=state.impulse,
         )
-        a, constraint = self._condensed.react(free, (1.0 - am) / (gamma * step) * contact.impulse)
-        du = du + beta * step**2 * a
-        v = v + gamma * step * a
-        accept(contact, state.u + du, t1)
-        return self._finish(state, a, du, v, external, contact, constraint)
+        y, multipliers = self._condensed.react(free, mix * (1.0 - am) * contact.impulse)
+        accept(contact, state.u + (step * y + shift), t1)
+        return self._finish(state, y, load, contact, multipliers / (mix * (1.0 - am)))
 
     def _finish(
         self,
         state: State,
-        a: Array,
-        du: Array,
-        v: Array,
-        external: Array,
+        y: Array,
+        load: Array,
         contact: ContactSolution,
-        constraint: Array,
+        multipliers: Array,
     ) -> tuple[State, StepReport]:
         """The new state, the recursions of its forces, and the works of the step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, gamma = scheme.alpha_m, scheme.alpha_f, scheme.gamma
-        u = state.u + du
+        du, dv = step * y + own.shift, (y - state.v) / self._mix
+        u, v = state.u + du, state.v + dv
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(assembly.gaps(u))
         momentum = assembly.mass @ v
@@ -208,20 +231,27 @@ class AlphaStepper:
         def mean(before: Array, end: Array) -> Array:
             return (1.0 - gamma) * before + gamma * end
 
+        def end_of(mean: Array, before: Array) -> Array:
+            return (mean - (1.0 - gamma) * before) / gamma
+
+        internal_share = share(internal, state.internal, own.internal)
+        damping_share = share(damping_end, damping_now, own.damping)
+        external_share = share(load, own.load, own.external)
+        mean_internal = mean(own.internal, internal_share)
+        mean_damping = mean(own.damping, damping_share)
+        mean_external = mean(own.external, external_share)
+        pulled = assembly.pull(multipliers, contact.impulse)
+        summed = own.momentum + step * (mean_external - mean_internal - mean_damping) + pulled
         carried = _Carried(
-            a=a,
-            internal=share(internal, state.internal, own.internal),
-            damping=share(damping_end, damping_now, own.damping),
-            external=share(external, own.external_now, own.external),
-            constraint=(constraint - am * own.constraint) / (1.0 - am),
-            contact=(contact.impulse / step - (1.0 - gamma) * own.contact) / gamma,
-            momentum=momentum,
-            external_now=external,
+            shift=end_of(step * (0.5 - self._mix) * dv, own.shift),
+            load=load,
+            internal=internal_share,
+            damping=damping_share,
+            external=external_share,
+            pulled=end_of(pulled / step, own.pulled),
+            momentum=np.where(self._moving, summed, momentum),
+            rest=own.rest + assembly.constraints @ y,
         )
-        multipliers = step * mean(own.constraint, carried.constraint)
-        mean_internal = mean(own.internal, carried.internal)
-        mean_damping = mean(own.damping, carried.damping)
-        mean_external = mean(own.external, carried.external)
         balance = (momentum - own.momentum) / step + mean_internal + mean_damping - mean_external
         forces = Forces(
             mean_internal,
@@ -230,7 +260,6 @@ class AlphaStepper:
             reaction(assembly, balance, (multipliers / step, contact.impulse / step)),
         )
         path = 0.5 * step * (state.v + v)
-        rate = du / step
         work = works(
             assembly,
             step=step,
@@ -241,7 +270,7 @@ class AlphaStepper:
             forces=forces,
             contact=contact,
             multipliers=multipliers,
-            flow=rate,
+            flow=du / step,
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
@@ -260,23 +289,12 @@ class AlphaStepper:
         )
         return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
 
-    def _given(self, state: State, du: Array, v: Array, t: float) -> Array | None:
-        """Accelerations (p,) of the imposed dofs that bring them to their given values."""
-        assembly, scheme = self._assembly, self._scheme
-        dofs = assembly.imposed_dofs
+    def _given(self, state: State, t: float) -> Array | None:
+        """Values of y (p,) on the imposed dofs."""
+        assembly, mix, dofs = self._assembly, self._mix, self._assembly.imposed_dofs
         if not dofs.size:
             return None
         values = assembly.imposed(t)
-        from_displacement = (values - state.u[dofs] - du[dofs]) / (scheme.beta * self.step**2)
-        from_velocity = (values - v[dofs]) / (scheme.gamma * self.step)
+        from_displacement = (values - state.u[dofs] - state.own.shift[dofs]) / self.step
+        from_velocity = mix * values + (1.0 - mix) * state.v[dofs]
         return np.where(assembly.imposes_displacement, from_displacement, from_velocity)
-
-
-def initial_acceleration(assembly: Assembly, step: float) -> Array | None:
-    """Accelerations (p,) of the imposed dofs at t = 0, from one-sided differences of order 2 over Δt."""
-    if not assembly.imposed_dofs.size:
-        return None
-    f = [assembly.imposed(i * step) for i in range(4)]
-    second = (2.0 * f[0] - 5.0 * f[1] + 4.0 * f[2] - f[3]) / step**2
-    first = (-3.0 * f[0] + 4.0 * f[1] - f[2]) / (2.0 * step)
-    return np.where(assembly.imposes_displacement, second, first)
