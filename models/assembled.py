@@ -79,7 +79,8 @@ class ElasticAssembled:
 
         def masses(chosen: np.ndarray) -> Array:
             if self.mass_kind == "lumped":
-                part = CellArrays(self.cells.nodes[chosen], self.cells.values, self.cells.gradients, self.cells.dx)
+                dx = np.ascontiguousarray(self.cells.dx[chosen])
+                part = CellArrays(self.cells.nodes[chosen], self.cells.values, self.cells.gradients, dx)
                 return element_lumped(part, self.mass_weight[chosen], self.order)
             values = self.cells.values
             products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)

@@ -14,6 +14,9 @@ KINDS = ("consistent", "lumped", "redistributed")
 # makes a heavy node on a light spring, which rings (an impact pressure then varies 7.1 times its jump, not 2.7).
 NEIGHBOURS = (10, 24, 48)
 
+# Share of a cell's lumped mass that is spread by the cell's mean weight (see element_lumped).
+_MEAN_SHARE = 0.25
+
 
 def node_major(scalar: csr_array, components: int) -> csr_array:
     """M_scalar ⊗ I: the same mass for every component, node-major."""
@@ -26,15 +29,20 @@ def element_lumped(cells: CellArrays, weight: Array, order: int) -> Array:
     """Lumped element masses (c, n); weight (c, q) is density × mass weight × measure.
 
     Order 1: row sums ∫ ρφ_n. Order 2: the diagonal of the consistent mass scaled to the cell's mass, positive
-    where row sums are not. Source: Hinton, Rock & Zienkiewicz, Earthquake Engineering and Structural Dynamics
-    4, 1976.
+    where row sums are not. Where a junction's weight varies in the cell, a quarter of the mass is shared out as if
+    the cell had its mean weight: nodes where the weight ends would else be light enough to cost 6 % of the stable
+    step of triangles (with it 3 %; wholly so, none, but six times the reflected energy of a long wave).
+    Source: Hinton, Rock & Zienkiewicz, Earthquake Engineering and Structural Dynamics 4, 1976.
     """
-    if order == 1:
-        return weight @ cells.values
-    diagonal = weight @ cells.values**2
-    total = diagonal.sum(axis=1)
-    scale = np.divide(weight.sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
-    return diagonal * scale[:, None]
+    shapes = cells.values if order == 1 else cells.values**2
+    totals = weight.sum(axis=1, keepdims=True)
+
+    def share(measure: Array) -> Array:
+        parts = measure @ shapes
+        whole = parts.sum(axis=1, keepdims=True)
+        return np.asarray(totals * np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0))
+
+    return (1.0 - _MEAN_SHARE) * share(weight) + _MEAN_SHARE * share(cells.dx)
 
 
 def lumped(cells: CellArrays, weight: Array, order: int, node_count: int) -> csr_array:
