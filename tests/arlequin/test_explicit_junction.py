@@ -1,0 +1,73 @@
+"""What a junction costs an explicit scheme: the stable step, from the eigenvalues of the glued and unglued models."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import eigvalsh, null_space
+
+import arlequin as aq
+from arlequin.assembly import Assembly, assemble
+from arlequin.schemes.central import stable_step
+
+UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
+SIZE = 0.25
+
+
+def solids(cells: str, ratio: float, glued: bool, absorbing: aq.Absorber | None = None) -> Assembly:
+    """A coarse and a fine block that overlap over 3 coarse cells; the fine one sticks out."""
+
+    def block(name: str, x0: float, x1: float, h: float) -> aq.Solid:
+        count = [max(1, round((x1 - x0) / h)), max(1, round(0.5 / h))]
+        if cells in ("triangles", "quadrilaterals"):
+            mesh: Any = aq.mesh.rectangle((x0, x1), (0, 0.5), cells=tuple(count))
+            mesh = mesh.to_meshtri() if cells == "triangles" else mesh
+            return aq.Solid(name, mesh, UNIT, plane="strain", mass="lumped")
+        mesh = aq.mesh.box((x0, x1), (0, 0.25), (0, 0.25), cells=(count[0], max(1, round(0.25 / h)), 1))
+        return aq.Solid(name, mesh.to_meshtet(), UNIT, mass="lumped")
+
+    coarse, fine = block("coarse", 0, 1.5, SIZE), block("fine", 0.75, 1.75, SIZE / ratio)
+    junctions = [aq.Junction(coarse, fine, absorbing=absorbing)] if glued else []
+    return assemble(aq.System(parts=[coarse, fine], junctions=junctions))
+
+
+def reduced(assembly: Assembly) -> list[np.ndarray]:
+    """Dense M, K and D on the motions that the junction allows."""
+    keep = ~assembly.ghost
+    allowed = np.eye(int(keep.sum()))
+    if assembly.constraints.shape[0]:
+        allowed = null_space(assembly.constraints.toarray()[:, keep])
+    matrices = [assembly.mass, assembly.stiffness]
+    if assembly.viscous is not None:
+        matrices.append(assembly.viscous)
+    return [allowed.T @ m.toarray()[np.ix_(keep, keep)] @ allowed for m in matrices]
+
+
+def exact_step(assembly: Assembly) -> float:
+    """2/ω of the semi-discrete problem, s."""
+    mass, stiffness = reduced(assembly)
+    return float(2.0 / np.sqrt(eigvalsh(stiffness, mass)[-1]))
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.0, 3.7, 7.3])
+@pytest.mark.parametrize("cells", ["triangles", "quadrilaterals", "tetrahedra"])
+def test_the_junction_keeps_the_stable_step(cells: str, ratio: float) -> None:
+    if cells == "tetrahedra" and ratio > 4.0:
+        ratio = 3.0
+    alone, glued = solids(cells, ratio, False), solids(cells, ratio, True)
+    assert exact_step(glued) >= 0.95 * exact_step(alone)
+    assert stable_step(glued) <= exact_step(glued)
+    assert stable_step(glued) >= 0.93 * stable_step(alone)
+
+
+def test_the_bound_knows_the_absorber_within_a_third() -> None:
+    """Stable exactly where Δt² K + 2 Δt D < 4 M, from z² M − (2M − Δt² K − Δt D) z + M − Δt D at z = −1."""
+    assembly = solids("triangles", 3.7, True, aq.Absorber())
+    mass, stiffness, damping = reduced(assembly)
+    step = stable_step(assembly)
+
+    def highest(dt: float) -> float:
+        return float(eigvalsh(dt**2 * stiffness + 2 * dt * damping, mass)[-1])
+
+    assert highest(step) <= 4.0
+    assert highest(1.5 * step) > 4.0
