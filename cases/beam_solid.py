@@ -117,7 +117,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         for n, (value, other) in enumerate(zip(found, solid, strict=True), 1):
             checks.append(Check(f"frequency {n} against the all-solid model", float(value), float(other), 0.01, "Hz"))
     # the factorisation of a slender cantilever (condition 1e8 and more) leaves up to 1e-10
-    checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-9, "1", "absolute"))
+    checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "absolute"))
     if p.model == "arlequin":
         checks.append(Check("work of the junction", worst(result, "junction"), 0.0, 1e-12, "1", "absolute"))
     return checks
