@@ -1,0 +1,53 @@
+"""Contact kinematics: what a pairing of two surfaces gives at a configuration."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from multilevel.law import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Kinematics:
+    """Contact points k in a configuration of axes a = 2 or 3 (in 1D the normal alone), linear in the velocities.
+
+    rows (k a, d): row k a is the rate of the gap ġ = n·[[v]], rows k a + 1 … the slip rates along the tangents, of the
+    velocities of the slave surface's nodes and then of the master's (node-major, d = a × nodes; a rigid master has
+    none). [[v]] = v_slave − v_master in material rates: the rows vanish for every rigid motion of slave and master
+    together, so that the forces rowsᵀ P have neither resultant nor moment at these positions.
+    gap (k,), m, +inf where a point has no partner (its rows are 0); normals (k, a) out of the master; tangents
+    (k, a − 1, a); positions (k, a) of the points on the slave, m.
+    """
+
+    rows: csr_array
+    gap: Array
+    normals: Array
+    tangents: Array
+    positions: Array
+
+    @cached_property
+    def paired(self) -> NDArray[np.bool_]:
+        """Points that have a partner (k,)."""
+        return np.isfinite(self.gap)
+
+
+class Pairing(Protocol):
+    """How the points of a slave surface find their partners."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether rows, normals and tangents are the same in all configurations (the gap then is linear)."""
+        ...
+
+    @property
+    def areas(self) -> Array:
+        """Areas of the points (k,), m²: ∫ψ_k dΓ in the reference configuration."""
+        ...
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        """The kinematics at node positions (n, a) of the slave and of the master surface (0, a where rigid)."""
+        ...
