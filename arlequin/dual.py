@@ -1,4 +1,15 @@
-"""Conditioning of a junction's dual operator G⁻¹ C M⁻¹ Cᵀ: how well the multipliers are determined."""
+"""Conditioning of a junction's dual operator G⁻¹ C M⁻¹ Cᵀ: how well the multipliers are determined.
+
+Measured on a bar of linear elements with a zone of 4 H, at the mesh ratios 2 and 10 (H1 with the length H):
+
+    weights     L2 coarse   fine        own         H1 coarse   fine        own
+    linear      6.7, 12     40, 300     4.3, 6.8    41, 640     120, 1e4    19, 230
+    constant    1.5, 1.5    3.5, 5.3    1.2, 1.2    12, 38      26, 630     4.8, 14
+    cubic       56, 390     380, 1e4    28, 150     230, 9e3    750, 4e5    110, 2e3
+
+The default (linear, L2, coarse) grows like 2.2 × zone/H and like the logarithm of the ratio; 25 is passed by cut ends
+(33 at ratio 50), second-order triangles at ratio 50 (25.6) and zones with edges and corners (`Box`: 50 to 95).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
