@@ -1,0 +1,590 @@
+"""Numba kernels of the mortar pairing: shape functions, candidates, clipping, moments, contact rows.
+
+They share a file because numba's cache does not see edits across files. Positions have three axes here (z = 0 in
+2D); parent coordinates are two numbers (the second one idle on lines).
+"""
+
+import math
+
+import numpy as np
+from numba import boolean, float64, int32, int64, njit, types
+
+CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
+MOST_CORNERS = 12  # of a clipped polygon: a quadrilateral cut by a quadrilateral has at most 8
+FACING = -0.1  # ν_s·ν_m of facets that can touch: within 84° of opposite, so that side walls are no partners
+TOUCHED = 1e-15  # clipped areas below this share of the slave facet are round-off
+COVERED = 1e-6  # a point with less of its ∫ψ covered has no partner
+
+Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
+Numbers, Table = int64[::1], int64[:, ::1]
+
+
+@njit(types.void(int64, float64, float64, Vector, Matrix), cache=True)
+def shapes(kind, x, y, value, slope):
+    """φ_j and ∂φ_j/∂(x, y) at parent coordinates; lines and quadrilaterals on [−1, 1], the unit triangle."""
+    if kind == CONSTANT:
+        value[0], slope[0, 0], slope[0, 1] = 1.0, 0.0, 0.0
+    elif kind == LINE2:
+        value[0], slope[0, 0] = 0.5 * (1.0 - x), -0.5
+        value[1], slope[1, 0] = 0.5 * (1.0 + x), 0.5
+    elif kind == LINE3:
+        value[0], slope[0, 0] = 0.5 * x * (x - 1.0), x - 0.5
+        value[1], slope[1, 0] = 0.5 * x * (x + 1.0), x + 0.5
+        value[2], slope[2, 0] = 1.0 - x * x, -2.0 * x
+    elif kind == TRI3:
+        value[0], slope[0, 0], slope[0, 1] = 1.0 - x - y, -1.0, -1.0
+        value[1], slope[1, 0], slope[1, 1] = x, 1.0, 0.0
+        value[2], slope[2, 0], slope[2, 1] = y, 0.0, 1.0
+    elif kind == TRI6:
+        z = 1.0 - x - y
+        value[0], slope[0, 0], slope[0, 1] = z * (2.0 * z - 1.0), 1.0 - 4.0 * z, 1.0 - 4.0 * z
+        value[1], slope[1, 0], slope[1, 1] = x * (2.0 * x - 1.0), 4.0 * x - 1.0, 0.0
+        value[2], slope[2, 0], slope[2, 1] = y * (2.0 * y - 1.0), 0.0, 4.0 * y - 1.0
+        value[3], slope[3, 0], slope[3, 1] = 4.0 * z * x, 4.0 * (z - x), -4.0 * x
+        value[4], slope[4, 0], slope[4, 1] = 4.0 * x * y, 4.0 * y, 4.0 * x
+        value[5], slope[5, 0], slope[5, 1] = 4.0 * y * z, -4.0 * y, 4.0 * (z - y)
+    elif kind == QUAD4:
+        left, right, low, high = 0.5 * (1.0 - x), 0.5 * (1.0 + x), 0.5 * (1.0 - y), 0.5 * (1.0 + y)
+        value[0], slope[0, 0], slope[0, 1] = left * low, -0.5 * low, -0.5 * left
+        value[1], slope[1, 0], slope[1, 1] = right * low, 0.5 * low, -0.5 * right
+        value[2], slope[2, 0], slope[2, 1] = right * high, 0.5 * high, 0.5 * right
+        value[3], slope[3, 0], slope[3, 1] = left * high, -0.5 * high, 0.5 * left
+    else:
+        left, right, centre = 0.5 * x * (x - 1.0), 0.5 * x * (x + 1.0), 1.0 - x * x
+        low, high, middle = 0.5 * y * (y - 1.0), 0.5 * y * (y + 1.0), 1.0 - y * y
+        dleft, dright, dcentre = x - 0.5, x + 0.5, -2.0 * x
+        dlow, dhigh, dmiddle = y - 0.5, y + 0.5, -2.0 * y
+        value[0], slope[0, 0], slope[0, 1] = left * low, dleft * low, left * dlow
+        value[1], slope[1, 0], slope[1, 1] = right * low, dright * low, right * dlow
+        value[2], slope[2, 0], slope[2, 1] = right * high, dright * high, right * dhigh
+        value[3], slope[3, 0], slope[3, 1] = left * high, dleft * high, left * dhigh
+        value[4], slope[4, 0], slope[4, 1] = centre * low, dcentre * low, centre * dlow
+        value[5], slope[5, 0], slope[5, 1] = right * middle, dright * middle, right * dmiddle
+        value[6], slope[6, 0], slope[6, 1] = centre * high, dcentre * high, centre * dhigh
+        value[7], slope[7, 0], slope[7, 1] = left * middle, dleft * middle, left * dmiddle
+        value[8], slope[8, 0], slope[8, 1] = centre * middle, dcentre * middle, centre * dmiddle
+
+
+@njit(types.UniTuple(Cube, 2)(int64, int64, Matrix), cache=True)
+def tabulate(kind, count, points):
+    """Shape functions (q, j, 1) and slopes (q, j, 2) at parent points (q, 2)."""
+    value = np.zeros((points.shape[0], count, 1))
+    slope = np.zeros((points.shape[0], count, 2))
+    line = np.zeros(count)
+    for q in range(points.shape[0]):
+        shapes(kind, points[q, 0], points[q, 1], line, slope[q])
+        value[q, :, 0] = line
+    return value, slope
+
+
+@njit(boolean(int64, int64, Matrix, float64, float64, float64, Vector, Vector, Matrix), cache=True)
+def locate(kind, count, local, u, v, size, point, value, slope):
+    """Newton for the parent coordinates where Σ φ_j local_j[:2] = (u, v): exact in one step on affine facets.
+
+    `point` holds the start and receives the solution, `value` its shape functions; False far outside the facet.
+    """
+    line = kind in (LINE2, LINE3)
+    for _ in range(20):
+        shapes(kind, point[0], point[1], value, slope)
+        ru, rv = u, v
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(count):
+            ru -= value[j] * local[j, 0]
+            a += slope[j, 0] * local[j, 0]
+        if line:
+            if abs(ru) <= 1e-14 * size:
+                return abs(point[0]) < 2.0
+            if a == 0.0:
+                return False
+            point[0] += ru / a
+            continue
+        for j in range(count):
+            rv -= value[j] * local[j, 1]
+            b += slope[j, 1] * local[j, 0]
+            c += slope[j, 0] * local[j, 1]
+            d += slope[j, 1] * local[j, 1]
+        if abs(ru) + abs(rv) <= 1e-14 * size:
+            return abs(point[0]) < 2.0 and abs(point[1]) < 2.0
+        determinant = a * d - b * c
+        if determinant == 0.0:
+            return False
+        point[0] += (d * ru - b * rv) / determinant
+        point[1] += (a * rv - c * ru) / determinant
+    return False
+
+
+@njit(types.void(Matrix, Numbers, Vector, Vector), cache=True)
+def _spans(x, corners, first, second):
+    """The vectors whose product d1 × d2 is along the normal: an edge and ẑ, two edges, or two diagonals (½ d1 × d2
+    is the vector area of any quadrilateral, plane or not)."""
+    for i in range(3):
+        if corners.size == 2:
+            first[i], second[i] = x[corners[1], i] - x[corners[0], i], 1.0 if i == 2 else 0.0
+        elif corners.size == 3:
+            first[i], second[i] = x[corners[1], i] - x[corners[0], i], x[corners[2], i] - x[corners[0], i]
+        else:
+            first[i], second[i] = x[corners[2], i] - x[corners[0], i], x[corners[3], i] - x[corners[1], i]
+
+
+@njit(types.void(Vector, Vector, Vector), cache=True)
+def _cross(a, b, out):
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@njit(types.Tuple((Matrix, Matrix, Vector, Vector))(Matrix, Table), cache=True)
+def piece_frames(x, pieces):
+    """Unit outward normals (p, 3), centres (p, 3), |d1 × d2| (p,) and diameters (p,) of linear pieces."""
+    count = pieces.shape[0]
+    normal, centre = np.zeros((count, 3)), np.zeros((count, 3))
+    length, size = np.zeros(count), np.zeros(count)
+    first, second = np.zeros(3), np.zeros(3)
+    for p in range(count):
+        corners = pieces[p]
+        _spans(x, corners, first, second)
+        _cross(first, second, normal[p])
+        for c in corners:
+            for i in range(3):
+                centre[p, i] += x[c, i] / corners.size
+        for i in range(3):
+            length[p] += normal[p, i] ** 2
+        length[p] = math.sqrt(length[p])
+        for i in range(3):
+            normal[p, i] /= max(length[p], 1e-300)
+        for c in corners:
+            reach = 0.0
+            for i in range(3):
+                reach += (x[c, i] - centre[p, i]) ** 2
+            size[p] = max(size[p], 2.0 * math.sqrt(reach))
+    return normal, centre, length, size
+
+
+@njit(types.void(Matrix, int64, Cube), cache=True)
+def make_tangents(normal, axes, tangent):
+    """Orthonormal tangents (k, a − 1, a) of unit normals (k, a).
+
+    2D: e_z × n. 3D: the axis least along n (the first of those within 0.1 of it: round-off does not turn the frame
+    of a normal along an axis) made orthogonal to n, and n × that.
+    """
+    for k in range(normal.shape[0]):
+        if axes == 2:
+            tangent[k, 0, 0], tangent[k, 0, 1] = -normal[k, 1], normal[k, 0]
+            continue
+        least = min(abs(normal[k, 0]), abs(normal[k, 1]), abs(normal[k, 2])) + 0.1
+        axis = 0
+        while abs(normal[k, axis]) > least:
+            axis += 1
+        first, second = tangent[k, 0], tangent[k, 1]
+        length = math.sqrt(1.0 - normal[k, axis] ** 2)
+        for i in range(3):
+            first[i] = ((1.0 if i == axis else 0.0) - normal[k, axis] * normal[k, i]) / length
+        _cross(normal[k], first, second)
+
+
+@njit(types.void(Matrix, Table, Numbers, int64, Matrix, Matrix), cache=True)
+def fit_boxes(x, pieces, order, leaves, low, high):
+    """Boxes of a complete binary tree: node i has children 2i + 1, 2i + 2; leaf l holds order[n l/L : n (l + 1)/L]."""
+    count = order.size
+    for node in range(2 * leaves - 2, -1, -1):
+        low[node], high[node] = np.inf, -np.inf
+        if node < leaves - 1:
+            for child in (2 * node + 1, 2 * node + 2):
+                for i in range(3):
+                    low[node, i] = min(low[node, i], low[child, i])
+                    high[node, i] = max(high[node, i], high[child, i])
+            continue
+        leaf = node - leaves + 1
+        for entry in range(count * leaf // leaves, count * (leaf + 1) // leaves):
+            for c in pieces[order[entry]]:
+                for i in range(3):
+                    low[node, i] = min(low[node, i], x[c, i])
+                    high[node, i] = max(high[node, i], x[c, i])
+
+
+@njit(int64(Vector, Vector, Numbers, int64, Matrix, Matrix, Numbers), cache=True)
+def near_pieces(low, high, order, leaves, box_low, box_high, found):
+    """Pieces in the leaves that meet a box, into `found`; returns how many."""
+    stack = np.empty(64, dtype=np.int64)
+    stack[0], depth, count = 0, 1, 0
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        apart = False
+        for i in range(3):
+            apart = apart or box_low[node, i] > high[i] or box_high[node, i] < low[i]
+        if apart:
+            continue
+        if node < leaves - 1:
+            stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
+            depth += 2
+            continue
+        leaf = node - leaves + 1
+        for entry in range(order.size * leaf // leaves, order.size * (leaf + 1) // leaves):
+            found[count] = order[entry]
+            count += 1
+    return count
+
+
+@njit(int64(Matrix, int64, Matrix, int64, Matrix), cache=True)
+def clip(window, sides, polygon, corners, spare):
+    """Sutherland–Hodgman: cuts the polygon, in place, by the convex counter-clockwise window; returns its corners.
+
+    With two sides both are intervals of the first coordinate. Source: Communications of the ACM 17, 1974, 32–42.
+    """
+    if sides == 2:
+        start = max(window[0, 0], polygon[0, 0])
+        end = min(window[1, 0], polygon[1, 0])
+        polygon[0, 0], polygon[1, 0] = start, end
+        return 2 if end > start else 0
+    for s in range(sides):
+        ax, ay = window[s, 0], window[s, 1]
+        ex, ey = window[(s + 1) % sides, 0] - ax, window[(s + 1) % sides, 1] - ay
+        kept = 0
+        for c in range(corners):
+            px, py = polygon[c, 0], polygon[c, 1]
+            qx, qy = polygon[(c + 1) % corners, 0], polygon[(c + 1) % corners, 1]
+            here = ex * (py - ay) - ey * (px - ax)
+            there = ex * (qy - ay) - ey * (qx - ax)
+            if here >= 0.0:
+                spare[kept, 0], spare[kept, 1] = px, py
+                kept += 1
+            if (here > 0.0 and there < 0.0) or (here < 0.0 and there > 0.0):
+                share = here / (here - there)
+                spare[kept, 0], spare[kept, 1] = px + share * (qx - px), py + share * (qy - py)
+                kept += 1
+        corners = kept
+        for c in range(corners):
+            polygon[c, 0], polygon[c, 1] = spare[c, 0], spare[c, 1]
+        if corners < 3:
+            return 0
+    return corners
+
+
+@njit(float64(Matrix, int64, Vector), cache=True)
+def _content(polygon, corners, centroid):
+    """Length or area of a polygon, and its centroid."""
+    if corners == 2:
+        centroid[0], centroid[1] = 0.5 * (polygon[0, 0] + polygon[1, 0]), 0.0
+        return polygon[1, 0] - polygon[0, 0]
+    total, cu, cv = 0.0, 0.0, 0.0
+    for c in range(1, corners - 1):
+        au, av = polygon[c, 0] - polygon[0, 0], polygon[c, 1] - polygon[0, 1]
+        bu, bv = polygon[c + 1, 0] - polygon[0, 0], polygon[c + 1, 1] - polygon[0, 1]
+        area = 0.5 * (au * bv - av * bu)
+        total += area
+        cu += area * (au + bu) / 3.0
+        cv += area * (av + bv) / 3.0
+    if total > 0.0:
+        centroid[0], centroid[1] = polygon[0, 0] + cu / total, polygon[0, 1] + cv / total
+    return total
+
+
+@njit(boolean(Matrix, int64, float64, float64), cache=True)
+def _holds(polygon, corners, u, v):
+    """Whether a polygon (counter-clockwise, convex) holds a point."""
+    if corners == 2:
+        return polygon[0, 0] <= u <= polygon[1, 0]
+    for c in range(corners):
+        ax, ay = polygon[c, 0], polygon[c, 1]
+        bx, by = polygon[(c + 1) % corners, 0], polygon[(c + 1) % corners, 1]
+        if (bx - ax) * (v - ay) - (by - ay) * (u - ax) < 0.0:
+            return False
+    return True
+
+
+@njit(float64(Matrix, Numbers, Vector, Matrix, Matrix), cache=True)
+def _localise(x, nodes, origin, axes, local):
+    """Coordinates (j, 3) of nodes along the axes of a frame; returns the largest one in its plane."""
+    size = 0.0
+    for j in range(nodes.size):
+        for i in range(3):
+            local[j, i] = 0.0
+            for c in range(3):
+                local[j, i] += (x[nodes[j], c] - origin[c]) * axes[i, c]
+        size = max(size, abs(local[j, 0]), abs(local[j, 1]))
+    return size
+
+
+Sided = (Matrix, int64, Table, Table, Numbers, Matrix)  # x, kind, facets, pieces, parents, starts
+
+
+@njit(
+    types.Tuple((Cube, Matrix, Matrix, Matrix, Numbers, Numbers, Cube))(
+        *Sided, int64, int64, *Sided,
+        Matrix, Matrix, Vector, Matrix, Vector, Numbers, int64, Matrix, Matrix,
+        Vector, Matrix, Vector, float64, boolean,
+    ),
+    cache=True,
+)  # fmt: skip
+def moments(
+    x, kind, facets, pieces, parents, starts, multiplier, functions, y, other_kind, others, other_pieces,
+    other_parents, other_starts, normal, centre, size, other_normal, other_size, order, leaves, box_low, box_high,
+    reach, rule, rule_weights, depth, radial,
+):  # fmt: skip
+    """Integrals over the covered part of each slave piece p, of ψ_i, slave φ_j, master φ_m and gap g:
+
+    Σ w ψ_i φ_j (p, i, j); Σ w ψ_i, Σ w |ψ_i|, Σ w ψ_i g (p, i); and for the pairs first[p] … first[p + 1] of a piece
+    with a master facet partner[r]: Σ w ψ_i φ_m (r, i, m). reach: largest gap and penetration, each as a length plus
+    a multiple of the larger diameter of the two pieces (4,).
+    """
+    count = pieces.shape[0]
+    corners, other_corners = pieces.shape[1], other_pieces.shape[1]
+    nodes, other_nodes = facets.shape[1], others.shape[1]
+    own = np.zeros((count, functions, nodes))
+    weight, heft, opening = np.zeros((count, functions)), np.zeros((count, functions)), np.zeros((count, functions))
+    first = np.zeros(count + 1, dtype=np.int64)
+    partner = np.empty(4 * count + 16, dtype=np.int64)
+    cross = np.zeros((4 * count + 16, functions, other_nodes))
+    pairs = 0
+
+    largest = other_size.max()
+    found = np.empty(order.size, dtype=np.int64)
+    axes = np.zeros((3, 3))
+    low, high, point = np.zeros(3), np.zeros(3), np.zeros(2)
+    centroid = np.zeros(2)
+    local, other_local, window = np.zeros((9, 3)), np.zeros((9, 3)), np.zeros((4, 3))
+    spare = np.zeros((MOST_CORNERS, 2))
+    value, other_value, psi, slope = np.zeros(9), np.zeros(9), np.zeros(9), np.zeros((9, 2))
+    for p in range(count):
+        first[p] = pairs
+        outward = normal[p]
+        for i in range(3):
+            low[i], high[i] = np.inf, -np.inf
+        wide = max(size[p], largest)
+        for c in pieces[p]:
+            for i in range(3):
+                for along in (reach[0] + reach[1] * wide, -(reach[2] + reach[3] * wide)):
+                    low[i] = min(low[i], x[c, i] + along * outward[i])
+                    high[i] = max(high[i], x[c, i] + along * outward[i])
+        near = near_pieces(low, high, order, leaves, box_low, box_high, found)
+        if near == 0:
+            continue
+
+        # the frame of the piece: its first edge made orthogonal to ν, ν × that, ν
+        axes[2] = outward
+        edge, length = 0.0, 0.0
+        for i in range(3):
+            edge += (x[pieces[p, 1], i] - x[pieces[p, 0], i]) * outward[i]
+        for i in range(3):
+            axes[0, i] = x[pieces[p, 1], i] - x[pieces[p, 0], i] - edge * outward[i]
+            length += axes[0, i] ** 2
+        axes[0] /= math.sqrt(length)
+        _cross(outward, axes[0], axes[1])
+        parent = parents[p]
+        scale = _localise(x, facets[parent], centre[p], axes, local)
+        _localise(x, pieces[p], centre[p], axes, window)
+        whole = _content(window[:, :2].copy(), corners, centroid)
+
+        polygons = np.zeros((near, MOST_CORNERS, 2))
+        sides = np.zeros(near, dtype=np.int64)
+        gaps = np.zeros(near)
+        kept, covered = 0, 0.0
+        for entry in range(near):
+            t = found[entry]
+            facing = 0.0
+            for i in range(3):
+                facing += outward[i] * other_normal[t, i]
+            if facing >= FACING:
+                continue
+            _localise(y, other_pieces[t], centre[p], axes, other_local)
+            polygon = polygons[kept]
+            for c in range(other_corners):  # seen from the slave the master turns clockwise
+                turned = other_corners - 1 - c
+                polygon[c, 0], polygon[c, 1] = other_local[turned, 0], other_local[turned, 1]
+            sides[kept] = clip(window, corners, polygon, other_corners, spare)
+            if sides[kept] == 0:
+                continue
+            content = _content(polygon, sides[kept], centroid)
+            if content <= TOUCHED * whole:
+                continue
+            other_scale = _localise(y, others[other_parents[t]], centre[p], axes, other_local)
+            point[:] = starts[p]
+            inside = locate(kind, nodes, local, centroid[0], centroid[1], scale, point, value, slope)
+            point[:] = other_starts[t]
+            inside = inside and locate(
+                other_kind, other_nodes, other_local, centroid[0], centroid[1], max(scale, other_scale), point,
+                other_value, slope,
+            )  # fmt: skip
+            gap = 0.0
+            for j in range(nodes):
+                gap -= value[j] * local[j, 2]
+            for j in range(other_nodes):
+                gap += other_value[j] * other_local[j, 2]
+            wide = max(size[p], other_size[t])
+            if not inside or gap > reach[0] + reach[1] * wide or -gap > reach[2] + reach[3] * wide:
+                continue
+            found[kept], gaps[kept] = t, gap
+            covered += content
+            kept += 1
+        layers = covered > (1.0 + 1e-6) * whole  # a folded master: each point takes its nearest layer
+
+        for entry in range(kept):
+            t = found[entry]
+            if pairs == partner.size:
+                partner = np.append(partner, np.empty(pairs, dtype=np.int64))
+                longer = np.zeros((2 * pairs, functions, other_nodes))
+                longer[:pairs] = cross
+                cross = longer
+            partner[pairs] = other_parents[t]
+            polygon = polygons[entry]
+            other_scale = max(scale, _localise(y, others[other_parents[t]], centre[p], axes, other_local))
+            for simplex in range(1, max(2, sides[entry] - 1)):
+                bu, bv = polygon[simplex, 0] - polygon[0, 0], polygon[simplex, 1] - polygon[0, 1]
+                cu, cv, content = 0.0, 0.0, bu
+                if corners > 2:
+                    cu, cv = polygon[simplex + 1, 0] - polygon[0, 0], polygon[simplex + 1, 1] - polygon[0, 1]
+                    content = 0.5 * (bu * cv - bv * cu)
+                for q in range(rule_weights.size):
+                    u = polygon[0, 0] + rule[q, 0] * bu + rule[q, 1] * cu
+                    v = polygon[0, 1] + rule[q, 0] * bv + rule[q, 1] * cv
+                    if layers:
+                        hidden = False
+                        for rival in range(kept):
+                            nearer = abs(gaps[rival]) < abs(gaps[entry])
+                            if nearer or (abs(gaps[rival]) == abs(gaps[entry]) and rival < entry):
+                                hidden = hidden or _holds(polygons[rival], sides[rival], u, v)
+                        if hidden:
+                            continue
+                    point[:] = other_starts[t]
+                    if not locate(other_kind, other_nodes, other_local, u, v, other_scale, point, other_value, slope):
+                        continue
+                    point[:] = starts[p]
+                    if not locate(kind, nodes, local, u, v, scale, point, value, slope):
+                        continue
+                    shapes(multiplier, point[0], point[1], psi, slope)
+                    w = rule_weights[q] * content * depth
+                    gap, radius = 0.0, 0.0
+                    for j in range(nodes):
+                        gap -= value[j] * local[j, 2]
+                        radius += value[j] * x[facets[parent, j], 0]
+                    for j in range(other_nodes):
+                        gap += other_value[j] * other_local[j, 2]
+                    if radial:
+                        w *= 2.0 * math.pi * radius
+                    for i in range(functions):
+                        share = w * psi[i]
+                        weight[p, i] += share
+                        heft[p, i] += abs(share)
+                        opening[p, i] += share * gap
+                        for j in range(nodes):
+                            own[p, i, j] += share * value[j]
+                        for j in range(other_nodes):
+                            cross[pairs, i, j] += share * other_value[j]
+            pairs += 1
+    first[count] = pairs
+    return own, weight, heft, opening, first, partner[:pairs].copy(), cross[:pairs].copy()
+
+
+@njit(
+    types.Tuple((Vector, Matrix, Cube, int32[::1], int32[::1], Vector))(
+        int64, Matrix, Table, Table, Numbers, Matrix, Vector, Cube, Matrix, Matrix, Matrix, Numbers, Numbers, Cube,
+        Table, int64, Numbers, Numbers, Numbers, Vector,
+    ),
+    cache=True,
+)  # fmt: skip
+def contact_rows(
+    axes, x, facets, pieces, parents, normal, length, own, weight, heft, opening, first, partner, cross, others,
+    other_count, start, piece, function, areas,
+):  # fmt: skip
+    """Gaps, normals n_k, tangents and the rows of `Kinematics` as CSR (starts, columns, values), from the moments.
+
+    Point k gathers function[e] of piece[e], e = start[k] … start[k + 1]. With n = −ν, ν = d1 × d2/|d1 × d2|, the
+    slip rate needs τ·ṅ = −[ḋ1·(d2 × τ_p) + ḋ2·(τ_p × d1)]/|d1 × d2|, τ_p = τ − (τ·ν) ν.
+    """
+    count, nodes, other_nodes = start.size - 1, facets.shape[1], others.shape[1]
+    shift = x.shape[0]
+    corners = pieces.shape[1]
+    gap = np.full(count, np.inf)
+    mean, tangent = np.zeros((count, axes)), np.zeros((count, axes - 1, axes))
+    for k in range(count):
+        total, absolute, sum_gap = 0.0, 0.0, 0.0
+        for e in range(start[k], start[k + 1]):
+            total += weight[piece[e], function[e]]
+            absolute += heft[piece[e], function[e]]
+            sum_gap += opening[piece[e], function[e]]
+        # ψ ≥ 0 makes the two sums equal; a P2 end function that is covered where it is negative cannot press
+        paired = total > COVERED * areas[k] and total > 0.1 * absolute
+        if paired:
+            gap[k] = sum_gap / total
+        norm = 0.0
+        for e in range(start[k], start[k + 1]):
+            for i in range(axes):
+                mean[k, i] -= (weight[piece[e], function[e]] if paired else length[piece[e]]) * normal[piece[e], i]
+        for i in range(axes):
+            norm += mean[k, i] ** 2
+        for i in range(axes):
+            mean[k, i] /= max(math.sqrt(norm), 1e-300)
+    make_tangents(mean, axes, tangent)
+
+    slot = np.full(shift + other_count, -1, dtype=np.int64)
+    used = np.empty(shift + other_count, dtype=np.int64)
+    ahead = np.zeros((shift + other_count, 3))
+    along = np.zeros((shift + other_count, 3, 3))  # row 0 unused
+    starts = np.zeros(axes * count + 1, dtype=np.int32)
+    columns = np.empty(1024, dtype=np.int32)
+    values = np.empty(1024)
+    d1, d2, flat, lever1, lever2 = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    filled = 0
+    for k in range(count):
+        met, total = 0, 0.0
+        if gap[k] < np.inf:
+            for e in range(start[k], start[k + 1]):
+                total += weight[piece[e], function[e]]
+            for e in range(start[k], start[k + 1]):
+                p, i = piece[e], function[e]
+                if first[p] == first[p + 1]:
+                    continue
+                for r in range(first[p] - 1, first[p + 1]):  # first the slave's own nodes, then each partner's
+                    ours = r < first[p]
+                    for j in range(nodes if ours else other_nodes):
+                        node = facets[parents[p], j] if ours else shift + others[partner[r], j]
+                        share = own[p, i, j] / total if ours else -cross[r, i, j] / total
+                        if slot[node] < 0:
+                            slot[node] = met
+                            used[met] = node
+                            ahead[met] = 0.0
+                            along[met] = 0.0
+                            met += 1
+                        for c in range(axes):
+                            ahead[slot[node], c] -= share * normal[p, c]
+                            for t in range(1, axes):
+                                along[slot[node], t, c] += share * tangent[k, t - 1, c]
+                _spans(x, pieces[p], d1, d2)
+                turn = opening[p, i] / (total * length[p])
+                for t in range(1, axes):
+                    tilt = 0.0
+                    for c in range(axes):
+                        tilt += tangent[k, t - 1, c] * normal[p, c]
+                    for c in range(3):
+                        flat[c] = (tangent[k, t - 1, c] if c < axes else 0.0) - tilt * normal[p, c]
+                    _cross(d2, flat, lever1)
+                    _cross(flat, d1, lever2)
+                    if corners == 2:
+                        lever2[:] = 0.0  # ẑ does not turn
+                    for c in range(axes):
+                        if corners == 4:
+                            along[slot[pieces[p, 2]], t, c] += turn * lever1[c]
+                            along[slot[pieces[p, 0]], t, c] -= turn * lever1[c]
+                            along[slot[pieces[p, 3]], t, c] += turn * lever2[c]
+                            along[slot[pieces[p, 1]], t, c] -= turn * lever2[c]
+                        else:
+                            along[slot[pieces[p, 1]], t, c] += turn * lever1[c]
+                            along[slot[pieces[p, 0]], t, c] -= turn * (lever1[c] + lever2[c])
+                            if corners == 3:
+                                along[slot[pieces[p, 2]], t, c] += turn * lever2[c]
+        used[:met].sort()
+        while filled + met * axes * axes > columns.size:
+            columns = np.append(columns, np.empty(columns.size, dtype=np.int32))
+            values = np.append(values, np.empty(values.size))
+        for row in range(axes):
+            for m in range(met):
+                node = used[m]
+                for c in range(axes):
+                    columns[filled] = axes * node + c
+                    values[filled] = ahead[slot[node], c] if row == 0 else along[slot[node], row, c]
+                    filled += 1
+            starts[axes * k + row + 1] = filled
+        for m in range(met):
+            slot[used[m]] = -1
+    return gap, mean, tangent, starts, columns[:filled].copy(), values[:filled].copy()
