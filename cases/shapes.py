@@ -1,0 +1,124 @@
+"""Meshes of contact cases: discs and balls fine at their contact point, and two blocks that do not match.
+
+Discs and balls touch the plane y = 0 at the origin; their centre is (0, R). Second-order cells are curved: their nodes,
+mid-nodes too, lie on the circle or sphere. How they are cut: `cases.ball_blocks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from cases.ball_blocks import Array, BallBlocks
+from cases.structured import mesh_of
+from models import checks
+from models.mesh import box, rectangle
+
+
+def quarter_disc(
+    radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1
+) -> Any:
+    """Quarter of a disc, x ≥ 0, y ≤ R (m); with plane="axisymmetric" a half-ball.
+
+    zone: half-width of the fine surface, size: of its cells, growth: largest ratio of neighbours outside it; kind:
+    quad or tri. Boundaries: `contact` (the arc over the zone), `arc` (all of it), `left` (x = 0), `top` (y = R).
+
+    >>> mesh = quarter_disc(1.0, 0.1, 0.01)
+    >>> sorted(mesh.boundaries), len(mesh.boundaries["contact"])
+    (['arc', 'contact', 'left', 'top'], 10)
+    """
+    ball = BallBlocks(2, radius, zone, size, growth)
+    return _named(mesh_of(ball.blocks, kind, order), ball, {"left": (0, 0.0), "top": (1, radius)})
+
+
+def half_disc(
+    radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1
+) -> Any:
+    """Half of a disc, y ≤ R (m). Parameters as `quarter_disc`'s; boundaries `contact`, `arc` and `top` (y = R)."""
+    ball = BallBlocks(2, radius, zone, size, growth)
+    return _named(mesh_of(_mirrored(ball.blocks, (0,)), kind, order), ball, {"top": (1, radius)})
+
+
+def disc(radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1) -> Any:
+    """A whole disc (m), fine at the bottom (`contact`) and at the top (`opposite`); `arc` is the whole rim."""
+    ball = BallBlocks(2, radius, zone, size, growth)
+    lower = _mirrored(ball.blocks, (0,))
+    upper = [np.stack([block[0], 2 * radius - block[1]]) for block in lower]
+    return _named(mesh_of(lower + upper, kind, order), ball, {})
+
+
+def quarter_ball(
+    radius: float, zone: float, size: float, *, growth: float = 1.25, kind: str = "hex", order: int = 1
+) -> Any:
+    """A quarter of a half-ball, x ≥ 0, z ≥ 0, y ≤ R (m); kind: hex or tet, other parameters as `quarter_disc`'s.
+
+    Boundaries: `contact` (the sphere over the zone, a square of side 2·zone), `arc` (all of the sphere), `left`
+    (x = 0), `back` (z = 0), `top` (y = R).
+    """
+    ball = BallBlocks(3, radius, zone, size, growth)
+    ends = {"left": (0, 0.0), "back": (2, 0.0), "top": (1, radius)}
+    return _named(mesh_of(ball.blocks, kind, order), ball, ends)
+
+
+def half_ball(
+    radius: float, zone: float, size: float, *, growth: float = 1.25, kind: str = "hex", order: int = 1
+) -> Any:
+    """A half-ball, y ≤ R (m). Parameters as `quarter_ball`'s; boundaries `contact`, `arc` and `top` (y = R)."""
+    ball = BallBlocks(3, radius, zone, size, growth)
+    return _named(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
+
+
+def stacked(
+    width: float,
+    heights: tuple[float, float],
+    cells: tuple[tuple[int, int], tuple[int, int]],
+    *,
+    gap: float = 0.0,
+    thickness: float | None = None,
+    kind: str | None = None,
+) -> tuple[Any, Any]:
+    """Two blocks, one on the other, on [0, width]: the lower one's top is y = 0, the upper one's bottom y = gap (m).
+
+    cells: (along, up) of the lower and of the upper block; with a thickness, 3D, as many along z as along x. Numbers
+    along without a common divisor share no node but the ends. Boundaries as in `aq.mesh.rectangle` and `aq.mesh.box`.
+
+    >>> lower, upper = stacked(1.0, (0.5, 0.5), ((5, 2), (7, 3)))
+    >>> lower.nelements, upper.nelements
+    (10, 21)
+    """
+    checks.non_negative("gap", gap)
+    across = (0.0, checks.positive("width", width))
+    low, high = (checks.positive("heights", height) for height in heights)
+    ranges = ((-low, 0.0), (gap, gap + high))
+    if thickness is None:
+        pair = [rectangle(across, y, cells=n, kind=kind or "quad") for y, n in zip(ranges, cells, strict=True)]
+    else:
+        along = (0.0, checks.positive("thickness", thickness))
+        counts = [(along_x, up, along_x) for along_x, up in cells]
+        pair = [box(across, y, along, cells=n, kind=kind or "hex") for y, n in zip(ranges, counts, strict=True)]
+    return pair[0], pair[1]
+
+
+def _mirrored(blocks: list[Array], axes: tuple[int, ...]) -> list[Array]:
+    """The blocks and their images in the planes x_axis = 0."""
+    choices = [(1.0, -1.0) if axis in axes else (1.0,) for axis in range(blocks[0].shape[0])]
+    return [np.reshape(sign, [-1] + [1] * (b.ndim - 1)) * b for sign in product(*choices) for b in blocks]
+
+
+def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> Any:
+    """The mesh with its boundaries: the planes of `ends` (axis, value), the arc and its parts over the zone."""
+    facets = mesh.boundary_facets()
+    corners = mesh.p[:, mesh.facets[:, facets]]  # (axis, corner, facet)
+    tolerance = 1e-9 * ball.radius
+    names = {name: (np.abs(corners[axis] - at) <= tolerance).all(axis=0) for name, (axis, at) in ends.items()}
+    centre = np.array([0.0, ball.radius, 0.0])[: ball.dimension, None, None]
+    names["arc"] = (np.abs(np.linalg.norm(corners - centre, axis=0) - ball.radius) <= tolerance).all(axis=0)
+    middle = corners.mean(axis=1)
+    # middles: the sides of the zone bulge by the sphere's curvature between its corners
+    over = names["arc"] & (np.abs(np.delete(middle, 1, axis=0)) <= ball.zone).all(axis=0)
+    names["contact"] = over & (middle[1] < ball.radius)
+    names["opposite"] = over & (middle[1] > ball.radius)
+    return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items() if chosen.any()})
