@@ -1,13 +1,31 @@
-"""Rigid obstacles."""
+"""Fixed rigid obstacles: what they have in common, and the plane."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from models.checks import finite_array
 from models.errors import UserError
 from multilevel.law import Array
+
+
+@runtime_checkable
+class Obstacle(Protocol):
+    """A fixed rigid body in 1, 2 or 3 axes."""
+
+    @property
+    def axes(self) -> int: ...
+
+    @property
+    def flat(self) -> bool:
+        """Whether the normal is the same everywhere."""
+        ...
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Signed distances (k,) of the positions (k, a), m, negative inside the obstacle, and unit normals (k, a) out
+        of it at the closest points; +inf and 0 where there is no partner."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -36,3 +54,11 @@ class RigidPlane:
     def gap(self, positions: Array) -> Array:
         """Gaps (k,) of the positions (k, axis)."""
         return np.asarray((positions - self.point) @ self.normal)
+
+    @property
+    def flat(self) -> bool:
+        return True
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals at the positions."""
+        return self.gap(positions), np.repeat(self.normal[None], len(positions), axis=0)

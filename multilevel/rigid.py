@@ -1,0 +1,136 @@
+"""Rigid obstacles in closed form: sphere (circle), cylinder and box, as bodies or as holes in one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.checks import finite_array, positive
+from models.errors import UserError
+from multilevel.law import Array
+
+
+@dataclass(frozen=True)
+class RigidSphere:
+    """A ball (a disk in 2D) of `centre` (a,) and `radius`, m; inside=True: the hole of that shape in a body.
+
+    A point at the distance ρ from the centre is at the gap ρ − R, in the hole R − ρ.
+    """
+
+    centre: Any
+    radius: float
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", _vector("centre", self.centre, (2, 3)))
+        positive("radius", self.radius)
+
+    @property
+    def axes(self) -> int:
+        return int(self.centre.size)
+
+    @property
+    def flat(self) -> bool:
+        return False
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals; the centre itself has the normal along the first axis."""
+        away = positions - self.centre
+        distance = np.linalg.norm(away, axis=1)
+        away[distance == 0.0, 0] = 1.0
+        return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
+
+
+@dataclass(frozen=True)
+class RigidCylinder:
+    """An endless cylinder in 3D: `point` on its axis, m, direction `axis` of any length, `radius`, m.
+
+    inside=True: the hole of that shape in a body (a guide).
+    """
+
+    point: Any
+    axis: Any
+    radius: float
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "point", _vector("point", self.point, (3,)))
+        axis = _vector("axis", self.axis, (3,))
+        length = float(np.linalg.norm(axis))
+        if length == 0.0:
+            raise UserError.parameter("axis", self.axis, "must not be zero")
+        object.__setattr__(self, "axis", axis / length)
+        positive("radius", self.radius)
+
+    @property
+    def axes(self) -> int:
+        return 3
+
+    @property
+    def flat(self) -> bool:
+        return False
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals; points on the axis have a normal across it."""
+        away = positions - self.point
+        away = away - (away @ self.axis)[:, None] * self.axis
+        distance = np.linalg.norm(away, axis=1)
+        across = np.zeros(3)
+        across[np.argmin(np.abs(self.axis))] = 1.0
+        away[distance == 0.0] = across - (across @ self.axis) * self.axis
+        return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
+
+
+@dataclass(frozen=True)
+class RigidBox:
+    """A box (a rectangle in 2D) between the corners `low` and `high` (a,), m; inside=True: a room of that shape.
+
+    Outside, the closest point may lie on an edge or a corner, and the normal points from there; inside, it lies on the
+    nearest face.
+    """
+
+    low: Any
+    high: Any
+    inside: bool = False
+
+    def __post_init__(self) -> None:
+        low = _vector("low", self.low, (2, 3))
+        high = finite_array("high", self.high, (low.size,))
+        if not (low < high).all():
+            raise UserError.parameter("high", self.high, "must be greater than low along every axis")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def axes(self) -> int:
+        return int(self.low.size)
+
+    @property
+    def flat(self) -> bool:
+        return False
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals."""
+        below, above = self.low - positions, positions - self.high
+        past = np.maximum(below, above)
+        side = np.where(above >= below, 1.0, -1.0)
+        away = np.maximum(past, 0.0) * side
+        distance = np.linalg.norm(away, axis=1)
+        within = distance == 0.0
+        rows, face = np.flatnonzero(within), np.argmax(past[within], axis=1)
+        away[rows, face] = side[rows, face]
+        normals = away / np.linalg.norm(away, axis=1)[:, None]
+        return _turned(self.inside, np.where(within, past.max(axis=1), distance), normals)
+
+
+def _vector(name: str, value: Any, sizes: tuple[int, ...]) -> Array:
+    """Coordinates of an obstacle, as many as one of the sizes."""
+    vector = finite_array(name, np.atleast_1d(value), (None,))
+    if vector.size not in sizes:
+        raise UserError.parameter(name, value, f"must have {' or '.join(map(str, sizes))} coordinates")
+    return vector
+
+
+def _turned(inside: bool, gap: Array, normals: Array) -> tuple[Array, Array]:
+    """The same of the complement where `inside`."""
+    return (-gap, -normals) if inside else (gap, normals)
