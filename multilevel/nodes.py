@@ -1,0 +1,180 @@
+"""Collocated pairings: contact at the nodes or at the quadrature points of the slave surface."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from models.checks import finite_array, non_negative, one_of, positive
+from models.errors import UserError
+from models.part import Indices, Surface
+from multilevel.facets import FacetMesh, frames
+from multilevel.kinematics import Kinematics, Pairing
+from multilevel.law import Array
+from multilevel.obstacle import Obstacle
+from multilevel.search import OVERHANG, FacetTree, in_space
+from multilevel.slave_points import SlavePoints, at_gauss_points, at_nodes
+
+REACH = 2.0  # default of how far a partner may be, in sizes of the largest facet
+
+
+def pair_points(
+    slave: Surface,
+    master: Obstacle | Surface,
+    points: Literal["nodes", "gauss"] = "nodes",
+    *,
+    direction: Any = None,
+    reach: float | None = None,
+    overhang: float = OVERHANG,
+) -> Pairing:
+    """Pairs the nodes or Gauss points of a slave surface with an obstacle or a deformable surface.
+
+    direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): partners
+    farther away do not count (default: twice the largest facet of the master); overhang: how far past a free end of
+    the master a point keeps its partner, in facet sizes. These three are for deformable masters.
+    """
+    one_of("points", points, ("nodes", "gauss"))
+    axes = slave.positions.shape[1]
+    if axes == 1 and points == "gauss":
+        raise UserError.parameter("points", points, "must be nodes: the end of a bar is one point")
+    made = at_nodes(slave) if points == "nodes" else at_gauss_points(slave)
+    if not isinstance(master, Surface):
+        for name, given in (("direction", direction), ("reach", reach)):
+            if given is not None:
+                raise UserError.parameter(name, given, "is for a deformable master")
+        if master.axes != axes:
+            raise UserError(f"the obstacle has {master.axes} coordinates, part '{slave.part.name}' has {axes}")
+        return ObstaclePairing(made, master)
+    other = master.positions.shape[1]
+    if other != axes:
+        raise UserError(f"part '{master.part.name}' has {other} coordinates, part '{slave.part.name}' has {axes}")
+    if axes == 1:
+        return EndPairing(made, master.normals)
+    mesh = FacetMesh.of(master)
+    far = REACH * float(mesh.size.max()) if reach is None else positive("reach", reach)
+    if direction is not None:
+        direction = finite_array("direction", direction, (axes,))
+        if not direction.any():
+            raise UserError.parameter("direction", direction, "must not be zero")
+        direction = direction / np.linalg.norm(direction)
+    return SurfacePairing(made, mesh, far, non_negative("overhang", overhang), direction)
+
+
+@dataclass(frozen=True, eq=False)
+class ObstaclePairing:
+    """Points against a fixed rigid obstacle: ġ = n·v, slip = τ·v."""
+
+    points: SlavePoints
+    obstacle: Obstacle
+
+    @property
+    def fixed(self) -> bool:
+        return self.obstacle.flat
+
+    @property
+    def areas(self) -> Array:
+        return self.points.areas
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        positions = self.points.positions(slave)
+        gap, normals = self.obstacle.closest(positions)
+        return _kinematics(self.points, len(slave), positions, gap, normals)
+
+
+@dataclass(frozen=True, eq=False)
+class EndPairing:
+    """The end of a bar against the end of another, of outward normals (1, 1)."""
+
+    points: SlavePoints
+    normals: Array
+    fixed: bool = field(default=True, init=False)
+
+    @property
+    def areas(self) -> Array:
+        return self.points.areas
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        n = self.normals
+        gap = ((slave - master) * n).sum(axis=1)
+        return Kinematics(csr_array(np.hstack([n, -n])), gap, n, np.empty((len(n), 0, 1)), slave)
+
+
+@dataclass(frozen=True, eq=False)
+class SurfacePairing:
+    """Points against a deformable surface of facets: closest points, or those met along a direction (a,).
+
+    With r = x_s − x_m, the frame e of the point (n, then the tangents) and the angular rate W of the master's facet at
+    x_m, linear in its nodes' velocities and equal to ω in a rigid motion,
+
+        row_e v = e·([[v]] − W × r),      [[v]] = v_s − v_m(ξ),
+
+    vanishes in every rigid motion of both surfaces. At a closest point r = g n: the first row is ġ = n·[[v]], the
+    others τ·([[v]] − g ṅ) with ṅ = W × n, the rate of n carried by the master. At an edge or corner of the surface
+    n = ± r/|r|, the gap is the distance to the edge and its rate n·[[v]] all the same. Along a direction the gap is
+    n·r, and its row the rate at a fixed point of the master: the full rate where the facet is flat.
+    """
+
+    points: SlavePoints
+    mesh: FacetMesh
+    reach: float
+    overhang: float = OVERHANG
+    direction: Array | None = None
+
+    @property
+    def fixed(self) -> bool:
+        return False
+
+    @property
+    def areas(self) -> Array:
+        return self.points.areas
+
+    @cached_property
+    def _directions(self) -> Array:
+        assert self.direction is not None
+        return np.ascontiguousarray(np.repeat(in_space(self.direction[None]), len(self.areas), axis=0))
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        positions = self.points.positions(slave)
+        tree = FacetTree.build(self.mesh, master)
+        spatial = in_space(positions)
+        if self.direction is None:
+            found = tree.closest(spatial, self.reach, self.overhang)
+        else:
+            found = tree.along(spatial, self._directions, self.reach, self.overhang)
+        normals = np.ascontiguousarray(found.normal[:, : self.mesh.axes])
+        return _kinematics(self.points, len(slave), positions, found.gap, normals, tree, found.facet, found.reference)
+
+
+def _kinematics(
+    points: SlavePoints,
+    slave_nodes: int,
+    positions: Array,
+    gap: Array,
+    normals: Array,
+    tree: FacetTree | None = None,
+    facet: Indices | None = None,
+    reference: Array | None = None,
+) -> Kinematics:
+    """Rows of the points against the facets of a tree (None: a fixed obstacle)."""
+    from multilevel._search_kernels import fill_rows
+
+    count, axes = positions.shape
+    frame = frames(normals)
+    paired = np.isfinite(gap)
+    if tree is None:
+        kind, facets, nodes, master_nodes = -1, np.empty((0, 0), np.int64), np.empty((0, 3)), 0
+        facet, reference = np.where(paired, 0, -1), np.zeros((count, 2))
+    else:
+        kind, facets, nodes, master_nodes = tree.mesh.kind, tree.mesh.facets, tree.positions, tree.mesh.node_count
+    width = axes * (points.nodes.shape[1] + facets.shape[1])
+    pointers = np.concatenate([[0], np.cumsum(np.repeat(np.where(paired, width, 0), axes))]).astype(np.int64)
+    indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
+    fill_rows(
+        kind, facets, nodes, in_space(positions), facet, reference, frame, points.nodes, points.weights,
+        axes * slave_nodes, pointers, indices, data,
+    )  # fmt: skip
+    shape = (count * axes, axes * (slave_nodes + master_nodes))
+    rows = csr_array((data, indices, pointers), shape=shape)
+    return Kinematics(rows, gap, normals, frame[:, 1:], positions)
