@@ -1,12 +1,15 @@
-"""The normal contact problem of one time step, on the Delassus operator."""
+"""The contact problem of one time step, with friction, on the Delassus operator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.checks import non_negative, one_of, positive
+from multilevel.friction import Coulomb
 from multilevel.law import Array, NormalLaw, RegularLaw, SetValuedLaw
 
 
@@ -16,7 +19,8 @@ class PointLaws:
 
     area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
     level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
-    m/(s Pa).
+    m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa). first (k+1,): the rows of
+    point k are first[k] (normal) and, where it has friction, those of the axes − 1 tangents.
     """
 
     area: Array
@@ -25,10 +29,19 @@ class PointLaws:
     coefficients: Array
     level: NDArray[np.int64]
     compliance: Array
+    friction: Array
+    tangential_compliance: Array
+    first: NDArray[np.int64]
 
     @classmethod
-    def gather(cls, laws: list[tuple[NormalLaw, ...]], area: Array) -> "PointLaws":
-        """`laws` holds the laws of each contact point, at most one of them set-valued."""
+    def gather(
+        cls,
+        laws: Sequence[tuple[NormalLaw, ...]],
+        area: Array,
+        friction: Sequence[Coulomb | None] | None = None,
+        axes: int = 1,
+    ) -> "PointLaws":
+        """`laws` holds the laws of each contact point, at most one of them set-valued, `friction` that of each."""
         from multilevel._signature import COEFFICIENTS
 
         regular = tuple(tuple(law for law in point if isinstance(law, RegularLaw)) for point in laws)
@@ -42,11 +55,28 @@ class PointLaws:
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
         table = [law.coefficients() for point in regular for law in point]
         coefficients = np.array(table) if table else np.zeros((0, COEFFICIENTS))
-        return cls(area, regular, rows, coefficients, level, compliance)
+        friction = [None] * len(laws) if friction is None else friction
+        sizes = [1 if law is None else axes for law in friction]
+        return cls(
+            area=area,
+            regular=regular,
+            rows=rows,
+            coefficients=coefficients,
+            level=level,
+            compliance=compliance,
+            friction=np.array([0.0 if law is None else law.coefficient for law in friction]),
+            tangential_compliance=np.array([0.0 if law is None else law.compliance for law in friction]),
+            first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        )
 
     @property
     def count(self) -> int:
         return self.area.size
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the contact problem: normals, and tangents where there is friction."""
+        return int(self.first[-1])
 
     @property
     def has_regular(self) -> bool:
@@ -111,12 +141,21 @@ class PointLaws:
         return kernels, np.array(kind, dtype=np.int64)
 
 
+OPEN, SLIP, STICK = 0, 1, 2
+Method = Literal["newton", "augmented", "gauss-seidel", "projected-gradient"]
+METHODS: tuple[Method, ...] = ("newton", "augmented", "gauss-seidel", "projected-gradient")
+
+
 @dataclass(frozen=True)
 class ContactSolution:
-    """Impulses of one step, N·s (forces, N, in statics), each (k,): total = stored + dissipated + multiplier.
+    """Impulses of one step, N·s (forces, N, in statics): `impulse` (r,) on all rows.
 
-    history: trial history of the laws, to be committed if the step is accepted. residual: natural map, relative to
-    the largest impulse. iterations: of Newton.
+    Normal parts (k,): total = stored + dissipated + multiplier. status (k,): OPEN, SLIP or STICK (closed points
+    without friction slip). history: trial history of the laws, to be committed if the step is accepted.
+
+    residual, the certificate: the largest of |P − project(P − slack/W_kk)| over multipliers and friction, relative to
+    the largest impulse. iterations: of Newton, with the sweeps and gradient steps of other methods. singular: whether
+    the last linear system was: the multipliers are not unique, and `stabilised` finds some.
     """
 
     impulse: Array
@@ -126,9 +165,11 @@ class ContactSolution:
     history: Array
     iterations: int
     residual: float
+    status: NDArray[np.int8]
+    singular: bool = False
 
 
-def solve_normal(
+def solve_contact(
     laws: PointLaws,
     delassus: Array,
     lever: float,
@@ -140,41 +181,63 @@ def solve_normal(
     theta: float,
     impulse_factor: float,
     guess: Array,
-    max_iterations: int = 500,
+    max_iterations: int = 20000,
+    augmentation: float = 1.0,
+    stabilised: bool | float = False,
+    method: Method = "newton",
 ) -> ContactSolution:
-    """Solves for the impulses P (k,) with the gaps and gap rates at the end of the step
+    """Solves for the impulses P (r,) with the gaps (k,) and relative velocities (r,) at the end of the step
 
-        g = gap_free + lever W P,      ġ = rate_free + W P,      P = h A p(history, g) + Λ,
+        g = gap_free + lever (W P)_n,      ġ, v_t = rate_free + W P
+
+        P_n = h A p(history, g) + Λ,       ‖P_t‖ ≤ μ P_n,   −P_t ∈ μ P_n ∂‖v_t + c_t P_t/(h A)‖
 
     p the sum of the regular laws' mean tractions, A the area, h = `impulse_factor` (Δt in dynamics, 1 in
-    statics), W the Delassus operator (k, k), symmetric positive definite, and Λ/(hA) the multiplier of the
+    statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of the
     set-valued law on g, or on ġ at the points that are `closed`. `lever` (s) is the gap that a unit of
-    velocity makes. Semismooth Newton on the natural map Λ − ⟨Λ − s/W_kk⟩₊; where statuses cycle, they
-    change one at a time.
+    velocity makes; in statics rates are increments.
+
+    method "newton": semismooth Newton on the natural map P − project(P − ρ slack/W_kk), ρ = `augmentation` (it moves
+    the way, not the solution); where its statuses cycle they change one at a time, and with friction Gauss–Seidel and
+    projected-gradient steps make it better starts. "augmented": the method of multipliers around it. "gauss-seidel",
+    "projected-gradient" (with a fixed point on the friction threshold): these alone. `stabilised`, True for 1e-3: a
+    proximal term of that size, relative to W_kk, for multipliers that are not unique, iterated away.
 
     Pure: the same arguments give the same bits; nothing is committed. The residual is reported, not judged.
+
+    Source: Alart & Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991) 353–375.
     """
     count = laws.count
     if count == 0:
         empty = np.zeros(0)
-        return ContactSolution(empty, empty, empty, empty, history, 0, 0.0)
-    if not laws.has_regular and count == 1:
+        return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8))
+    plain = method == "newton" and not stabilised
+    if plain and not laws.has_regular and laws.row_count == 1:
         return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
+    if not plain:
+        one_of("method", method, METHODS)
+        non_negative("stabilised", float(stabilised))
+    positive("augmentation", augmentation)
 
-    from multilevel._kernels import solve_normal as kernel
+    from multilevel._kernels import solve_contact as kernel
 
     kernels, kind = laws.kernels
     impulse = guess.copy()
-    stored, dissipated = np.empty(count), np.empty(count)
+    stored, dissipated, status = np.empty(count), np.empty(count), np.empty(count, dtype=np.int8)
     trial = history.copy()
     area = impulse_factor * laws.area
-    iterations, residual = kernel(
-        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, area, laws.compliance / area,
-        laws.level, kernels, laws.rows, kind, laws.coefficients, history, trial, step, theta,
-        impulse, stored, dissipated, max_iterations,
+    mass = 1e-3 if stabilised is True else float(stabilised)
+    if method == "augmented":
+        mass = 1.0 / augmentation
+    iterations, residual, singular = kernel(
+        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, laws.first, area, laws.level,
+        laws.compliance / area, laws.friction, laws.tangential_compliance / area, np.zeros(laws.row_count),
+        kernels, laws.rows, kind, laws.coefficients, history, step, theta,
+        impulse, trial, stored, dissipated, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip
-    multiplier = np.where(laws.level > 0, impulse - stored - dissipated, 0.0)
-    return ContactSolution(impulse, stored, dissipated, multiplier, trial, iterations, residual)
+    normal = impulse if laws.row_count == count else impulse[laws.first[:-1]]
+    multiplier = np.where(laws.level > 0, normal - stored - dissipated, 0.0)
+    return ContactSolution(impulse, stored, dissipated, multiplier, trial, iterations, residual, status, bool(singular))
 
 
 def _single_multiplier(
@@ -187,7 +250,7 @@ def _single_multiplier(
     history: Array,
     impulse_factor: float,
 ) -> ContactSolution:
-    """One point without regular law has a closed form: Λ = ⟨−s_free⟩₊ / (W + compliance)."""
+    """One point without regular law and friction has a closed form: Λ = ⟨−s_free⟩₊ / (W + compliance)."""
     compliance = laws.compliance[0] / (impulse_factor * laws.area[0])
     zero = np.zeros(1)
     multiplier = zero
@@ -195,4 +258,5 @@ def _single_multiplier(
         multiplier = np.maximum(-gap_free, 0.0) / (lever * delassus[0, 0] + compliance)
     elif laws.level[0] == 2 and closed[0]:
         multiplier = np.maximum(-rate_free, 0.0) / (delassus[0, 0] + compliance)
-    return ContactSolution(multiplier, zero, zero, multiplier, history, 1, 0.0)
+    status = (multiplier > 0.0).astype(np.int8)
+    return ContactSolution(multiplier, zero, zero, multiplier, history, 1, 0.0, status)

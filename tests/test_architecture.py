@@ -23,6 +23,8 @@ BARE = (
     "solver",
     "solvers",
     "_signature",
+    "_problem",
+    "friction",
     "_kernels",
 )
 

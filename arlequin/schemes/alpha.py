@@ -10,7 +10,7 @@ from arlequin.energy import Forces, works
 from arlequin.schemes.scheme import State, StepReport, accept, initial_acceleration, reaction
 from models.checks import positive, within
 from multilevel.law import Array
-from multilevel.solver import ContactSolution, solve_normal
+from multilevel.solver import ContactSolution, solve_contact
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class AlphaStepper:
             right += step * ((1.0 - af) * gamma * (1.0 - mix) - af * beta) * (assembly.viscous @ state.v)
         free = self._condensed.free(right, -own.rest, self._given(state, t1))
         gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
-        contact = solve_normal(
+        contact = solve_contact(
             assembly.laws,
             (1.0 - am) * self._condensed.delassus,
             lever=mix * step,

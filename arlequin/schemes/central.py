@@ -12,7 +12,7 @@ from arlequin.energy import Forces, works
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
 from multilevel.law import Array
-from multilevel.solver import ContactSolution, solve_normal
+from multilevel.solver import ContactSolution, solve_contact
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class CentralStepper:
         before = own.half if kick is None else own.half + kick[1]
         free = before + step * own.a
         free_rate = assembly.contact_rows @ free
-        contact = solve_normal(
+        contact = solve_contact(
             assembly.laws,
             self._condensed.delassus,
             lever=step,

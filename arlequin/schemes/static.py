@@ -10,7 +10,7 @@ from arlequin.energy import Forces, works
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
 from multilevel.law import Array
-from multilevel.solver import solve_normal
+from multilevel.solver import solve_contact
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class StaticStepper:
             values = assembly.imposed(t1)
             given = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
         free = self._condensed.free(external - state.internal, -(assembly.constraints @ state.u), given)
-        contact = solve_normal(
+        contact = solve_contact(
             assembly.laws,
             self._condensed.delassus,
             lever=1.0,

@@ -10,7 +10,7 @@ from arlequin.energy import Forces, works
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.checks import within
 from multilevel.law import Array
-from multilevel.solver import ContactSolution, solve_normal
+from multilevel.solver import ContactSolution, solve_contact
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class ThetaStepper:
             self._given(state, t1),
         )
         gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
-        contact = solve_normal(
+        contact = solve_contact(
             assembly.laws,
             self._condensed.delassus,
             lever=theta * step,

@@ -10,7 +10,7 @@ import pytest
 from multilevel.asperities import Asperities
 from multilevel.law import Array
 from multilevel.penalty import Penalty, VelocityPenalty
-from multilevel.solver import ContactSolution, PointLaws, solve_normal
+from multilevel.solver import ContactSolution, PointLaws, solve_contact
 from multilevel.unilateral import Unilateral
 
 pytestmark = pytest.mark.kernels
@@ -64,7 +64,7 @@ class Problem:
 
     def solve(self, guess: Array | None = None, **options: Any) -> ContactSolution:
         laws = self.laws
-        return solve_normal(
+        return solve_contact(
             laws, self.delassus, self.lever, self.gap, self.rate, self.closed, laws.start_history(self.before),
             STEP, self.theta, self.factor, np.zeros(self.gap.size) if guess is None else guess, **options,
         )  # fmt: skip
@@ -227,7 +227,7 @@ def test_nothing_is_mutated_and_calls_repeat_bit_for_bit() -> None:
 
             def call(laws=laws, given=given, problem=problem):  # type: ignore[no-untyped-def]
                 w, gap, rate, closed, history, guess = given
-                return solve_normal(
+                return solve_contact(
                     laws, w, problem.lever, gap, rate, closed, history, STEP, problem.theta, problem.factor, guess
                 )
 
@@ -245,7 +245,7 @@ def test_nothing_is_mutated_and_calls_repeat_bit_for_bit() -> None:
 def test_no_points() -> None:
     laws = PointLaws.gather([], np.zeros(0))
     none = np.zeros(0)
-    out = solve_normal(
+    out = solve_contact(
         laws, np.zeros((0, 0)), 1.0, none, none, np.zeros(0, bool), laws.start_history(none), STEP, 0.5, STEP, none
     )
     assert out.impulse.size == 0
