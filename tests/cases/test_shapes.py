@@ -30,7 +30,11 @@ SPACE = [
 
 def made(make, kind, order):
     flat = kind in ("quad", "tri")
-    mesh = make(R, 1.5 * B, B / 10, kind=kind, order=order) if flat else make(R, 0.4, 0.1, kind=kind, order=order)
+    mesh = (
+        make(R, 1.5 * B, B / 10, kind=kind, order=order)
+        if flat
+        else make(R, 0.4, 0.13, growth=1.5, kind=kind, order=order)
+    )
     return mesh, aq.Solid("body", mesh, MATERIAL, plane="strain" if flat else None)
 
 
