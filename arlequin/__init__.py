@@ -53,9 +53,13 @@ if TYPE_CHECKING:
     from models.section import Section
     from models.solid import Solid
     from multilevel.asperities import Asperities
+    from multilevel.friction import Coulomb
     from multilevel.interface import Interface
+    from multilevel.method import ContactMethod
     from multilevel.obstacle import RigidPlane
-    from multilevel.penalty import Penalty, VelocityPenalty
+    from multilevel.penalty import Penalty, PerturbedLagrangian, VelocityPenalty
+    from multilevel.rigid import RigidBox, RigidCylinder, RigidSphere
+    from multilevel.rigid_mesh import RigidPolyline, RigidSurface
     from multilevel.unilateral import Unilateral
 
 _HOMES = {
@@ -85,19 +89,24 @@ _HOMES = {
     "models.solid": ("Solid",),
     "multilevel.asperities": ("Asperities",),
     "multilevel.interface": ("Interface",),
+    "multilevel.friction": ("Coulomb",),
+    "multilevel.method": ("ContactMethod",),
     "multilevel.obstacle": ("RigidPlane",),
-    "multilevel.penalty": ("Penalty", "VelocityPenalty"),
+    "multilevel.rigid": ("RigidBox", "RigidCylinder", "RigidSphere"),
+    "multilevel.rigid_mesh": ("RigidPolyline", "RigidSurface"),
+    "multilevel.penalty": ("Penalty", "PerturbedLagrangian", "VelocityPenalty"),
     "multilevel.unilateral": ("Unilateral",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "H1", "HHT", "L2", "Absorber", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells", "CentralDifference",
-    "Constant", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface", "Junction", "JunctionWarning",
-    "LevelSet", "Linear", "LinearElastic", "Midpoint", "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark",
-    "Penalty", "Rayleigh", "Record", "RigidPlane", "Section", "Solid", "Static", "Strip", "Study", "System", "Theta",
-    "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open",
-    "simulate",
+    "Constant", "ContactMethod", "Coulomb", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface",
+    "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "ModifiedMeanAcceleration",
+    "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "Rayleigh", "Record", "RigidBox",
+    "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface", "Section", "Solid", "Static",
+    "Strip", "Study", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh",
+    "natural_frequencies", "open", "simulate",
 ]  # fmt: skip
 
 

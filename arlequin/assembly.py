@@ -3,28 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.system import System
 from models.errors import UserError
 from models.part import Assembled, Surface, Weighting
-from multilevel.interface import ContactPoints
 from multilevel.law import Array
 from multilevel.solver import PointLaws
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); contact rows B (k, d).
+    """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); the contact.
 
-    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Bᵀr, C v = 0, with the gaps g = gap + B u
-    and r ≥ 0 the contact forces. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` and
-    `contact_start` the rows of the junctions and interfaces. The absorbing terms of junctions act as damping.
+    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and
+    H the contact's kinematics. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` the rows of the
+    junctions. The absorbing terms of junctions act as damping.
     """
 
     system: System
@@ -38,11 +39,7 @@ class Assembly:
     constraints: sp.csr_array
     gram: sp.csr_array
     junction_start: NDArray[np.int64]
-    contact_rows: sp.csr_array
-    contact_start: NDArray[np.int64]
-    points: tuple[ContactPoints, ...]
-    laws: PointLaws
-    gap: Array
+    contact: Contact
 
     @cached_property
     def viscous(self) -> sp.csr_array | None:
@@ -57,7 +54,11 @@ class Assembly:
 
     @property
     def contact_count(self) -> int:
-        return self.laws.count
+        return self.contact.count
+
+    @property
+    def laws(self) -> PointLaws:
+        return self.contact.laws
 
     def split(self, vector: Array) -> list[Array]:
         """The vector's (d,) pieces by part."""
@@ -81,24 +82,12 @@ class Assembly:
         return 0.5 * float(v @ (self.mass @ v))
 
     def pull(self, constraint: Array, contact: Array) -> Array:
-        """Cᵀφ + Bᵀr (d,): what multipliers (m,) and contact forces (k,) do to the dofs."""
+        """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
         return np.asarray(self._pull @ np.concatenate([constraint, contact]))
-
-    def pull_contact(self, contact: Array) -> Array:
-        """Bᵀr (d,): what contact forces (k,) do to the dofs."""
-        return np.asarray(self._contact_columns @ contact)
 
     @cached_property
     def _pull(self) -> sp.csr_array:
-        return sp.csr_array(sp.vstack([self.constraints, self.contact_rows], format="csr").T)
-
-    @cached_property
-    def _contact_columns(self) -> sp.csr_array:
-        return sp.csr_array(self.contact_rows.T)
-
-    def gaps(self, u: Array) -> Array:
-        """Gaps (k,), m."""
-        return self.gap + self.contact_rows @ u
+        return sp.csr_array(sp.vstack([self.constraints, self.contact.basis], format="csr").T)
 
     @cached_property
     def imposed_dofs(self) -> NDArray[np.int64]:
@@ -167,12 +156,6 @@ def assemble(system: System) -> Assembly:
         wide = wide + _widen(operator.fine, offset[junction.fine.name], count)
         constraint_rows.append(wide)
         grams.append(operator.gram)
-    points = tuple(ContactPoints.pair(interface) for interface in system.interfaces)
-    contact_rows = [_contact_rows(point, offset, count) for point in points]
-    laws = PointLaws.gather(
-        [point.interface.laws for point in points for _ in point.gap],
-        np.concatenate([point.area for point in points]) if points else np.zeros(0),
-    )
     return Assembly(
         system=system,
         parts=parts,
@@ -185,11 +168,7 @@ def assemble(system: System) -> Assembly:
         constraints=_stack(constraint_rows, count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
         junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
-        contact_rows=_stack(contact_rows, count),
-        contact_start=_starts([point.gap.size for point in points]),
-        points=points,
-        laws=laws,
-        gap=np.concatenate([point.gap for point in points]) if points else np.zeros(0),
+        contact=Contact.of(system.interfaces, offset, count, system.contact),
     )
 
 
@@ -226,24 +205,6 @@ def _absorber(system: System, offset: dict[str, int], count: int) -> sp.csr_arra
     return total
 
 
-def _contact_rows(points: ContactPoints, offset: dict[str, int], count: int) -> sp.csr_array:
-    """Rows (k, d) with n on the slave's dofs and −n on the master's."""
-    interface = points.interface
-    rows = _normal_rows(interface.slave, points.normals, offset[interface.slave.part.name], count)
-    if isinstance(interface.master, Surface):
-        rows = rows - _normal_rows(interface.master, points.normals, offset[interface.master.part.name], count)
-    return sp.csr_array(rows)
-
-
-def _normal_rows(surface: Surface, normals: Array, first: int, count: int) -> sp.csr_array:
-    points, axes = normals.shape
-    dofs = first + surface.dofs[:, :axes]  # a beam's rotations come after its displacements
-    row = np.repeat(np.arange(points), axes)
-    matrix = sp.csr_array((normals.ravel(), (row, dofs.ravel())), shape=(points, count))
-    matrix.eliminate_zeros()
-    return matrix
-
-
 def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
     return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, count))
 
@@ -254,14 +215,15 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
 
 def check_start(assembly: Assembly, u: Array) -> None:
     """Surfaces under unilateral contact must not start interpenetrated: names the interface, amount and place."""
-    gaps = assembly.gaps(u)
-    for index, points in enumerate(assembly.points):
-        a, b = assembly.contact_start[index : index + 2]
+    contact = assembly.contact
+    touch = contact.touch(contact.basis @ u)
+    gaps = touch.gaps(contact.basis @ u)
+    for interface, (a, b) in zip(contact.interfaces, pairwise(contact.start), strict=True):
         own = gaps[a:b]
-        size = float(np.ptp(points.interface.slave.part.positions, axis=0).max())
+        size = float(np.ptp(interface.slave.part.positions, axis=0).max())
         worst = int(np.argmin(own))
         if (assembly.laws.level[a:b] > 0).any() and own[worst] < -1e-10 * size:
-            place = ", ".join(f"{x:.6g}" for x in points.positions[worst])
+            place = ", ".join(f"{x:.6g}" for x in touch.positions[a + worst])
             raise UserError(
-                f"interface '{points.interface.name}': starts interpenetrated by {-own[worst]:.3g} m at ({place}) m"
+                f"interface '{interface.name}': starts interpenetrated by {-own[worst]:.3g} m at ({place}) m"
             )

@@ -1,4 +1,4 @@
-"""One linear step, condensed on the constraints and the contact points."""
+"""One linear step, condensed on the constraints and the contact."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 @dataclass(frozen=True)
 class Free:
-    """Solution without contact: y (d,), the constraints' multipliers φ (m,), and B y (k,)."""
+    """Solution without contact: y (d,), the constraints' multipliers φ (m,), and B y (q,)."""
 
     y: Array
     multipliers: Array
@@ -56,13 +56,13 @@ class _Columns:
 
 
 class Condensed:
-    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P.
+    """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
 
-    A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + k) and the Schur complement C A⁻¹ Cᵀ are
+    A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + q) and the Schur complement C A⁻¹ Cᵀ are
     precomputed (constraints that others, or imposed motions, imply are left out: their multipliers are 0), and the
     constraints are eliminated from the contact compliance
 
-        W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (k, k), the Delassus operator,
+        W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (q, q), `compliance`,
 
     and a step is one back-substitution for `free` and one product with X for `react`.
     """
@@ -78,7 +78,7 @@ class Condensed:
         free_rows = matrix if whole else matrix[self._active]
         self._to_given = free_rows[:, self._given] if self._given.size else None
 
-        self._all, self._b = assembly.constraints, assembly.contact_rows
+        self._all, self._b = assembly.constraints, assembly.contact.basis
         self._penalty: sp.csr_array | None = None
         self.factor: Factor = self._factor(free_rows if whole else free_rows[:, self._active])
         c = sp.csr_array(assembly.constraints[:, self._active])
@@ -91,7 +91,7 @@ class Condensed:
         response_c = response[:, self._kept]
         b = sp.csr_array(self._b[:, self._active])
         response = self._solve_columns(b)
-        delassus = b @ response
+        compliance = b @ response
         self._c_from_p = np.zeros((0, b.shape[0]))
         if self._kept.size:
             schur = c @ response_c
@@ -99,10 +99,10 @@ class Condensed:
             across = c @ response
             self._c_from_p = scipy.linalg.cho_solve(self._schur, across)
             response = response - response_c @ self._c_from_p
-            delassus = delassus - across.T @ self._c_from_p
+            compliance = compliance - across.T @ self._c_from_p
         self._from_c = _Columns.of(response_c, unknown)
         self._from_b = _Columns.of(response, unknown)
-        self.delassus: Array = np.ascontiguousarray(0.5 * (delassus + delassus.T))
+        self.compliance: Array = np.ascontiguousarray(0.5 * (compliance + compliance.T))
 
     def _factor(self, matrix: sp.csr_array) -> Factor:
         """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
@@ -155,20 +155,20 @@ class Condensed:
         return out
 
     def react(self, free: Free, impulse: Array) -> tuple[Array, Array]:
-        """y and φ once the contact impulses P (k,) act."""
+        """y and φ once the contact impulses P (q,) act."""
         if not impulse.any():
             return free.y, free.multipliers
         return free.y + self.response(impulse), free.multipliers - self.constraint_response(impulse)
 
     def response(self, impulse: Array) -> Array:
-        """Change of y (d,) under the contact impulses P (k,), constraints kept."""
+        """Change of y (d,) under the contact impulses P (q,), constraints kept."""
         y = np.zeros(self._b.shape[1])
         if impulse.any():
             self._from_b.add(y, impulse)
         return y
 
     def constraint_response(self, impulse: Array) -> Array:
-        """What the contact impulses P (k,) take off the multipliers φ (m,)."""
+        """What the contact impulses P (q,) take off the multipliers φ (m,)."""
         change = np.zeros(self._multiplier_count)
         change[self._kept] = self._c_from_p @ impulse
         return change

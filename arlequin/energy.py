@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from arlequin.assembly import Assembly
+from arlequin.contact import Touch
 from multilevel.law import Array
 from multilevel.solver import ContactSolution
 
@@ -49,6 +50,8 @@ def works(
     forces: Forces,
     impulse_path: Array,
     stored_path: Array,
+    slip_path: Array,
+    touch: Touch,
     contact: ContactSolution,
     multipliers: Array,
     flow: Array,
@@ -59,9 +62,11 @@ def works(
 
     A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored_path` over the stored contact
     impulses and Σ P·`impulse_path` over all other impulses, divided by Δt (for the implicit schemes all paths are
-    Δt (v₀ + v₁)/2, m), while matter moves by `du`. Physical works are taken on `du`; what the scheme does beyond is
-    `scheme`: its algorithmic work minus the change of stored energy and the physical works. The balance so checks the
-    momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
+    Δt (v₀ + v₁)/2, m), while matter moves by `du`. Friction works on `slip_path`: what it takes at each point is
+    `friction`, what it gives (at a reversal within the step) counts as `impact`. Physical works are taken on `du`;
+    what the scheme does beyond is `scheme`: its algorithmic work minus the change of stored energy and the physical
+    works. The balance so checks the momentum equation along the path; a wrong stored energy shows in `scheme`, which
+    is 0 for the conserving pairs.
 
     multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
     viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J.
@@ -82,12 +87,19 @@ def works(
     scheme += work["external_work"] - float(given @ path)
 
     if assembly.contact_count:
-        opening = assembly.contact_rows @ du / step
-        impulse_opening = assembly.contact_rows @ impulse_path / step
+        first = touch.first
+        opening = touch.rates(du)[first] / step
+        impulse_opening = touch.rates(impulse_path)[first] / step
         loss = -float(contact.dissipated @ opening)
         work["asperity_damping"] = loss
         work["impact"] = -float(contact.multiplier @ impulse_opening)
-        scheme += -float(contact.stored @ (assembly.contact_rows @ stored_path)) / step - asperity
+        if touch.frictional:
+            losses = -contact.impulse * touch.rates(slip_path) / step
+            losses[first] = 0.0
+            each = np.add.reduceat(losses, first)
+            work["friction"] = float(np.maximum(each, 0.0).sum())
+            work["impact"] += float(np.minimum(each, 0.0).sum())
+        scheme += -float(contact.stored @ touch.rates(stored_path)[first]) / step - asperity
         scheme += -float(contact.dissipated @ impulse_opening) - loss
     if multipliers.size:
         work["junction"] = float(multipliers @ (assembly.constraints @ impulse_path)) / step
@@ -144,6 +156,8 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         present.add("absorbed")
     if assembly.contact_count:
         present.add("impact")
+    if assembly.laws.frictional:
+        present.add("friction")
     if assembly.constraints.shape[0]:
         present.add("junction")
     return tuple(kind for kind in KINDS if kind in present)

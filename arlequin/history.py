@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from arlequin.assembly import Assembly
+from arlequin.contact_history import ContactHistory, ContactState
 from arlequin.energy import Audit, applicable, columns
 from arlequin.record import Key, Variable
 from arlequin.schemes import State, StepReport
 from models.factor import Factor, factorise
 from models.part import Part
-from multilevel.interface import ContactPoints
 from multilevel.law import Array
 
 AXES = ("x", "y", "z")
@@ -49,11 +49,8 @@ class History:
         self._frames: list[dict[Key, Array]] = []
         self._time: list[float] = []
         self._frame_time: list[float] = []
-        self._interfaces = [
-            (f"interface/{points.interface.name}", slice(a, b), points)
-            for points, a, b in zip(
-                assembly.points, assembly.contact_start[:-1], assembly.contact_start[1:], strict=True
-            )
+        self._contacts = [
+            ContactHistory(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
         ]
         self._junctions = [
             (
@@ -92,8 +89,8 @@ class History:
         ]
         for part in self._assembly.system.parts:
             out += self._part_variables(part)
-        for group, rows, points in self._interfaces:
-            out += self._interface_variables(group, rows.stop - rows.start, points)
+        for contact in self._contacts:
+            out += contact.variables()
         for group, *_, resultant in self._junctions:
             axes = {"component": AXES[: resultant.shape[0]]}
             names = "root mean square of the velocity mismatch", "force on the fine part, mean over the step"
@@ -140,51 +137,10 @@ class History:
             *(turns if part.components > axes else ()),
         ]
 
-    @staticmethod
-    def _interface_variables(group: str, count: int, points: ContactPoints) -> list[Variable]:
-        axes = AXES[: points.normals.shape[1]]
-        place, area = "initial position of the contact point", "area of the contact point"
-
-        def timed(name: str, units: str, text: str) -> Variable:
-            return Variable(group, name, ("time",), (), units, text)
-
-        def field(name: str, units: str, text: str) -> Variable:
-            return Variable(group, name, ("frame", "point"), (count,), units, text)
-
-        return [
-            Variable(
-                group,
-                "point_position",
-                ("point", "axis"),
-                units="m",
-                long_name=place,
-                data=points.positions,
-                coords={"axis": axes},
-            ),
-            Variable(group, "area", ("point",), units="m2", long_name=area, data=points.area),
-            Variable(
-                group,
-                "force",
-                ("time", "component"),
-                (len(axes),),
-                "N",
-                "contact force on the slave, mean over the step",
-                coords={"component": axes},
-            ),
-            timed("impulse", "N s", "normal contact impulse of the step"),
-            timed("active", "1", "contact points under pressure"),
-            timed("gap_min", "m", "smallest gap"),
-            field("gap", "m", "gap"),
-            field("pressure", "Pa", "contact pressure, mean over the step"),
-            field("status", "1", "1 under pressure, 0 open"),
-        ]
-
     def add(self, state: State, report: StepReport | None, audit: Audit, balance: float) -> None:
         """Takes the state (report None: the initial state)."""
         self.count += 1
         assembly = self._assembly
-        gaps = assembly.gaps(state.u)
-        impulse = report.impulse if report else np.zeros(assembly.contact_count)
         multipliers = report.multipliers if report else np.zeros(assembly.constraints.shape[0])
         row: dict[Key, Array] = {
             ("", "energy"): audit.table[self._columns],
@@ -192,12 +148,10 @@ class History:
         }
         for name, v in zip(assembly.system.names, assembly.split(state.v), strict=True):
             row[f"part/{name}", "momentum"] = self._inertia[name] @ v
-        for group, rows, points in self._interfaces:
-            own = impulse[rows]
-            row[group, "force"] = own @ points.normals / self._duration
-            row[group, "impulse"] = own.sum() * (self._step / self._duration)
-            row[group, "active"] = np.array(np.count_nonzero(own > 0.0))
-            row[group, "gap_min"] = gaps[rows].min()
+        if self._contacts:
+            now = ContactState.of(assembly.contact, state, report)
+            for contact in self._contacts:
+                row.update(contact.add(now))
         for group, rows, operator, gram, volume, resultant in self._junctions:
             rest = operator @ state.v
             row[group, "mismatch"] = np.sqrt(max(float(rest @ (gram @ rest)), 0.0) / volume)
@@ -205,9 +159,9 @@ class History:
         self._rows.append(row)
         self._time.append(state.n * self._step)
         if state.n % self._every == 0 or state.n == self._steps:
-            self._add_frame(state, impulse, gaps)
+            self._add_frame(state)
 
-    def _add_frame(self, state: State, impulse: Array, gaps: Array) -> None:
+    def _add_frame(self, state: State) -> None:
         frame: dict[Key, Array] = {}
         for part, u, v in zip(
             self._assembly.system.parts,
@@ -220,10 +174,8 @@ class History:
             frame[group, "displacement"], frame[group, "velocity"] = u[:, :axes], v[:, :axes]
             if part.components > axes:
                 frame[group, "rotation"], frame[group, "angular_velocity"] = u[:, axes:], v[:, axes:]
-        for group, rows, points in self._interfaces:
-            frame[group, "gap"] = gaps[rows]
-            frame[group, "pressure"] = impulse[rows] / (self._duration * points.area)
-            frame[group, "status"] = (impulse[rows] > 0.0).astype(float)
+        for contact in self._contacts:
+            frame.update(contact.frame())
         self._frames.append(frame)
         self._frame_time.append(state.n * self._step)
 

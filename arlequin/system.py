@@ -12,6 +12,7 @@ from models.errors import UserError
 from models.part import Part, Surface
 from multilevel.interface import Interface
 from multilevel.law import Array
+from multilevel.method import ContactMethod
 
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 
@@ -21,7 +22,8 @@ class System:
     """What is simulated.
 
     velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
-    that gives (n, component), or a mapping from part names to either; None is zero.
+    that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
+    of a step is solved (the default needs no choice).
     """
 
     parts: Sequence[Part]
@@ -29,6 +31,7 @@ class System:
     interfaces: Sequence[Interface] = ()
     velocity: InitialField = None
     displacement: InitialField = None
+    contact: ContactMethod = field(default_factory=ContactMethod)
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

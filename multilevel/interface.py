@@ -2,28 +2,43 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
-import numpy as np
-
-from models.checks import valid_name
+from models.checks import one_of, valid_name
 from models.errors import UserError
 from models.part import Surface
-from multilevel.law import Array, NormalLaw, RegularLaw, SetValuedLaw
-from multilevel.obstacle import RigidPlane
+from multilevel.friction import Coulomb
+from multilevel.frozen import FrozenPairing
+from multilevel.kinematics import Pairing
+from multilevel.law import NormalLaw, RegularLaw, SetValuedLaw
+from multilevel.mortar import MortarPairing
+from multilevel.mortar_obstacle import MortarObstacle
+from multilevel.nodes import pair_points
+from multilevel.obstacle import Obstacle
+
+MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 
 
 @dataclass(frozen=True)
 class Interface:
-    """Contact between a slave surface and a master (a rigid plane, or in 1D the end of another bar).
+    """Contact between a slave surface and a master: a rigid obstacle, or the surface of a deformable part.
 
-    normal: one law or several, which add up; at most one of them set-valued (unilateral). Contact points are the
-    nodes of the slave surface, with the areas ∫ φ_n dΓ.
+    normal: one law or several, which add up; at most one of them set-valued (unilateral). friction: `Coulomb`, on the
+    sum of their pressures. multiplier: where the laws hold: collocated at the "nodes" or "gauss" points of the slave
+    surface, or weakly against functions on it, "P0" (one a facet), "P1" (one a corner) or "P2" (one a node of
+    second-order cells). Default: the nodes against an obstacle where all have an area, else P1, which passes the patch
+    test on meshes that do not match. sliding: "large" finds the partners anew in each step, "small" keeps those of the
+    start. direction: collocated points find their partners along it, not at the closest point.
     """
 
     name: str
     slave: Surface
-    master: RigidPlane | Surface
+    master: Obstacle | Surface
     normal: NormalLaw | Sequence[NormalLaw]
+    friction: Coulomb | None = None
+    multiplier: Literal["nodes", "gauss", "P0", "P1", "P2"] | None = None
+    sliding: Literal["large", "small"] = "large"
+    direction: Any = None
 
     def __post_init__(self) -> None:
         valid_name(self.name, "name of an interface")
@@ -36,42 +51,57 @@ class Interface:
         if sum(isinstance(law, SetValuedLaw) for law in laws) > 1:
             raise UserError(f"interface '{self.name}': at most one unilateral law, as each imposes the multiplier")
         object.__setattr__(self, "normal", laws)
-        axes = self.slave.positions.shape[1]
-        if isinstance(self.master, RigidPlane):
-            if self.master.axes != axes:
+        if self.friction is not None and not isinstance(self.friction, Coulomb):
+            raise UserError(f"interface '{self.name}': {self.friction!r} is not a law of friction (Coulomb)")
+        if self.multiplier is not None:
+            one_of("multiplier", self.multiplier, MULTIPLIERS)
+        one_of("sliding", self.sliding, ("large", "small"))
+        self._check_sides()
+
+    def _check_sides(self) -> None:
+        axes, master = self.slave.positions.shape[1], self.master
+        if not isinstance(master, Surface):
+            if not isinstance(master, Obstacle):
+                raise UserError(f"interface '{self.name}': the master must be a rigid obstacle or a part's boundary")
+            if master.axes != axes:
                 raise UserError(
-                    f"interface '{self.name}': the plane has {self.master.axes} coordinates, "
+                    f"interface '{self.name}': the obstacle has {master.axes} coordinates, "
                     f"part '{self.slave.part.name}' has {axes}"
                 )
-        elif axes != 1 or self.master.part.components != 1:
-            raise UserError(f"interface '{self.name}': a deformable master is a bar's end; give a RigidPlane otherwise")
-        elif self.master.part is self.slave.part and self.master.name == self.slave.name:
-            raise UserError(f"interface '{self.name}': slave and master are the same boundary '{self.slave.name}'")
+        elif master.positions.shape[1] != axes:
+            raise UserError(
+                f"interface '{self.name}': part '{master.part.name}' has {master.positions.shape[1]} coordinates, "
+                f"part '{self.slave.part.name}' has {axes}"
+            )
+        elif master.part is self.slave.part and set(master.nodes) & set(self.slave.nodes):
+            raise UserError(
+                f"interface '{self.name}': slave '{self.slave.name}' and master '{master.name}' have nodes in common"
+            )
+        if axes == 1 and (self.friction is not None or self.multiplier not in (None, "nodes")):
+            raise UserError(f"interface '{self.name}': the end of a bar has no friction and no multiplier functions")
+        if self.direction is not None and self._space not in ("nodes", "gauss"):
+            raise UserError(f"interface '{self.name}': a direction is for multiplier nodes or gauss")
 
     @property
     def laws(self) -> tuple[NormalLaw, ...]:
         return tuple(self.normal)  # type: ignore[arg-type]
 
+    @property
+    def _space(self) -> str:
+        if self.multiplier is not None:
+            return self.multiplier
+        areas = self.slave.areas
+        collocated = self.slave.positions.shape[1] == 1 or not isinstance(self.master, Surface)
+        return "nodes" if collocated and areas.min() > 1e-3 * areas.max() else "P1"
 
-@dataclass(frozen=True)
-class ContactPoints:
-    """Kinematics of an interface at its contact points, linear in the displacement: g = gap + Σ jumps."""
-
-    interface: Interface
-    gap: Array
-    normals: Array
-    area: Array
-    positions: Array
-
-    @classmethod
-    def pair(cls, interface: Interface) -> "ContactPoints":
-        """Pairs the slave's nodes with the master in the reference positions."""
-        slave, master = interface.slave, interface.master
-        positions = slave.part.positions[slave.nodes]
-        if isinstance(master, RigidPlane):
-            normals = np.repeat(master.normal[None], len(slave.nodes), axis=0)
-            gap = master.gap(positions)
+    def pairing(self) -> Pairing:
+        """How the slave's contact points find their partners."""
+        pairing: Pairing
+        if self._space in ("nodes", "gauss"):
+            kind: Any = self._space
+            pairing = pair_points(self.slave, self.master, kind, direction=self.direction)
+        elif isinstance(self.master, Surface):
+            pairing = MortarPairing(self.slave, self.master, self._space)
         else:
-            normals = master.normals
-            gap = ((positions - master.part.positions[master.nodes]) * normals).sum(axis=1)
-        return cls(interface, gap, normals, slave.areas, positions)
+            pairing = MortarObstacle(self.slave, self.master, self._space)
+        return FrozenPairing.of(pairing, self) if self.sliding == "small" and not pairing.fixed else pairing

@@ -13,6 +13,25 @@ def Penalty(stiffness: float) -> Asperities:
 
 
 @dataclass(frozen=True)
+class PerturbedLagrangian:
+    """Displacement penalty with a multiplier, 0 ≤ p ⊥ g + p/κ ≥ 0, κ = `stiffness` in Pa/m.
+
+    The same pressure as `Penalty` at the end of the step, p = κ ⟨−g⟩₊, without an energy of its own: its work counts
+    as `impact`.
+    """
+
+    stiffness: float
+    level: Literal["gap", "velocity"] = "gap"
+
+    def __post_init__(self) -> None:
+        positive("stiffness", self.stiffness)
+
+    @property
+    def compliance(self) -> float:
+        return 1.0 / self.stiffness
+
+
+@dataclass(frozen=True)
 class VelocityPenalty:
     """Velocity penalty p = κ_v ⟨−ġ⟩₊ while g ≤ 0, κ_v = `viscosity` in Pa·s/m.
 

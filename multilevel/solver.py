@@ -79,6 +79,11 @@ class PointLaws:
         return int(self.first[-1])
 
     @property
+    def frictional(self) -> bool:
+        """Whether any point has friction."""
+        return self.row_count > self.count
+
+    @property
     def has_regular(self) -> bool:
         return self.coefficients.shape[0] > 0
 
@@ -91,6 +96,12 @@ class PointLaws:
         from multilevel._signature import HISTORY
 
         history = np.zeros((self.coefficients.shape[0], HISTORY))
+        history[:, 0] = np.repeat(gap, np.diff(self.rows))
+        return history
+
+    def reopened(self, history: Array, gap: Array) -> Array:
+        """The history with the gaps (k,) at the start of the step as another pairing sees them."""
+        history = history.copy()
         history[:, 0] = np.repeat(gap, np.diff(self.rows))
         return history
 

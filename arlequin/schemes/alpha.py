@@ -7,10 +7,10 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, initial_acceleration, reaction
 from models.checks import positive, within
 from multilevel.law import Array
-from multilevel.solver import ContactSolution, solve_contact
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,13 @@ class AlphaStepper:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
         assembly, step, mix = self._assembly, self.step, self._mix
         internal, strain = assembly.internal(u)
-        gaps = assembly.gaps(u)
+        touch = assembly.contact.touch(assembly.contact.basis @ u)
+        gaps = touch.gaps(touch.basis @ u)
         external = assembly.load(0.0)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
-        contact = assembly.laws.area * assembly.laws.pressure(gaps)
+        contact = touch.spread(touch.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
         a, constraint = np.zeros_like(u), np.zeros(assembly.constraints.shape[0])
-        force = external - internal - damping + assembly.pull_contact(contact)
+        force = external - internal - damping + touch.basis.T @ contact
         given = initial_acceleration(assembly, step)
         if force.any() or (given is not None and given.any()):
             inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
@@ -166,7 +167,7 @@ class AlphaStepper:
             kinetic=assembly.kinetic(v),
             strain=strain,
             asperity=assembly.laws.energy(gaps),
-            impulse=np.zeros(assembly.contact_count),
+            impulse=np.zeros(assembly.laws.row_count),
             own=own,
         )
 
@@ -186,30 +187,29 @@ class AlphaStepper:
         if assembly.viscous is not None:
             right += step * ((1.0 - af) * gamma * (1.0 - mix) - af * beta) * (assembly.viscous @ state.v)
         free = self._condensed.free(right, -own.rest, self._given(state, t1))
-        gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
-        contact = solve_contact(
-            assembly.laws,
-            (1.0 - am) * self._condensed.delassus,
+        basis = assembly.contact.basis
+        place, speed = basis @ state.u, basis @ state.v
+        end, rate = place + basis @ shift + step * free.contact, (1.0 - 1.0 / mix) * speed + free.contact / mix
+        meeting = meet(
+            assembly.contact,
+            (1.0 - am) * self._condensed.compliance,
+            Motion(place, speed, end, rate),
             lever=mix * step,
-            gap_free=gaps + assembly.contact_rows @ shift + step * free.contact,
-            rate_free=(1.0 - 1.0 / mix) * rate + free.contact / mix,
-            closed=gaps + 0.5 * step * rate <= 0.0,
-            history=state.history,
             step=step,
             theta=min(gamma, 1.0),
-            impulse_factor=step,
+            history=state.history,
             guess=state.impulse,
         )
-        y, multipliers = self._condensed.react(free, mix * (1.0 - am) * contact.impulse)
-        accept(contact, state.u + (step * y + shift), t1)
-        return self._finish(state, y, load, contact, multipliers / (mix * (1.0 - am)))
+        y, multipliers = self._condensed.react(free, mix * (1.0 - am) * meeting.impulse)
+        accept(meeting.solution, state.u + (step * y + shift), t1)
+        return self._finish(state, y, load, meeting, multipliers / (mix * (1.0 - am)))
 
     def _finish(
         self,
         state: State,
         y: Array,
         load: Array,
-        contact: ContactSolution,
+        meeting: Meeting,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
         """The new state, the recursions of its forces, and the works of the step."""
@@ -218,7 +218,8 @@ class AlphaStepper:
         du, dv = step * y + own.shift, (y - state.v) / self._mix
         u, v = state.u + du, state.v + dv
         internal, strain = assembly.internal(u)
-        asperity = assembly.laws.energy(assembly.gaps(u))
+        touch, contact = meeting.touch, meeting.solution
+        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
         none = np.zeros_like(u)
@@ -240,7 +241,7 @@ class AlphaStepper:
         mean_internal = mean(own.internal, internal_share)
         mean_damping = mean(own.damping, damping_share)
         mean_external = mean(own.external, external_share)
-        pulled = assembly.pull(multipliers, contact.impulse)
+        pulled = assembly.pull(multipliers, meeting.impulse)
         summed = own.momentum + step * (mean_external - mean_internal - mean_damping) + pulled
         carried = _Carried(
             shift=end_of(step * (0.5 - self._mix) * dv, own.shift),
@@ -253,12 +254,8 @@ class AlphaStepper:
             rest=own.rest + assembly.constraints @ y,
         )
         balance = (momentum - own.momentum) / step + mean_internal + mean_damping - mean_external
-        forces = Forces(
-            mean_internal,
-            mean_damping,
-            mean_external,
-            reaction(assembly, balance, (multipliers / step, contact.impulse / step)),
-        )
+        given = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
+        forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
         work = works(
             assembly,
@@ -267,6 +264,8 @@ class AlphaStepper:
             path=path,
             impulse_path=path,
             stored_path=path,
+            slip_path=path,
+            touch=touch,
             forces=forces,
             contact=contact,
             multipliers=multipliers,
@@ -287,7 +286,7 @@ class AlphaStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
+        return end, meeting.report(multipliers, work, path)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

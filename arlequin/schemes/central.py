@@ -9,10 +9,10 @@ from scipy.sparse.linalg import eigsh
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
 from multilevel.law import Array
-from multilevel.solver import ContactSolution, solve_contact
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,14 @@ class CentralDifference:
 @dataclass(frozen=True)
 class _Carried:
     """half (d,): v_{n−½} and half of the push's impulse; damping (d,), external (d,): shares of the smooth forces;
-    stored (k,): stored contact forces at g(u_n), N; a (d,): constrained M⁻¹F_n without the stored contact;
+    stored (k,), pushed (q,): stored contact forces at g(u_n), N; a (d,): constrained M⁻¹F_n without the stored contact;
     constraint (m,)."""
 
     half: Array
     damping: Array
     external: Array
     stored: Array
+    pushed: Array
     a: Array
     constraint: Array
 
@@ -74,13 +75,15 @@ class CentralStepper:
         """Starts with v_{−½} = v₀ − ½ Δt a₀."""
         assembly = self._assembly
         internal, strain = assembly.internal(u)
-        gaps = assembly.gaps(u)
+        touch = assembly.contact.touch(assembly.contact.basis @ u)
+        gaps = touch.gaps(touch.basis @ u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        pushed = touch.spread(touch.normal(stored))
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
-        half = v - 0.5 * self.step * (a + self._condensed.response(stored))
-        own = _Carried(half, damping, external, stored, a, constraint)
+        half = v - 0.5 * self.step * (a + self._condensed.response(pushed))
+        own = _Carried(half, damping, external, stored, pushed, a, constraint)
         return State(
             n=0,
             u=u,
@@ -90,7 +93,7 @@ class CentralStepper:
             kinetic=self._kinetic(own, internal),
             strain=strain,
             asperity=assembly.laws.energy(gaps),
-            impulse=np.zeros(assembly.contact_count),
+            impulse=np.zeros(assembly.laws.row_count),
             own=own,
         )
 
@@ -101,29 +104,26 @@ class CentralStepper:
         the order 2 where it changes between two steps.
         """
         assembly, step, own = self._assembly, self.step, state.own
-        gaps = assembly.gaps(state.u)
         kick = None if push is None else (push, 0.5 * step * self._condensed.spread(push))
         before = own.half if kick is None else own.half + kick[1]
         free = before + step * own.a
-        free_rate = assembly.contact_rows @ free
-        contact = solve_contact(
-            assembly.laws,
-            self._condensed.delassus,
+        basis = assembly.contact.basis
+        place, rate = basis @ state.u, basis @ free
+        meeting = meet(
+            assembly.contact,
+            self._condensed.compliance,
+            Motion(place, basis @ state.v, place + step * rate, rate),
             lever=step,
-            gap_free=gaps + step * free_rate,
-            rate_free=free_rate,
-            closed=gaps + 0.5 * step * (assembly.contact_rows @ state.v) <= 0.0,
-            history=state.history,
             step=step,
             theta=0.0,
-            impulse_factor=step,
+            history=state.history,
             guess=state.impulse,
         )
-        half = free + self._condensed.response(contact.impulse)
+        half = free + self._condensed.response(meeting.impulse)
         u = state.u + step * half
-        accept(contact, u, (state.n + 1) * step)
-        multipliers = step * own.constraint - self._condensed.constraint_response(contact.impulse)
-        return self._finish(state, (before, half), u, kick, contact, multipliers)
+        accept(meeting.solution, u, (state.n + 1) * step)
+        multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
+        return self._finish(state, (before, half), u, kick, meeting, multipliers)
 
     def response(self, push: Array, momentum: Array, count: int) -> Array:
         """Path (d, r) of `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
@@ -152,7 +152,7 @@ class CentralStepper:
         halves: tuple[Array, Array],
         u: Array,
         kick: tuple[Array, Array] | None,
-        contact: ContactSolution,
+        meeting: Meeting,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
         """Forces and velocity at the new time, energies and works; kick: the push and the velocity of half of it."""
@@ -160,15 +160,17 @@ class CentralStepper:
         before, half = halves
         n = state.n + 1
         internal, strain = assembly.internal(u)
-        gaps = assembly.gaps(u)
+        touch, contact = meeting.touch, meeting.solution
+        gaps = touch.gaps(touch.basis @ u)
         asperity = assembly.laws.energy(gaps)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        pushed = touch.spread(touch.normal(stored))
         none = np.zeros_like(u)
         damping = assembly.viscous @ half if assembly.viscous is not None else none
         external = assembly.load(n * step)
         a, constraint = self._acceleration(external - internal - damping, n, u, half)
-        carried = _Carried(half if kick is None else half + kick[1], damping, external, stored, a, constraint)
-        v = carried.half + 0.5 * step * (a + self._condensed.response(stored))
+        carried = _Carried(half if kick is None else half + kick[1], damping, external, stored, pushed, a, constraint)
+        v = carried.half + 0.5 * step * (a + self._condensed.response(pushed))
         kinetic = self._kinetic(carried, internal)
 
         du = step * half
@@ -182,6 +184,8 @@ class CentralStepper:
             path=du,
             impulse_path=impulse_path,
             stored_path=du,
+            slip_path=impulse_path,
+            touch=touch,
             forces=Forces(
                 0.5 * (state.internal + internal),
                 0.5 * (own.damping + damping),
@@ -194,7 +198,7 @@ class CentralStepper:
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
-        force = reaction(assembly, balance, (multipliers / step, contact.impulse / step))
+        force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         work["external_work"] += float(force @ impulse_path)  # an imposed motion acts by impulses
         work["kinetic"] = kinetic
         path = 0.5 * step * (state.v + v)
@@ -214,12 +218,12 @@ class CentralStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
+        return end, meeting.report(multipliers, work, path)
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + assembly.pull_contact(own.stored)
+        force = own.external - internal - own.damping + assembly.contact.columns @ own.pushed
         return 0.5 * float(own.half @ (assembly.mass @ own.half + self.step * force))
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
@@ -254,8 +258,7 @@ def stable_step(assembly: Assembly) -> float:
     diagonal = assembly.mass.diagonal()
     inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
     if assembly.laws.has_regular:
-        compliance = (assembly.contact_rows.multiply(assembly.contact_rows)) @ inverse
-        square += float((assembly.laws.stiffness_bound() * compliance).max())
+        square += float((assembly.laws.stiffness_bound() * assembly.contact.compliance_bound(inverse)).max())
     decay = 0.0 if assembly.viscous is None else _largest(assembly.viscous, inverse)
     root = decay + np.sqrt(decay**2 + 4.0 * square)
     return 4.0 / root if root > 0.0 else np.inf

@@ -1,5 +1,7 @@
 """Static condensation of massless contact nodes."""
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,7 @@ class MasslessCondensation(Assembly):
         c = full.massless
         k_cc = factorise(full.stiffness[c][:, c])
         k_ci = sp.csr_array(full.stiffness[c] @ sp.diags_array((~c).astype(float)))
-        b_c = full.contact_rows[:, c]
+        b_c = full.contact.basis[:, c]
         from_interior = k_cc.solve(k_ci.toarray()) if c.any() else k_ci.toarray()
         from_contact = k_cc.solve(np.asfortranarray(b_c.toarray().T))
         compliance = b_c @ from_contact
@@ -44,11 +46,12 @@ class MasslessCondensation(Assembly):
         keep = sp.diags_array((~c).astype(float))
         k_ic = sp.csr_array(keep @ full.stiffness[:, c])
         stiffness = sp.csr_array(keep @ full.stiffness @ keep - k_ic @ sp.csr_array(from_interior))
-        rows = sp.csr_array(full.contact_rows @ keep - sp.csr_array(b_c @ from_interior))
+        rows = sp.csr_array(full.contact.basis @ keep - sp.csr_array(b_c @ from_interior))
         stiffnesses = 1.0 / (np.diag(compliance) * full.laws.area)
         laws = PointLaws.gather([(Asperities(value),) for value in stiffnesses], full.laws.area)
+        contact = replace(full.contact, basis=rows, laws=laws)
         fields: dict[str, Any] = {name: getattr(full, name) for name in full.__dataclass_fields__}
-        fields.update(stiffness=stiffness, contact_rows=rows, laws=laws)
+        fields.update(stiffness=stiffness, contact=contact)
         massless = sp.csr_array(sp.eye_array(full.dof_count))[:, c]
         follow = sp.csr_array(keep - massless @ sp.csr_array(from_interior))
         for name in ("damping", "absorber"):
@@ -72,7 +75,7 @@ class MasslessCondensation(Assembly):
 
     def expand(self, u: Array) -> Array:
         """The displacement (d,) with the massless nodes in equilibrium under contact."""
-        force = self.laws.area * self.laws.pressure(self.gaps(u))
+        force = self.laws.area * self.laws.pressure(self.contact.gaps(u))
         return self._with_massless(u, self._from_contact @ force)
 
     def _with_massless(self, u: Array, contact: Array | float) -> Array:
@@ -97,12 +100,13 @@ class MasslessCondensation(Assembly):
 
 
 def _check(full: Assembly, compliance: Array) -> None:
-    for points, a, b in zip(full.points, full.contact_start[:-1], full.contact_start[1:], strict=True):
-        name = points.interface.name
-        if (full.laws.level[a:b] != 1).any() or full.laws.has_regular:
+    contact = full.contact
+    for interface, (a, b) in zip(contact.interfaces, pairwise(contact.start), strict=True):
+        name = interface.name
+        if (full.laws.level[a:b] != 1).any() or full.laws.has_regular or full.laws.frictional or not contact.fixed:
             raise UserError(
-                f"interface '{name}': the midpoint scheme on massless nodes needs gap-level unilateral contact alone "
-                '(Unilateral(level="gap"))'
+                f"interface '{name}': the midpoint scheme on massless nodes needs gap-level unilateral contact alone, "
+                'with a flat obstacle or in 1D, without friction (Unilateral(level="gap"))'
             )
     diagonal = np.diag(compliance)
     if (diagonal <= 0.0).any():

@@ -1,7 +1,6 @@
 """Several time steps: fine parts at Δt/m, coarse parts at Δt, glued without loss of energy."""
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,14 @@ from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import independent
+from arlequin.contact import Contact, Touch
 from arlequin.energy import KINDS, Work
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.theta import Theta, ThetaStepper
 from models.checks import positive_integer
 from models.errors import UserError
+from models.part import Surface
 from multilevel.law import Array
 
 _PASSES = 30
@@ -64,10 +65,11 @@ class Multirate:
 
 @dataclass(frozen=True)
 class _Side:
-    """The parts with one step: dofs (d,), contact points (k,), stepper, and how many steps make a large one."""
+    """The parts with one step: dofs (d,), contact points (k,) and their rows (r,), stepper, steps in a large one."""
 
     dofs: NDArray[np.bool_]
     points: NDArray[np.bool_]
+    rows: NDArray[np.bool_]
     assembly: Assembly
     stepper: ThetaStepper | CentralStepper
     count: int
@@ -178,7 +180,9 @@ class MultirateStepper:
         path = np.zeros(self._assembly.dof_count)
         for side, item in zip(self._sides, done, strict=True):
             path[side.dofs] = item.path
-        return end, self._report([item.reports for item in done], multipliers, path)
+        basis = self._assembly.contact.basis
+        touch = self._assembly.contact.touch(basis @ end.u)
+        return end, self._report([item.reports for item in done], multipliers, path, touch)
 
     def _corrected(self, multipliers: Array, rest: Array) -> Array:
         """The multipliers (m,) that take the mismatch of the paths away, by the linear response."""
@@ -194,7 +198,7 @@ class MultirateStepper:
             ("u", assembly.dof_count, [side.dofs for side in self._sides]),
             ("v", assembly.dof_count, [side.dofs for side in self._sides]),
             ("internal", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("impulse", assembly.contact_count, [side.points for side in self._sides]),
+            ("impulse", assembly.laws.row_count, [side.rows for side in self._sides]),
         ):
             whole = np.zeros(size)
             for mask, own in zip(masks, states, strict=True):
@@ -203,15 +207,17 @@ class MultirateStepper:
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
         return State(n=n, history=np.zeros((0, 1)), own=(states, left), **fields, **sums)
 
-    def _report(self, reports: list[list[StepReport]], multipliers: Array, path: Array) -> StepReport:
+    def _report(self, reports: list[list[StepReport]], multipliers: Array, path: Array, touch: Touch) -> StepReport:
         """Works and impulses added over the small steps; energies at the end."""
         work = Work()
-        impulse = np.zeros(self._assembly.contact_count)
+        impulse = np.zeros(self._assembly.laws.row_count)
+        status = np.zeros(self._assembly.contact_count, dtype=np.int8)
         for side, own in zip(self._sides, reports, strict=True):
             work.values[:3] += own[-1].work.values[:3]
             for report in own:
                 work.values[3 : len(KINDS)] += report.work.values[3:]
-                impulse[side.points] += report.impulse
+                impulse[side.rows] += report.impulse
+                status[side.points] = np.maximum(status[side.points], report.status)
         every = [report for own in reports for report in own]
         return StepReport(
             iterations=sum(report.iterations for report in every),
@@ -220,6 +226,8 @@ class MultirateStepper:
             multipliers=self.step * multipliers,
             work=work,
             path=path,
+            touch=touch,
+            status=status,
         )
 
 
@@ -242,46 +250,46 @@ def _side(
     dofs = np.zeros(assembly.dof_count, dtype=bool)
     for index in np.flatnonzero(chosen):
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
-    touching = np.asarray(abs(assembly.contact_rows[:, dofs]).sum(axis=1)).ravel() > 0.0
-    other = np.asarray(abs(assembly.contact_rows[:, ~dofs]).sum(axis=1)).ravel() > 0.0
-    if (touching & other).any():
-        raise UserError("several time steps: an interface joins parts of different steps")
-    own = _restrict(assembly, chosen, dofs, touching)
-    return _Side(dofs, touching, own, scheme.prepare(own, step), count)
+    kept = _interfaces(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
+    points = np.repeat(kept, np.diff(assembly.contact.start))
+    own = _restrict(assembly, chosen, dofs, kept)
+    return _Side(dofs, points, np.repeat(points, np.diff(assembly.laws.first)), own, scheme.prepare(own, step), count)
+
+
+def _interfaces(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
+    """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
+    kept = []
+    for interface in assembly.contact.interfaces:
+        sides = [side for side in (interface.slave, interface.master) if isinstance(side, Surface)]
+        inside = [side.part.name in names for side in sides]
+        if any(inside) and not all(inside):
+            raise UserError(f"several time steps: interface '{interface.name}' joins parts of different steps")
+        kept.append(all(inside))
+    return np.array(kept, dtype=bool)
 
 
 def _restrict(
-    assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], points: NDArray[np.bool_]
+    assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
 ) -> Assembly:
-    """The assembly of some of the parts and their contact points."""
+    """The assembly of some of the parts and their interfaces (masks)."""
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
-    kept = [i for i, (a, b) in enumerate(_ranges(assembly.contact_start)) if points[a:b].any()]
-    contacts = tuple(assembly.points[i] for i in kept)
-    laws = type(assembly.laws).gather(
-        [item.interface.laws for item in contacts for _ in item.gap], assembly.laws.area[points]
-    )
     count = int(dofs.sum())
+    start = np.concatenate([[0], np.cumsum([part.dof_count for part in parts])]).astype(np.int64)
+    offset = {part.name: int(a) for part, a in zip(parts, start[:-1], strict=True)}
+    kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
     block = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
         for name in ("mass", "stiffness", "damping")
     }
     return Assembly(
-        system=replace(assembly.system, parts=parts, junctions=(), interfaces=(), velocity=None, displacement=None),
+        system=replace(assembly.system, parts=parts, junctions=(), interfaces=kept, velocity=None, displacement=None),
         parts=tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes),
-        start=np.concatenate([[0], np.cumsum([part.dof_count for part in parts])]).astype(np.int64),
+        start=start,
         absorber=None,
         operators=(),
         constraints=sp.csr_array((0, count)),
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),
-        contact_rows=sp.csr_array(assembly.contact_rows[points][:, dofs]),
-        contact_start=np.concatenate([[0], np.cumsum([item.gap.size for item in contacts])]).astype(np.int64),
-        points=contacts,
-        laws=laws,
-        gap=assembly.gap[points],
+        contact=Contact.of(kept, offset, count, assembly.contact.method),
         **block,
     )
-
-
-def _ranges(start: NDArray[np.int64]) -> list[tuple[int, int]]:
-    return [(int(a), int(b)) for a, b in pairwise(start)]

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
+from arlequin.contact import Touch
 from arlequin.energy import Work
 from models.errors import UserError
 from multilevel.law import Array
@@ -18,7 +20,7 @@ RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impuls
 class State:
     """A state at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: what the scheme carries along.
 
-    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (k,): contact impulses
+    kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
     of the last step (the next solve's first guess).
     """
 
@@ -40,9 +42,10 @@ class State:
 
 @dataclass(frozen=True)
 class StepReport:
-    """What a step did: contact (k,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures.
+    """What a step did: contact (r,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures.
 
-    path (d,): the displacement on which the impulses work, as constant forces over the step, m.
+    path (d,): the displacement on which the impulses work, as constant forces over the step, m. touch: the kinematics
+    of the contact impulses; status (k,): open, slipping or sticking (see `multilevel.solver`).
     """
 
     iterations: int
@@ -51,6 +54,8 @@ class StepReport:
     multipliers: Array
     work: Work
     path: Array
+    touch: Touch
+    status: NDArray[np.int8]
 
 
 class Stepper(Protocol):
@@ -77,6 +82,12 @@ class Scheme(Protocol):
 
 def accept(contact: ContactSolution, u: Array, t: float) -> None:
     """Raises where a step must not be accepted: nothing is ever recorded from a step that did not converge."""
+    if contact.singular:
+        raise UserError(
+            f"contact at t = {t:.6g} s: the displacements do not determine all multipliers: take fewer of them "
+            '(multiplier="P1" or "P0") or ContactMethod(stabilised=True)',
+            code=1,
+        )
     if not contact.residual <= RESIDUAL_LIMIT:
         raise UserError(
             f"contact did not converge at t = {t:.6g} s (residual {contact.residual:.2g}, allowed {RESIDUAL_LIMIT:g}): "
@@ -90,8 +101,8 @@ def accept(contact: ContactSolution, u: Array, t: float) -> None:
 def reaction(assembly: Assembly, balance: Array, multipliers: tuple[Array, Array]) -> Array:
     """The forces (d,) of the imposed motions: what the momentum balance misses there, else 0.
 
-    balance (d,): M v̇ + internal + damping − external; multipliers: forces of the constraints (m,) and
-    contacts (k,), N.
+    balance (d,): M v̇ + internal + damping − external; multipliers: forces of the constraints (m,) and on
+    the contact's basis (q,), N.
     """
     force = np.zeros_like(balance)
     dofs = assembly.imposed_dofs

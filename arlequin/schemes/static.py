@@ -7,10 +7,10 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.schemes.meeting import Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
 from multilevel.law import Array
-from multilevel.solver import solve_contact
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,11 @@ class Static:
 
 @dataclass(frozen=True)
 class _Carried:
-    """External and reaction forces (d,), N, contact forces and their stored part (k,), N."""
+    """External and reaction forces (d,), contact forces (r,), N."""
 
     external: Array
     reaction: Array
     contact: Array
-    stored: Array
 
 
 class StaticStepper:
@@ -58,12 +57,13 @@ class StaticStepper:
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
         internal, strain = assembly.internal(u)
-        gaps = assembly.gaps(u)
+        touch = assembly.contact.touch(assembly.contact.basis @ u)
+        gaps = touch.gaps(touch.basis @ u)
         external = assembly.load(0.0)
-        stored = assembly.laws.area * assembly.laws.pressure(gaps)
+        stored = touch.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         none = np.zeros(assembly.constraints.shape[0])
-        forces = reaction(assembly, internal - external, (none, stored))
-        rest = (external + assembly.contact_rows.T @ stored - internal)[assembly.free]
+        forces = reaction(assembly, internal - external, (none, touch.spread(stored)))
+        rest = (external + touch.pull(stored) - internal)[assembly.free]
         if (np.abs(rest) > 1e-10 * np.abs(np.concatenate([external, internal, stored])).max()).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         return State(
@@ -76,7 +76,7 @@ class StaticStepper:
             strain=strain,
             asperity=assembly.laws.energy(gaps),
             impulse=stored,
-            own=_Carried(external, forces, stored, stored),
+            own=_Carried(external, forces, stored),
         )
 
     def advance(self, state: State) -> tuple[State, StepReport]:
@@ -89,29 +89,29 @@ class StaticStepper:
             values = assembly.imposed(t1)
             given = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
         free = self._condensed.free(external - state.internal, -(assembly.constraints @ state.u), given)
-        contact = solve_contact(
-            assembly.laws,
-            self._condensed.delassus,
+        place = assembly.contact.basis @ state.u
+        meeting = meet(
+            assembly.contact,
+            self._condensed.compliance,
+            Motion(place, 0.0 * place, place + free.contact, free.contact),
             lever=1.0,
-            gap_free=assembly.gaps(state.u) + free.contact,
-            rate_free=free.contact,
-            closed=np.zeros(assembly.contact_count, dtype=bool),
-            history=state.history,
-            step=np.inf,
+            step=1.0,
             theta=1.0,
-            impulse_factor=1.0,
+            history=state.history,
             guess=state.impulse,
+            static=True,
         )
-        du, constraint = self._condensed.react(free, contact.impulse)
+        touch, contact = meeting.touch, meeting.solution
+        du, constraint = self._condensed.react(free, meeting.impulse)
         # one refinement: the forces are those of the strains, whose round-off is below that of K u in slender parts
-        missing = external - assembly.internal(state.u + du)[0] + assembly.pull(constraint, contact.impulse)
+        missing = external - assembly.internal(state.u + du)[0] + assembly.pull(constraint, meeting.impulse)
         better = self._condensed.free(missing, -(assembly.constraints @ (state.u + du)), 0.0 * assembly.imposed(t1))
         du, constraint = du + better.y, constraint + better.multipliers
         u = state.u + du
         accept(contact, u, t1)
         internal, strain = assembly.internal(u)
-        asperity = assembly.laws.energy(assembly.gaps(u))
-        forces = reaction(assembly, internal - external, (constraint, contact.impulse))
+        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
+        forces = reaction(assembly, internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
         # the scheme's
@@ -124,13 +124,17 @@ class StaticStepper:
             path=du,
             impulse_path=none,
             stored_path=du,
+            slip_path=du,
+            touch=touch,
             forces=Forces(
                 0.5 * (state.internal + internal),
                 none,
                 0.5 * (own.external + external),
                 0.5 * (own.reaction + forces),
             ),
-            contact=replace(contact, stored=mean_contact, dissipated=0.0 * contact.impulse),
+            contact=replace(
+                contact, impulse=mean_contact, stored=mean_contact[touch.first], dissipated=0.0 * contact.stored
+            ),
             multipliers=constraint,
             flow=none,
             stored_before=state.stored,
@@ -147,6 +151,6 @@ class StaticStepper:
             strain=strain,
             asperity=asperity,
             impulse=contact.impulse,
-            own=_Carried(external, forces, contact.impulse, contact.stored),
+            own=_Carried(external, forces, contact.impulse),
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, constraint, work, du)
+        return end, meeting.report(constraint, work, du)

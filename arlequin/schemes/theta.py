@@ -7,10 +7,10 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.checks import within
 from multilevel.law import Array
-from multilevel.solver import ContactSolution, solve_contact
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,18 @@ class ThetaStepper:
         """The state at t = 0."""
         assembly = self._assembly
         internal, strain = assembly.internal(u)
-        gaps = assembly.gaps(u)
+        contact = assembly.contact
+        gaps = contact.gaps(u)
         return State(
             n=0,
             u=u,
             v=v,
-            history=assembly.laws.start_history(gaps),
+            history=contact.laws.start_history(gaps),
             internal=internal,
             kinetic=assembly.kinetic(v),
             strain=strain,
-            asperity=assembly.laws.energy(gaps),
-            impulse=np.zeros(assembly.contact_count),
+            asperity=contact.laws.energy(gaps),
+            impulse=np.zeros(contact.laws.row_count),
             own=_Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v)),
         )
 
@@ -105,26 +106,24 @@ class ThetaStepper:
             -state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
             self._given(state, t1),
         )
-        gaps, rate = assembly.gaps(state.u), assembly.contact_rows @ state.v
-        contact = solve_contact(
-            assembly.laws,
-            self._condensed.delassus,
+        basis = assembly.contact.basis
+        place, speed = basis @ state.u, basis @ state.v
+        meeting = meet(
+            assembly.contact,
+            self._condensed.compliance,
+            Motion(place, speed, place + step * free.contact, (1.0 - 1.0 / theta) * speed + free.contact / theta),
             lever=theta * step,
-            gap_free=gaps + step * free.contact,
-            rate_free=(1.0 - 1.0 / theta) * rate + free.contact / theta,
-            closed=gaps + 0.5 * step * rate <= 0.0,
-            history=state.history,
             step=step,
             theta=theta,
-            impulse_factor=step,
+            history=state.history,
             guess=state.impulse,
         )
-        y, multipliers = self._condensed.react(free, theta * contact.impulse)
+        y, multipliers = self._condensed.react(free, theta * meeting.impulse)
         multipliers = multipliers / theta
         u = state.u + step * y
         v = state.v + (y - state.v) / theta
-        accept(contact, u, t1)
-        return self._finish(state, y, (u, v), (external, load, push), contact, multipliers)
+        accept(meeting.solution, u, t1)
+        return self._finish(state, y, (u, v), (external, load, push), meeting, multipliers)
 
     def response(self, push: Array, momentum: Array, count: int) -> Array:
         """Displacement (d, r) by `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
@@ -146,14 +145,15 @@ class ThetaStepper:
         y: Array,
         motion: tuple[Array, Array],
         loads: tuple[Array, Array, Array | None],
-        contact: ContactSolution,
+        meeting: Meeting,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
         """The new state (u, v in `motion`), its energies, the works of the step; loads: mean, at the end, push."""
         (u, v), (external, load, push) = motion, loads
         assembly, theta, step = self._assembly, self._theta, self.step
+        touch, contact = meeting.touch, meeting.solution
         internal, strain = assembly.internal(u)
-        asperity = assembly.laws.energy(assembly.gaps(u))
+        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
 
@@ -165,7 +165,7 @@ class ThetaStepper:
             balance = balance - push
         path = 0.5 * step * (state.v + v)
         summed = state.own.momentum + step * (external - mean_internal - damping)
-        summed += assembly.pull(multipliers, contact.impulse)
+        summed += assembly.pull(multipliers, meeting.impulse)
         if push is not None:
             summed += step * push
         carried = _Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
@@ -176,11 +176,13 @@ class ThetaStepper:
             path=path,
             impulse_path=path,
             stored_path=path,
+            slip_path=path,
+            touch=touch,
             forces=Forces(
                 mean_internal,
                 damping,
                 external,
-                reaction(assembly, balance, (multipliers / step, contact.impulse / step)),
+                reaction(assembly, balance, (multipliers / step, meeting.impulse / step)),
             ),
             contact=contact,
             multipliers=multipliers,
@@ -203,7 +205,7 @@ class ThetaStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, StepReport(contact.iterations, contact.residual, contact.impulse, multipliers, work, path)
+        return end, meeting.report(multipliers, work, path)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

@@ -41,7 +41,7 @@ def saddle(assembly: Assembly, matrix: Any, b: Any, c: Any, impulse: Any, given:
     dense = matrix.toarray()
     y = np.zeros(assembly.dof_count)
     y[assembly.imposed_dofs] = given
-    right = b + assembly.contact_rows.T @ impulse - dense @ y
+    right = b + assembly.contact.basis.T @ impulse - dense @ y
     m = rows.shape[0]
     whole = np.block([[dense[np.ix_(free, free)], -rows[:, free].T], [rows[:, free], np.zeros((m, m))]])
     out = np.linalg.solve(whole, np.concatenate([right[free], c - rows @ y]))
@@ -75,7 +75,7 @@ def check(assembly: Assembly) -> None:
     scale = np.abs(y).max()
     assert free.y == pytest.approx(y, abs=1e-10 * scale)
     assert free.multipliers == pytest.approx(multipliers, rel=1e-8, abs=1e-10)
-    assert free.contact == pytest.approx(assembly.contact_rows @ y, abs=1e-10 * scale)
+    assert free.contact == pytest.approx(assembly.contact.basis @ y, abs=1e-10 * scale)
 
     y, multipliers = saddle(assembly, matrix, b, c, impulse, given)
     got, phi = condensed.react(free, impulse)
@@ -84,11 +84,11 @@ def check(assembly: Assembly) -> None:
 
     # the Delassus operator, column by column: gap rates under unit impulses, all else zero
     columns = [
-        assembly.contact_rows @ saddle(assembly, matrix, 0.0 * b, 0.0 * c, unit, 0.0 * given)[0] for unit in np.eye(k)
+        assembly.contact.basis @ saddle(assembly, matrix, 0.0 * b, 0.0 * c, unit, 0.0 * given)[0] for unit in np.eye(k)
     ]
-    assert condensed.delassus == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
-    assert (condensed.delassus == condensed.delassus.T).all()
-    assert np.linalg.eigvalsh(condensed.delassus).min() > 0.0
+    assert condensed.compliance == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
+    assert (condensed.compliance == condensed.compliance.T).all()
+    assert np.linalg.eigvalsh(condensed.compliance).min() > 0.0
 
 
 def test_no_impulse_returns_the_free_motion() -> None:

@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from models.errors import UserError
 from multilevel._kernels import mean_power, power, power_law
 from multilevel.asperities import Asperities
+from multilevel.friction import Coulomb
 from multilevel.interface import Interface
 from multilevel.law import RegularLaw, SetValuedLaw
 from multilevel.obstacle import RigidPlane
@@ -281,8 +282,13 @@ def test_interface_errors() -> None:
         (lambda: Interface("i", end, wall, [Unilateral(), Unilateral("gap")]), "at most one"),
         (lambda: Interface("i", end, wall, "hard"), "not a law"),  # type: ignore[arg-type]
         (lambda: Interface("i", block.boundary("right"), wall, Unilateral()), "coordinates"),
-        (lambda: Interface("i", end, end, Unilateral()), "same boundary"),
-        (lambda: Interface("i", block.boundary("right"), block.boundary("left"), Unilateral()), "RigidPlane"),
+        (lambda: Interface("i", end, end, Unilateral()), "nodes in common"),
+        (lambda: Interface("i", block.boundary("right"), block.boundary("top"), Unilateral()), "nodes in common"),
+        (lambda: Interface("i", end, wall, Unilateral(), friction=0.2), "Coulomb"),  # type: ignore[arg-type]
+        (lambda: Interface("i", end, wall, Unilateral(), friction=Coulomb(0.2)), "friction"),
+        (lambda: Interface("i", end, wall, Unilateral(), multiplier="P3"), "P0, P1, P2"),  # type: ignore[arg-type]
+        (lambda: Interface("i", end, wall, Unilateral(), sliding="far"), "large, small"),  # type: ignore[arg-type]
+        (lambda: Coulomb(-0.1), "friction coefficient = -0.1"),
         (lambda: Interface("", end, wall, Unilateral()), "name"),
     ]
     for make, words in cases:

@@ -1,0 +1,261 @@
+"""All interfaces of a system in one dof numbering: where their points are, which way they move, what they obey."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from models.part import Surface
+from multilevel.interface import Interface
+from multilevel.kinematics import Kinematics, Pairing
+from multilevel.law import Array
+from multilevel.method import ContactMethod
+from multilevel.solver import PointLaws
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
+
+    H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
+    rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the identity,
+    turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
+    normals (k, a), tangents (k, a − 1, a), positions (k, a).
+    """
+
+    basis: sp.csr_array
+    local: sp.csr_array | None
+    first: NDArray[np.int64]
+    gap: Array
+    place: Array
+    normals: Array
+    tangents: Array
+    positions: Array
+
+    @property
+    def frictional(self) -> bool:
+        """Whether there are tangential rows."""
+        return self.rows > self.first.size
+
+    @property
+    def rows(self) -> int:
+        """Rows of H."""
+        return int((self.basis if self.local is None else self.local).shape[0])
+
+    def turn(self, moves: Array) -> Array:
+        """H x (r,) from basis · x (q,)."""
+        return moves if self.local is None else np.asarray(self.local @ moves)
+
+    def rates(self, field: Array) -> Array:
+        """H x (r,) of a field x (d,)."""
+        return self.turn(self.basis @ field)
+
+    def gaps(self, place: Array) -> Array:
+        """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,)."""
+        return self.gap + self.turn(place - self.place)[self.first]
+
+    def normal(self, forces: Array) -> Array:
+        """Normal forces (k,) as forces on all rows (r,)."""
+        out = np.zeros(self.rows)
+        out[self.first] = forces
+        return out
+
+    def spread(self, impulse: Array) -> Array:
+        """The impulses (r,) on the rows of the basis (q,)."""
+        return impulse if self.local is None else np.asarray(self.local.T @ impulse)
+
+    def pull(self, impulse: Array) -> Array:
+        """Hᵀ P (d,)."""
+        return np.asarray(self.basis.T @ self.spread(impulse))
+
+    def delassus(self, compliance: Array) -> Array:
+        """H A⁻¹ Hᵀ (r, r) from that of the basis (q, q); unit rows where a point has no partner, and so no impulse."""
+        if self.local is None:
+            return compliance
+        out = self.local @ np.asarray(self.local @ compliance).T
+        out = 0.5 * (out + out.T)
+        lonely = np.flatnonzero(out.diagonal() <= 0.0)
+        out[lonely, lonely] = 1.0
+        return np.ascontiguousarray(out)
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """The interfaces with their pairings and laws.
+
+    start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces whose
+    pairing is fixed, and the dofs of both surfaces of the others (`span` (interfaces + 1,) bounds the rows). offset:
+    the first dof of each part. method: how steps are solved.
+    """
+
+    interfaces: tuple[Interface, ...]
+    pairings: tuple[Pairing, ...]
+    laws: PointLaws
+    start: NDArray[np.int64]
+    basis: sp.csr_array
+    span: NDArray[np.int64]
+    reference: tuple[Kinematics, ...]
+    offset: dict[str, int]
+    method: ContactMethod
+
+    @classmethod
+    def of(cls, interfaces: Sequence[Interface], offset: dict[str, int], dofs: int, method: ContactMethod) -> "Contact":
+        """offset: first dof of each part; dofs: how many there are in all."""
+        pairings = tuple(interface.pairing() for interface in interfaces)
+        reference = tuple(
+            pairing.at(*(_positions(side) for side in (interface.slave, interface.master)))
+            for interface, pairing in zip(interfaces, pairings, strict=True)
+        )
+        laws = PointLaws.gather(
+            [interface.laws for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
+            np.concatenate([pairing.areas for pairing in pairings]) if pairings else np.zeros(0),
+            [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
+            axes=reference[0].normals.shape[1] if reference else 1,
+        )
+        blocks = []
+        for interface, pairing, kin in zip(interfaces, pairings, reference, strict=True):
+            surfaces = _surface_rows(interface, offset, dofs)
+            blocks.append(sp.csr_array(_used_rows(interface, kin) @ surfaces) if pairing.fixed else surfaces)
+        return cls(
+            interfaces=tuple(interfaces),
+            pairings=pairings,
+            laws=laws,
+            start=_starts([kin.gap.size for kin in reference]),
+            basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, dofs)),
+            span=_starts([block.shape[0] for block in blocks]),
+            reference=reference,
+            offset=offset,
+            method=method,
+        )
+
+    @property
+    def count(self) -> int:
+        """Contact points."""
+        return self.laws.count
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether all pairings are fixed: gaps are linear in the displacement then."""
+        return all(pairing.fixed for pairing in self.pairings)
+
+    @cached_property
+    def extent(self) -> float:
+        """Largest extent of the slave surfaces and their masters, m."""
+        sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
+        return max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=1.0) or 1.0
+
+    @cached_property
+    def columns(self) -> sp.csr_array:
+        """basisᵀ (d, q)."""
+        return sp.csr_array(self.basis.T)
+
+    @cached_property
+    def _at_rest(self) -> Touch:
+        return self._join(self.reference, np.zeros(self.basis.shape[0]))
+
+    def touch(self, place: Array) -> Touch:
+        """The kinematics at the displacement u, place = basis · u (q,)."""
+        if self.fixed:
+            return self._at_rest
+        found = []
+        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+            if pairing.fixed:
+                kin = self.reference[i]
+                moved = kin.gap + place[self.span[i] : self.span[i + 1]][_normal_rows(interface, kin)]
+                found.append(replace(kin, gap=moved))
+                continue
+            slave, master = _positions(interface.slave), _positions(interface.master)
+            moves = place[self.span[i] : self.span[i + 1]].reshape(-1, slave.shape[1])
+            found.append(pairing.at(slave + moves[: len(slave)], master + moves[len(slave) :]))
+        return self._join(found, place)
+
+    def resultant(self, index: int) -> Array:
+        """Forces on the rows of an interface's basis (its span) to the resultant on the slave (a, rows)."""
+        interface, block = self.interfaces[index], self.basis[self.span[index] : self.span[index + 1]]
+        axes = interface.slave.positions.shape[1]
+        if not self.pairings[index].fixed:
+            slave = np.arange(block.shape[0]) < interface.slave.positions.size
+            return np.where(slave, np.arange(block.shape[0]) % axes == np.arange(axes)[:, None], False).astype(float)
+        columns = self.offset[interface.slave.part.name] + interface.slave.dofs[:, :axes]
+        return np.stack([np.asarray(block[:, columns[:, i]].sum(axis=1)).ravel() for i in range(axes)])
+
+    def compliance_bound(self, inverse: Array) -> Array:
+        """Bound (k,) of N M⁻¹ Nᵀ for the diagonal M⁻¹ `inverse` (d,), in any configuration.
+
+        Where the pairing moves, n is a unit vector and the values on each surface are means: no node counts twice.
+        """
+        own = abs(self.basis) @ inverse if not self.fixed else (self.basis.multiply(self.basis)) @ inverse
+        if self.fixed:
+            return np.asarray(own[self.laws.first[:-1]])
+        out = np.empty(self.count)
+        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+            rows, points = slice(*self.span[i : i + 2]), slice(*self.start[i : i + 2])
+            if pairing.fixed:
+                squares = self.basis[rows].multiply(self.basis[rows])
+                out[points] = (squares @ inverse)[_normal_rows(interface, self.reference[i])]
+            else:
+                slave = interface.slave.positions.size
+                out[points] = own[rows][:slave].max() + own[rows][slave:].max(initial=0.0)
+        return out
+
+    def gaps(self, u: Array) -> Array:
+        """Gaps (k,), m, of the displacement u (d,)."""
+        place = self.basis @ u
+        return self.touch(place).gaps(place)
+
+    def _join(self, found: Sequence[Kinematics], place: Array) -> Touch:
+        local = None
+        if not self.fixed:
+            blocks = [
+                sp.eye_array(b - a, format="csr") if pairing.fixed else _used_rows(interface, kin)
+                for interface, pairing, kin, (a, b) in zip(
+                    self.interfaces, self.pairings, found, pairwise(self.span), strict=True
+                )
+            ]
+            local = sp.csr_array(sp.block_diag(blocks, format="csr"))
+        axes = found[0].normals.shape[1] if found else 1
+        return Touch(
+            basis=self.basis,
+            local=local,
+            first=self.laws.first[:-1],
+            gap=np.concatenate([kin.gap for kin in found]) if found else np.zeros(0),
+            place=place,
+            normals=np.concatenate([kin.normals for kin in found]) if found else np.zeros((0, axes)),
+            tangents=np.concatenate([kin.tangents for kin in found]) if found else np.zeros((0, axes - 1, axes)),
+            positions=np.concatenate([kin.positions for kin in found]) if found else np.zeros((0, axes)),
+        )
+
+
+def _positions(surface: Surface | object) -> Array:
+    """Reference positions (n, a) of a surface's nodes; none of a rigid obstacle."""
+    return surface.positions if isinstance(surface, Surface) else np.zeros((0, 1))
+
+
+def _used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
+    """The rows of the kinematics, without tangents where there is no friction."""
+    axes = kin.normals.shape[1]
+    return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
+
+
+def _normal_rows(interface: Interface, kin: Kinematics) -> slice:
+    return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
+
+
+def _surface_rows(interface: Interface, offset: dict[str, int], dofs: int) -> sp.csr_array:
+    """Displacements of the nodes of both surfaces (a × nodes, d); a beam's rotations come after them."""
+    chosen = []
+    for surface in (interface.slave, interface.master):
+        if isinstance(surface, Surface):
+            axes = surface.positions.shape[1]
+            chosen.append((offset[surface.part.name] + surface.dofs[:, :axes]).ravel())
+    column = np.concatenate(chosen)
+    entries = (np.ones(column.size), (np.arange(column.size), column))
+    return sp.csr_array(sp.coo_array(entries, shape=(column.size, dofs)))
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

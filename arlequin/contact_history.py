@@ -1,0 +1,124 @@
+"""What a run records of an interface."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.contact import Contact
+from arlequin.record import Key, Variable
+from arlequin.schemes import State, StepReport
+from multilevel.law import Array
+
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class ContactState:
+    """The contact of all interfaces after a step: gaps (k,), m, impulses and path (r,), spread impulses (q,)."""
+
+    gaps: Array
+    impulse: Array
+    path: Array
+    spread: Array
+    status: NDArray[np.int8]
+    normals: Array
+    tangents: Array
+
+    @classmethod
+    def of(cls, contact: Contact, state: State, report: StepReport | None) -> "ContactState":
+        """Report None: the initial state."""
+        place = contact.basis @ state.u
+        touch = report.touch if report else contact.touch(place)
+        impulse = report.impulse if report else np.zeros(contact.laws.row_count)
+        path = touch.rates(report.path) if report and touch.frictional else np.zeros(contact.laws.row_count)
+        status = report.status if report else np.zeros(contact.count, dtype=np.int8)
+        return cls(touch.gaps(place), impulse, path, touch.spread(impulse), status, touch.normals, touch.tangents)
+
+
+class ContactHistory:
+    """Variables of one interface: forces are means over the step, slip adds up over the steps in contact."""
+
+    def __init__(self, contact: Contact, index: int, step: float, duration: float) -> None:
+        """duration: what turns an impulse into a force (1 in statics)."""
+        self._interface = contact.interfaces[index]
+        self._group = f"interface/{self._interface.name}"
+        self._step, self._duration = step, duration
+        kin = contact.reference[index]
+        self._positions = kin.positions
+        self._axes = kin.normals.shape[1]
+        self._points = slice(*contact.start[index : index + 2])
+        first = contact.laws.first
+        self._first = first[self._points.start : self._points.stop]
+        self._tangents = self._first[:, None] + np.arange(1, first[self._points.start + 1] - self._first[0])
+        self._area = contact.laws.area[self._points]
+        self._span = slice(*contact.span[index : index + 2])
+        self._resultant = contact.resultant(index)
+        self._slip = np.zeros(self._area.size)
+        self._frame: dict[Key, Array] = {}
+
+    @property
+    def _frictional(self) -> bool:
+        return self._tangents.shape[1] > 0
+
+    def variables(self) -> list[Variable]:
+        """With units and names."""
+        group, axes, count = self._group, AXES[: self._axes], self._area.size
+
+        def given(name: str, dims: tuple[str, ...], units: str, text: str, data: Array) -> Variable:
+            coords = {"axis": axes} if "axis" in dims else {}
+            return Variable(group, name, dims, units=units, long_name=text, data=data, coords=coords)
+
+        def timed(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("time",), (), units, text)
+
+        def field(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("frame", "point"), (count,), units, text)
+
+        def vector(name: str, dims: tuple[str, ...], shape: tuple[int, ...], units: str, text: str) -> Variable:
+            return Variable(group, name, (*dims, "component"), (*shape, len(axes)), units, text, {"component": axes})
+
+        out = [
+            given("point_position", ("point", "axis"), "m", "initial position of the contact point", self._positions),
+            given("area", ("point",), "m2", "area of the contact point", self._area),
+            vector("force", ("time",), (), "N", "contact force on the slave, mean over the step"),
+            timed("impulse", "N s", "normal contact impulse of the step"),
+            timed("active", "1", "contact points under pressure"),
+            timed("gap_min", "m", "smallest gap"),
+            field("gap", "m", "gap"),
+            field("pressure", "Pa", "contact pressure, mean over the step"),
+            field("status", "1", "0 open, 1 slipping or without friction, 2 sticking"),
+        ]
+        if self._frictional:
+            out += [
+                timed("wear_power", "W", "normal force times slip rate, mean over the step"),
+                vector("traction", ("frame", "point"), (count,), "Pa", "tangential traction on the slave"),
+                field("slip", "m", "length of the slip in contact"),
+            ]
+        return out
+
+    def add(self, now: ContactState) -> dict[Key, Array]:
+        """The values of a step on `time`; keeps those of a frame."""
+        group = self._group
+        gaps, normal = now.gaps[self._points], now.impulse[self._first]
+        row: dict[Key, Array] = {
+            (group, "force"): self._resultant @ now.spread[self._span] / self._duration,
+            (group, "impulse"): normal.sum() * (self._step / self._duration),
+            (group, "active"): np.array(np.count_nonzero(normal > 0.0)),
+            (group, "gap_min"): gaps.min(),
+        }
+        pressure = normal / (self._duration * self._area)
+        status = now.status[self._points].astype(float)
+        self._frame = {(group, "gap"): gaps, (group, "pressure"): pressure, (group, "status"): status}
+        if self._frictional:
+            length = np.linalg.norm(now.path[self._tangents], axis=1)
+            self._slip = self._slip + np.where(normal > 0.0, length, 0.0)
+            row[group, "wear_power"] = (normal * length).sum() / (self._step * self._duration)
+            forces = np.einsum("kt,kti->ki", now.impulse[self._tangents], now.tangents[self._points])
+            self._frame[group, "traction"] = forces / (self._duration * self._area[:, None])
+            self._frame[group, "slip"] = self._slip
+        return row
+
+    def frame(self) -> dict[Key, Array]:
+        """The fields after the last step."""
+        return self._frame

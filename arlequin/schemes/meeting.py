@@ -1,0 +1,100 @@
+"""The contact problem of one step: pairing, gaps and rates, impulses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from arlequin.contact import Contact, Touch
+from arlequin.energy import Work
+from arlequin.schemes.scheme import StepReport
+from multilevel.law import Array
+from multilevel.solver import ContactSolution, solve_contact
+
+_PASSES = 25  # pairings of a step at most
+_FAR = 1e300  # the gap of a point without partner, m
+_SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Where the rows of the basis go in a step, all (q,): without contact impulses, and where they come from.
+
+    place, speed: displacement (m) and velocity (m/s) at the start; end, rate: displacement and velocity at the end.
+    """
+
+    place: Array
+    speed: Array
+    end: Array
+    rate: Array
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The kinematics on which the impulses of a step act, and the impulses."""
+
+    touch: Touch
+    solution: ContactSolution
+
+    @property
+    def impulse(self) -> Array:
+        """The impulses on the rows of the basis (q,), N·s."""
+        return self.touch.spread(self.solution.impulse)
+
+    def report(self, multipliers: Array, work: Work, path: Array) -> StepReport:
+        """What the step did."""
+        own = self.solution
+        return StepReport(own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, own.status)
+
+
+def meet(
+    contact: Contact,
+    compliance: Array,
+    motion: Motion,
+    *,
+    lever: float,
+    step: float,
+    theta: float,
+    history: Array,
+    guess: Array,
+    static: bool = False,
+) -> Meeting:
+    """Pairs and solves for the impulses of one step; compliance (q, q): velocity at the end by an impulse.
+
+    A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive. The
+    impulses act on the kinematics at the middle of the step that they lead to (statics: at its end): pairing and
+    solution alternate until the positions agree, so that the forces have no moment there. Where a partner changes
+    back and forth the last pairing stands. Fixed pairings need one pass.
+    """
+    middle = motion.place if static else motion.place + 0.5 * step * motion.speed
+    touch = contact.touch(middle)
+    closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= 0.0
+    factor = 1.0 if static else step
+    extent, method = contact.extent, contact.method
+    for _ in range(_PASSES):
+        if not contact.fixed and contact.laws.has_regular:
+            history = contact.laws.reopened(history, touch.gaps(motion.place))
+        solution = solve_contact(
+            contact.laws,
+            touch.delassus(compliance),
+            lever=lever,
+            gap_free=np.minimum(touch.gaps(motion.end), _FAR),
+            rate_free=touch.turn(motion.rate),
+            closed=closed,
+            history=history,
+            step=np.inf if static else step,
+            theta=theta,
+            impulse_factor=factor,
+            guess=guess,
+            method=method.method,
+            augmentation=method.augmentation,
+            stabilised=method.stabilised,
+        )
+        if contact.fixed:
+            break
+        end = motion.end + lever * (compliance @ touch.spread(solution.impulse))
+        reached = end if static else 0.5 * (motion.place + end)
+        if np.abs(reached - middle).max(initial=0.0) <= _SETTLED * extent:
+            break
+        middle, guess = reached, solution.impulse
+        touch = contact.touch(middle)
+    return Meeting(touch, solution)

@@ -1,0 +1,30 @@
+"""How the contact problem of a step is solved."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from models.checks import non_negative, one_of, positive
+
+METHODS = ("newton", "augmented", "gauss-seidel", "projected-gradient")
+Method = Literal["newton", "augmented", "gauss-seidel", "projected-gradient"]
+
+
+@dataclass(frozen=True)
+class ContactMethod:
+    """The way to the impulses of a step; none of its numbers moves the solution, nor needs tuning.
+
+    method "newton": the Lagrangian form with statuses, by semismooth Newton, which falls back on the others where it
+    cycles. "augmented": the augmented Lagrangian (method of multipliers) around it. "gauss-seidel" and
+    "projected-gradient": these alone. augmentation: number of the augmented forms, in units of their default.
+    stabilised: a mass-like term on the multipliers, in units of their compliance (True: 1e-3), iterated away, for
+    multipliers that the displacements do not determine; the plain forms refuse those.
+    """
+
+    method: Method = "newton"
+    augmentation: float = 1.0
+    stabilised: bool | float = False
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, METHODS)
+        positive("augmentation", self.augmentation)
+        non_negative("stabilised", float(self.stabilised))
