@@ -77,12 +77,38 @@ def tabulate(kind, count, points):
     return value, slope
 
 
-@njit(boolean(int64, int64, Matrix, float64, float64, float64, Vector, Vector, Matrix), cache=True)
-def locate(kind, count, local, u, v, size, point, value, slope):
-    """Newton for the parent coordinates where Σ φ_j local_j[:2] = (u, v): exact in one step on affine facets.
+@njit(types.void(int64, int64, Matrix, float64, float64, Vector, Matrix, Vector), cache=True)
+def invert(kind, count, local, x, y, value, slope, inverse):
+    """The inverse map linearised at the parent point (x, y), as (x₀, ∂x/∂u, ∂x/∂v, y₀, ∂y/∂u, ∂y/∂v): exact where
+    the facet is affine."""
+    shapes(kind, x, y, value, slope)
+    u, v, a, b, c, d = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(count):
+        u += value[j] * local[j, 0]
+        v += value[j] * local[j, 1]
+        a += slope[j, 0] * local[j, 0]
+        b += slope[j, 1] * local[j, 0]
+        c += slope[j, 0] * local[j, 1]
+        d += slope[j, 1] * local[j, 1]
+    if kind in (LINE2, LINE3):
+        b, c, d = 0.0, 0.0, 1.0
+    determinant = a * d - b * c
+    if determinant == 0.0:
+        determinant = np.inf
+    inverse[1], inverse[2] = d / determinant, -b / determinant
+    inverse[4], inverse[5] = -c / determinant, a / determinant
+    inverse[0] = x - inverse[1] * u - inverse[2] * v
+    inverse[3] = y - inverse[4] * u - inverse[5] * v
 
-    `point` holds the start and receives the solution, `value` its shape functions; False far outside the facet.
+
+@njit(boolean(int64, int64, Matrix, float64, float64, float64, Vector, Vector, Vector, Matrix), cache=True)
+def locate(kind, count, local, u, v, size, inverse, point, value, slope):
+    """Newton from the linearised inverse for the parent `point` where Σ φ_j local_j[:2] = (u, v).
+
+    `value` receives its shape functions; False far outside the facet.
     """
+    point[0] = inverse[0] + inverse[1] * u + inverse[2] * v
+    point[1] = inverse[3] + inverse[4] * u + inverse[5] * v
     line = kind in (LINE2, LINE3)
     for _ in range(20):
         shapes(kind, point[0], point[1], value, slope)
@@ -342,7 +368,7 @@ def moments(
     found = np.empty(order.size, dtype=np.int64)
     axes = np.zeros((3, 3))
     low, high, point = np.zeros(3), np.zeros(3), np.zeros(2)
-    centroid = np.zeros(2)
+    centroid, inverse, other_inverse = np.zeros(2), np.zeros(6), np.zeros(6)
     local, other_local, window = np.zeros((9, 3)), np.zeros((9, 3)), np.zeros((4, 3))
     spare = np.zeros((MOST_CORNERS, 2))
     value, other_value, psi, slope = np.zeros(9), np.zeros(9), np.zeros(9), np.zeros((9, 2))
@@ -374,6 +400,7 @@ def moments(
         parent = parents[p]
         scale = _localise(x, facets[parent], centre[p], axes, local)
         _localise(x, pieces[p], centre[p], axes, window)
+        invert(kind, nodes, local, starts[p, 0], starts[p, 1], value, slope, inverse)
         whole = _content(window[:, :2].copy(), corners, centroid)
 
         polygons = np.zeros((near, MOST_CORNERS, 2))
@@ -399,12 +426,14 @@ def moments(
             if content <= TOUCHED * whole:
                 continue
             other_scale = _localise(y, others[other_parents[t]], centre[p], axes, other_local)
-            point[:] = starts[p]
-            inside = locate(kind, nodes, local, centroid[0], centroid[1], scale, point, value, slope)
-            point[:] = other_starts[t]
+            invert(
+                other_kind, other_nodes, other_local, other_starts[t, 0], other_starts[t, 1], other_value, slope,
+                other_inverse,
+            )  # fmt: skip
+            inside = locate(kind, nodes, local, centroid[0], centroid[1], scale, inverse, point, value, slope)
             inside = inside and locate(
-                other_kind, other_nodes, other_local, centroid[0], centroid[1], max(scale, other_scale), point,
-                other_value, slope,
+                other_kind, other_nodes, other_local, centroid[0], centroid[1], max(scale, other_scale),
+                other_inverse, point, other_value, slope,
             )  # fmt: skip
             gap = 0.0
             for j in range(nodes):
@@ -429,6 +458,10 @@ def moments(
             partner[pairs] = other_parents[t]
             polygon = polygons[entry]
             other_scale = max(scale, _localise(y, others[other_parents[t]], centre[p], axes, other_local))
+            invert(
+                other_kind, other_nodes, other_local, other_starts[t, 0], other_starts[t, 1], other_value, slope,
+                other_inverse,
+            )  # fmt: skip
             for simplex in range(1, max(2, sides[entry] - 1)):
                 bu, bv = polygon[simplex, 0] - polygon[0, 0], polygon[simplex, 1] - polygon[0, 1]
                 cu, cv, content = 0.0, 0.0, bu
@@ -446,11 +479,12 @@ def moments(
                                 hidden = hidden or _holds(polygons[rival], sides[rival], u, v)
                         if hidden:
                             continue
-                    point[:] = other_starts[t]
-                    if not locate(other_kind, other_nodes, other_local, u, v, other_scale, point, other_value, slope):
+                    if not locate(
+                        other_kind, other_nodes, other_local, u, v, other_scale, other_inverse, point, other_value,
+                        slope,
+                    ):  # fmt: skip
                         continue
-                    point[:] = starts[p]
-                    if not locate(kind, nodes, local, u, v, scale, point, value, slope):
+                    if not locate(kind, nodes, local, u, v, scale, inverse, point, value, slope):
                         continue
                     shapes(multiplier, point[0], point[1], psi, slope)
                     w = rule_weights[q] * content * depth

@@ -274,6 +274,35 @@ def test_no_partner_beyond_the_reach_nor_on_the_far_side():
     assert not MortarPairing(back, master).at(back.positions - [0, 1], master.positions).paired.any()
 
 
+def single(order=1):
+    """One facet [0, 1] over one facet [0, 1]."""
+    return stacked(2, "quad", order, cells=(1, 1))
+
+
+def test_a_wall_along_the_projection_is_no_partner():
+    slave, master = single()
+    lean = np.array([0.4, 0.95]) + np.outer(master.positions[:, 0], [0.6, -0.02])  # nearly level
+    assert MortarPairing(slave, master).at(slave.positions, lean).paired.all()
+    wall = np.array([0.5, 0.95]) + np.outer(master.positions[:, 0], [0.02, -0.5])  # 2.3° from the projection
+    assert not MortarPairing(slave, master, "P1", reach=2.0).at(slave.positions, wall).paired.any()
+
+
+def test_the_mean_gap_of_an_intersection_is_within_the_reach():
+    slave, master = single()
+    inclined = master.positions - np.outer(master.positions[:, 0], [0, 0.4])
+    assert MortarPairing(slave, master, "P1", reach=0.21).at(slave.positions, inclined).paired.all()
+    assert not MortarPairing(slave, master, "P1", reach=0.19).at(slave.positions, inclined).paired.any()
+
+
+def test_quadratic_functions_that_are_covered_where_they_are_negative_do_not_press():
+    """ψ = (1 − x)(1 − 2 x) over [0.24, 1] has a mean of 0.04 times its mean absolute value."""
+    slave, master = single(2)
+    pairing = MortarPairing(slave, master, "P2")
+    found = pairing.at(slave.positions, master.positions * [0.76, 1] + np.array([0.24, 0]))
+    assert (found.paired == (slave.positions[:, 0] > 0.1)).all()
+    assert pairing.at(slave.positions, master.positions * [0.9, 1] + np.array([0.1, 0])).paired.all()
+
+
 def test_part_of_the_slave_is_covered():
     """The slave [0, 1.2] on the master [0, 1]: averages go over the covered part, forces over it too."""
     slave, master = stacked(2, "quad", 1, cells=(3, 4), width=(1.2, 1.0))
