@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,22 +10,8 @@ from models.errors import UserError
 from models.part import Array, Surface
 from multilevel.kinematics import Kinematics
 from multilevel.multiplier import Multipliers
+from multilevel.obstacle import Obstacle
 from multilevel.pieces import Facets
-
-
-@runtime_checkable
-class Obstacle(Protocol):
-    """A rigid master: gaps (k,), +inf where a position has no partner, and normals (k, a) out of it."""
-
-    @property
-    def axes(self) -> int: ...
-
-    @property
-    def flat(self) -> bool:
-        """Whether the normal is the same everywhere."""
-        ...
-
-    def closest(self, positions: Array) -> tuple[Array, Array]: ...
 
 
 @dataclass(frozen=True, eq=False)
