@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
+from arlequin.compliance import Columns, Compliance
 from models.errors import UserError
 from models.factor import Factor, factorise
 from multilevel.law import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
-_NOTHING = 1e-20  # share of a column's peak that adds nothing to a sum in double precision
 _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 
@@ -27,40 +27,11 @@ class Free:
     contact: Array
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Columns of A⁻¹Rᵀ where they are more than round-off: they fall exponentially with the distance from R's dofs."""
-
-    rows: NDArray[np.int64]
-    matrix: Array
-
-    @classmethod
-    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "_Columns":
-        """`columns` (u, r) on the unknowns, whose dofs are `dofs` (u,)."""
-        peak = np.abs(columns).max(axis=1, initial=0.0)
-        kept = np.flatnonzero(peak > _NOTHING * peak.max(initial=0.0))
-        return cls(dofs[kept], np.asfortranarray(columns[kept]))
-
-    def add(self, y: Array, coefficients: Array) -> None:
-        """y (d,) += columns @ coefficients (r,); columns without coefficient (open points) are not read."""
-        acting = np.flatnonzero(coefficients)
-        if not acting.size:
-            return
-        total = y[self.rows]
-        for run in np.split(acting, np.flatnonzero(np.diff(acting) > 1) + 1):
-            here = slice(run[0], run[-1] + 1)
-            total = scipy.linalg.blas.dgemv(
-                1.0, self.matrix[:, here], coefficients[here], beta=1.0, y=total, overwrite_y=1
-            )
-        y[self.rows] = total
-
-
 class Condensed:
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
 
-    A is factored once. With R = [C; B] on the free dofs, X = A⁻¹Rᵀ (d, m + q) and the Schur complement C A⁻¹ Cᵀ are
-    precomputed (constraints that others, or imposed motions, imply are left out: their multipliers are 0), and the
-    constraints are eliminated from the contact compliance
+    A is factored once, A⁻¹Cᵀ (d, m) and the Schur complement C A⁻¹ Cᵀ are precomputed (constraints that others, or
+    imposed motions, imply are left out: their multipliers are 0), and the constraints are eliminated from the contact
 
         W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (q, q), `compliance`,
 
@@ -89,20 +60,23 @@ class Condensed:
         self._c = sp.csr_array(assembly.constraints[self._kept])
         c = sp.csr_array(c[self._kept])
         response_c = response[:, self._kept]
-        b = sp.csr_array(self._b[:, self._active])
-        response = self._solve_columns(b)
-        compliance = b @ response
-        self._c_from_p = np.zeros((0, b.shape[0]))
+        self._response_c = np.asfortranarray(response_c)
         if self._kept.size:
             schur = c @ response_c
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
-            across = c @ response
-            self._c_from_p = scipy.linalg.cho_solve(self._schur, across)
-            response = response - response_c @ self._c_from_p
-            compliance = compliance - across.T @ self._c_from_p
-        self._from_c = _Columns.of(response_c, unknown)
-        self._from_b = _Columns.of(response, unknown)
-        self.compliance: Array = np.ascontiguousarray(0.5 * (compliance + compliance.T))
+        self._from_c = Columns.of(response_c, unknown)
+        self._inner_c = c
+        self.compliance = Compliance(sp.csr_array(self._b[:, self._active]), unknown, self._contact_columns)
+
+    def _contact_columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
+        """A⁻¹Rᵀ (u, r) of rows of the contact's basis, constraints eliminated, and their share (m, r) of those."""
+        columns = self._solve_columns(rows)
+        multipliers = np.zeros((self._multiplier_count, rows.shape[0]))
+        if self._kept.size:
+            own = scipy.linalg.cho_solve(self._schur, self._inner_c @ columns)
+            columns -= self._response_c @ own
+            multipliers[self._kept] = own
+        return columns, multipliers
 
     def _factor(self, matrix: sp.csr_array) -> Factor:
         """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
@@ -164,14 +138,12 @@ class Condensed:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
         y = np.zeros(self._b.shape[1])
         if impulse.any():
-            self._from_b.add(y, impulse)
+            self.compliance.respond(impulse, y)
         return y
 
     def constraint_response(self, impulse: Array) -> Array:
         """What the contact impulses P (q,) take off the multipliers φ (m,)."""
-        change = np.zeros(self._multiplier_count)
-        change[self._kept] = self._c_from_p @ impulse
-        return change
+        return self.compliance.release(impulse, self._multiplier_count)
 
 
 def independent(schur: Array) -> NDArray[np.int64]:

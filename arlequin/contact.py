@@ -1,86 +1,55 @@
 """All interfaces of a system in one dof numbering: where their points are, which way they move, what they obey."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.touch import Touch
 from models.part import Surface
 from multilevel.interface import Interface
 from multilevel.kinematics import Kinematics, Pairing
 from multilevel.law import Array
 from multilevel.method import ContactMethod
-from multilevel.solver import PointLaws
+from multilevel.solver import ContactSolution, PointLaws
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
-    """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
+class Problem:
+    """Some of the points (p,) of a contact, with their laws, rows of H and rows of the history."""
 
-    H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
-    rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the identity,
-    turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
-    normals (k, a), tangents (k, a − 1, a), positions (k, a).
-    """
+    points: NDArray[np.int64]
+    laws: PointLaws
+    rows: NDArray[np.int64]
+    histories: NDArray[np.int64]
 
-    basis: sp.csr_array
-    local: sp.csr_array | None
-    first: NDArray[np.int64]
-    gap: Array
-    place: Array
-    normals: Array
-    tangents: Array
-    positions: Array
+    def whole(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
+        """Its solution with zeros at the other points."""
+        if self.points.size == laws.count:
+            return solution
 
-    @property
-    def frictional(self) -> bool:
-        """Whether there are tangential rows."""
-        return self.rows > self.first.size
+        def spread(values: NDArray[Any], size: int, at: NDArray[np.int64]) -> NDArray[Any]:
+            out = np.zeros(size, dtype=values.dtype)
+            out[at] = values
+            return out
 
-    @property
-    def rows(self) -> int:
-        """Rows of H."""
-        return int((self.basis if self.local is None else self.local).shape[0])
-
-    def turn(self, moves: Array) -> Array:
-        """H x (r,) from basis · x (q,)."""
-        return moves if self.local is None else np.asarray(self.local @ moves)
-
-    def rates(self, field: Array) -> Array:
-        """H x (r,) of a field x (d,)."""
-        return self.turn(self.basis @ field)
-
-    def gaps(self, place: Array) -> Array:
-        """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,)."""
-        return self.gap + self.turn(place - self.place)[self.first]
-
-    def normal(self, forces: Array) -> Array:
-        """Normal forces (k,) as forces on all rows (r,)."""
-        out = np.zeros(self.rows)
-        out[self.first] = forces
-        return out
-
-    def spread(self, impulse: Array) -> Array:
-        """The impulses (r,) on the rows of the basis (q,)."""
-        return impulse if self.local is None else np.asarray(self.local.T @ impulse)
-
-    def pull(self, impulse: Array) -> Array:
-        """Hᵀ P (d,)."""
-        return np.asarray(self.basis.T @ self.spread(impulse))
-
-    def delassus(self, compliance: Array) -> Array:
-        """H A⁻¹ Hᵀ (r, r) from that of the basis (q, q); unit rows where a point has no partner, and so no impulse."""
-        if self.local is None:
-            return compliance
-        out = self.local @ np.asarray(self.local @ compliance).T
-        out = 0.5 * (out + out.T)
-        lonely = np.flatnonzero(out.diagonal() <= 0.0)
-        out[lonely, lonely] = 1.0
-        return np.ascontiguousarray(out)
+        trial = history.copy()
+        trial[self.histories] = solution.history
+        count, points = laws.count, self.points
+        return replace(
+            solution,
+            impulse=spread(solution.impulse, laws.row_count, self.rows),
+            stored=spread(solution.stored, count, points),
+            dissipated=spread(solution.dissipated, count, points),
+            multiplier=spread(solution.multiplier, count, points),
+            status=spread(solution.status, count, points),
+            history=trial,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +70,7 @@ class Contact:
     reference: tuple[Kinematics, ...]
     offset: dict[str, int]
     method: ContactMethod
+    _last: list["Problem"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, interfaces: Sequence[Interface], offset: dict[str, int], dofs: int, method: ContactMethod) -> "Contact":
@@ -141,6 +111,14 @@ class Contact:
     def fixed(self) -> bool:
         """Whether all pairings are fixed: gaps are linear in the displacement then."""
         return all(pairing.fixed for pairing in self.pairings)
+
+    def problem(self, points: NDArray[np.int64]) -> "Problem":
+        """The contact problem of some of the points; the last one is kept."""
+        if self._last and np.array_equal(self._last[0].points, points):
+            return self._last[0]
+        laws = self.laws
+        self._last[:] = [Problem(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
+        return self._last[0]
 
     @cached_property
     def extent(self) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.contact import Touch
+from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.solver import ContactSolution
 

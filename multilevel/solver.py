@@ -105,6 +105,36 @@ class PointLaws:
         history[:, 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
+    @cached_property
+    def always(self) -> NDArray[np.bool_]:
+        """Points (k,) whose laws act whether they are closed or not: regular laws, and unilateral ones on the gap."""
+        return (self.level == 1) | (np.diff(self.rows) > 0)
+
+    def chosen(self, points: NDArray[np.int64]) -> "PointLaws":
+        """The laws of some of the points."""
+        if points.size == self.count:
+            return self
+        laws = _spans(self.rows, points)
+        return PointLaws(
+            area=self.area[points],
+            regular=tuple(self.regular[k] for k in points),
+            rows=np.concatenate([[0], np.cumsum(np.diff(self.rows)[points])]).astype(np.int64),
+            coefficients=np.ascontiguousarray(self.coefficients[laws]),
+            level=self.level[points],
+            compliance=self.compliance[points],
+            friction=self.friction[points],
+            tangential_compliance=self.tangential_compliance[points],
+            first=np.concatenate([[0], np.cumsum(np.diff(self.first)[points])]).astype(np.int64),
+        )
+
+    def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the contact problem of some of the points."""
+        return _spans(self.first, points)
+
+    def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the history of some of the points."""
+        return _spans(self.rows, points)
+
     def energy(self, gap: Array) -> float:
         """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k)."""
         return float(self.area @ self._sum(gap, lambda law, g: law.energy(g)))
@@ -150,6 +180,15 @@ class PointLaws:
                 kernels.append(kernel)
             kind.append(index[id(kernel)])
         return kernels, np.array(kind, dtype=np.int64)
+
+
+def _spans(starts: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:
+    """starts[i] … starts[i + 1] of the items, one after the other."""
+    if items.size == starts.size - 1:
+        return np.arange(starts[-1])
+    sizes = np.diff(starts)[items]
+    before = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return np.repeat(starts[items] - before, sizes) + np.arange(sizes.sum())
 
 
 OPEN, SLIP, STICK = 0, 1, 2

@@ -192,13 +192,14 @@ class AlphaStepper:
         end, rate = place + basis @ shift + step * free.contact, (1.0 - 1.0 / mix) * speed + free.contact / mix
         meeting = meet(
             assembly.contact,
-            (1.0 - am) * self._condensed.compliance,
+            self._condensed.compliance,
             Motion(place, speed, end, rate),
             lever=mix * step,
             step=step,
             theta=min(gamma, 1.0),
             history=state.history,
             guess=state.impulse,
+            scale=1.0 - am,
         )
         y, multipliers = self._condensed.react(free, mix * (1.0 - am) * meeting.impulse)
         accept(meeting.solution, state.u + (step * y + shift), t1)

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arlequin.contact import Contact, Touch
+from arlequin.compliance import Compliance
+from arlequin.contact import Contact
 from arlequin.energy import Work
 from arlequin.schemes.scheme import StepReport
+from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_contact
 
 _PASSES = 25  # pairings of a step at most
-_FAR = 1e300  # the gap of a point without partner, m
 _SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
 
 
@@ -48,7 +49,7 @@ class Meeting:
 
 def meet(
     contact: Contact,
-    compliance: Array,
+    compliance: Compliance,
     motion: Motion,
     *,
     lever: float,
@@ -56,44 +57,46 @@ def meet(
     theta: float,
     history: Array,
     guess: Array,
+    scale: float = 1.0,
     static: bool = False,
 ) -> Meeting:
-    """Pairs and solves for the impulses of one step; compliance (q, q): velocity at the end by an impulse.
+    """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
 
     A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive. The
     impulses act on the kinematics at the middle of the step that they lead to (statics: at its end): pairing and
     solution alternate until the positions agree, so that the forces have no moment there. Where a partner changes
     back and forth the last pairing stands. Fixed pairings need one pass.
     """
+    laws = contact.laws
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
     closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= 0.0
-    factor = 1.0 if static else step
-    extent, method = contact.extent, contact.method
     for _ in range(_PASSES):
-        if not contact.fixed and contact.laws.has_regular:
-            history = contact.laws.reopened(history, touch.gaps(motion.place))
-        solution = solve_contact(
-            contact.laws,
-            touch.delassus(compliance),
+        if not contact.fixed and laws.has_regular:
+            history = laws.reopened(history, touch.gaps(motion.place))
+        some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
+        part = solve_contact(
+            some.laws,
+            scale * touch.delassus(compliance, some.rows),
             lever=lever,
-            gap_free=np.minimum(touch.gaps(motion.end), _FAR),
-            rate_free=touch.turn(motion.rate),
-            closed=closed,
-            history=history,
+            gap_free=touch.gaps(motion.end)[some.points],
+            rate_free=touch.turn(motion.rate)[some.rows],
+            closed=closed[some.points],
+            history=history[some.histories],
             step=np.inf if static else step,
             theta=theta,
-            impulse_factor=factor,
-            guess=guess,
-            method=method.method,
-            augmentation=method.augmentation,
-            stabilised=method.stabilised,
+            impulse_factor=1.0 if static else step,
+            guess=guess[some.rows],
+            method=contact.method.method,
+            augmentation=contact.method.augmentation,
+            stabilised=contact.method.stabilised,
         )
+        solution = some.whole(part, laws, history)
         if contact.fixed:
             break
-        end = motion.end + lever * (compliance @ touch.spread(solution.impulse))
+        end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
         reached = end if static else 0.5 * (motion.place + end)
-        if np.abs(reached - middle).max(initial=0.0) <= _SETTLED * extent:
+        if np.abs(reached - middle).max(initial=0.0) <= _SETTLED * contact.extent:
             break
         middle, guess = reached, solution.impulse
         touch = contact.touch(middle)

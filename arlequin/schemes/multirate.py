@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import independent
-from arlequin.contact import Contact, Touch
+from arlequin.contact import Contact
 from arlequin.energy import KINDS, Work
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.theta import Theta, ThetaStepper
+from arlequin.touch import Touch
 from models.checks import positive_integer
 from models.errors import UserError
 from models.part import Surface

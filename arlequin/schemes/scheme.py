@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
-from arlequin.contact import Touch
 from arlequin.energy import Work
+from arlequin.touch import Touch
 from models.errors import UserError
 from multilevel.law import Array
 from multilevel.solver import ContactSolution

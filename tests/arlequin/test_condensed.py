@@ -86,9 +86,10 @@ def check(assembly: Assembly) -> None:
     columns = [
         assembly.contact.basis @ saddle(assembly, matrix, 0.0 * b, 0.0 * c, unit, 0.0 * given)[0] for unit in np.eye(k)
     ]
-    assert condensed.compliance == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
-    assert (condensed.compliance == condensed.compliance.T).all()
-    assert np.linalg.eigvalsh(condensed.compliance).min() > 0.0
+    own = condensed.compliance.chosen(np.arange(k))
+    assert own == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
+    assert (own == own.T).all()
+    assert np.linalg.eigvalsh(own).min() > 0.0
 
 
 def test_no_impulse_returns_the_free_motion() -> None:

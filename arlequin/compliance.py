@@ -1,0 +1,115 @@
+"""How a step's solution answers contact impulses: columns made when their points first come near contact."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multilevel.law import Array
+
+_NOTHING = 1e-20  # share of a column's peak that adds nothing to a sum in double precision
+_BLOCK = 32  # columns made together: a block of right-hand sides stays in cache
+_FEW = 256  # so many columns are made at once, at the start
+
+# rows (r, u) → columns A⁻¹Rᵀ (u, r) with the constraints eliminated, and what they take off the multipliers (m, r)
+Solve = Callable[[sp.csr_array], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of A⁻¹Rᵀ where they are more than round-off: they fall exponentially with the distance from R's dofs."""
+
+    rows: NDArray[np.int64]
+    matrix: Array
+
+    @classmethod
+    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "Columns":
+        """`columns` (u, r) on the unknowns, whose dofs are `dofs` (u,)."""
+        peak = np.abs(columns).max(axis=1, initial=0.0)
+        kept = np.flatnonzero(peak > _NOTHING * peak.max(initial=0.0))
+        return cls(dofs[kept], np.asfortranarray(columns[kept]))
+
+    def add(self, y: Array, coefficients: Array) -> None:
+        """y (d,) += columns @ coefficients (r,); columns without coefficient (open points) are not read."""
+        acting = np.flatnonzero(coefficients)
+        if not acting.size:
+            return
+        total = y[self.rows]
+        for run in np.split(acting, np.flatnonzero(np.diff(acting) > 1) + 1):
+            here = slice(run[0], run[-1] + 1)
+            total = scipy.linalg.blas.dgemv(
+                1.0, self.matrix[:, here], coefficients[here], beta=1.0, y=total, overwrite_y=1
+            )
+        y[self.rows] = total
+
+
+class Compliance:
+    """W = B X, X = A⁻¹Bᵀ with the constraints eliminated, for the rows B (q, u) of the contact's basis.
+
+    A column costs one back-substitution and its storage: those of points that never come near contact are not made.
+    """
+
+    def __init__(self, basis: sp.csr_array, dofs: NDArray[np.int64], solve: Solve) -> None:
+        """dofs (u,): the dofs of the unknowns."""
+        self._basis = basis
+        self._dofs = dofs
+        self._solve = solve
+        self._place = np.full(basis.shape[0], -1)  # of a row's column among those made
+        self._blocks: list[tuple[NDArray[np.int64], Columns]] = []
+        self._multipliers: list[Array] = []
+        self._matrix = np.zeros((0, basis.shape[0]))  # made columns of W as rows
+        if 0 < basis.shape[0] <= _FEW:
+            self._make(np.arange(basis.shape[0]))
+
+    def of(self, rows: sp.csr_array) -> Array:
+        """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
+        used = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
+        self._need(used)
+        half = rows[:, used] @ self._matrix[self._place[used]]
+        out = np.asarray((rows @ half.T).T)
+        return np.ascontiguousarray(0.5 * (out + out.T))
+
+    def chosen(self, rows: NDArray[np.int64]) -> Array:
+        """W between the rows (r,) of the basis, (r, r), symmetric."""
+        self._need(rows)
+        out = self._matrix[np.ix_(self._place[rows], rows)]
+        return np.ascontiguousarray(0.5 * (out + out.T))
+
+    def move(self, impulse: Array) -> Array:
+        """W P (q,) of impulses P (q,)."""
+        acting = np.flatnonzero(impulse)
+        self._need(acting)
+        return impulse[acting] @ self._matrix[self._place[acting]]
+
+    def respond(self, impulse: Array, y: Array) -> None:
+        """y (d,) += X P."""
+        self._need(np.flatnonzero(impulse))
+        for rows, columns in self._blocks:
+            columns.add(y, impulse[rows])
+
+    def release(self, impulse: Array, count: int) -> Array:
+        """What the impulses P (q,) take off the multipliers (count,)."""
+        out = np.zeros(count)
+        for (rows, _), block in zip(self._blocks, self._multipliers, strict=True):
+            out += block @ impulse[rows]
+        return out
+
+    def _need(self, rows: NDArray[np.int64]) -> None:
+        missing = rows[self._place[rows] < 0]
+        if missing.size:
+            self._make(missing)
+
+    def _make(self, rows: NDArray[np.int64]) -> None:
+        size = rows.size if rows.size <= _FEW else _BLOCK
+        made = [self._matrix]
+        for first in range(0, rows.size, size):
+            some = rows[first : first + size]
+            columns, multipliers = self._solve(sp.csr_array(self._basis[some]))
+            self._blocks.append((some, Columns.of(columns, self._dofs)))
+            self._multipliers.append(multipliers)
+            made.append(np.ascontiguousarray((self._basis @ columns).T))
+        self._place[rows] = self._matrix.shape[0] + np.arange(rows.size)
+        self._matrix = np.concatenate(made)

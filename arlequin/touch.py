@@ -1,0 +1,78 @@
+"""Contact kinematics of a whole system in one configuration."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.compliance import Compliance
+from multilevel.law import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
+
+    H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
+    rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the identity,
+    turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
+    normals (k, a), tangents (k, a − 1, a), positions (k, a).
+    """
+
+    basis: sp.csr_array
+    local: sp.csr_array | None
+    first: NDArray[np.int64]
+    gap: Array
+    place: Array
+    normals: Array
+    tangents: Array
+    positions: Array
+
+    @property
+    def frictional(self) -> bool:
+        """Whether there are tangential rows."""
+        return self.rows > self.first.size
+
+    @property
+    def rows(self) -> int:
+        """Rows of H."""
+        return int((self.basis if self.local is None else self.local).shape[0])
+
+    @cached_property
+    def paired(self) -> NDArray[np.bool_]:
+        """Points that have a partner (k,)."""
+        return np.isfinite(self.gap)
+
+    def turn(self, moves: Array) -> Array:
+        """H x (r,) from basis · x (q,)."""
+        return moves if self.local is None else np.asarray(self.local @ moves)
+
+    def rates(self, field: Array) -> Array:
+        """H x (r,) of a field x (d,)."""
+        return self.turn(self.basis @ field)
+
+    def gaps(self, place: Array) -> Array:
+        """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,)."""
+        return self.gap + self.turn(place - self.place)[self.first]
+
+    def normal(self, forces: Array) -> Array:
+        """Normal forces (k,) as forces on all rows (r,)."""
+        out = np.zeros(self.rows)
+        out[self.first] = forces
+        return out
+
+    def spread(self, impulse: Array) -> Array:
+        """The impulses (r,) on the rows of the basis (q,)."""
+        return impulse if self.local is None else np.asarray(self.local.T @ impulse)
+
+    def pull(self, impulse: Array) -> Array:
+        """Hᵀ P (d,)."""
+        return np.asarray(self.basis.T @ self.spread(impulse))
+
+    def delassus(self, compliance: Compliance, rows: NDArray[np.int64]) -> Array:
+        """H A⁻¹ Hᵀ between some of the rows of H."""
+        if self.local is None:
+            return compliance.chosen(rows)
+        return compliance.of(sp.csr_array(self.local[rows]))
