@@ -11,6 +11,7 @@ from numba import boolean, float64, int64, njit, types
 LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = 0, 1, 2, 3, 4, 5
 ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matching meshes, round-off)
 COINCIDENT = 1e-8  # in facet sizes: nearer to an edge or corner than this, the direction to it is noise
+BESIDE = 0.1  # in s and t: a point whose foot on the plane of the corners is farther out is beside the facet
 GRAZING = 0.05  # cosine: a line flatter to the facet than this is not projected along
 LEAF = 4  # facets in a leaf of the tree
 
@@ -256,9 +257,9 @@ def descend(kind, x, p, s, t, value, first, second, g):
     for _ in range(60):
         ds, dt, slope, _, now = newton_step(g, p, True)
         share = 1.0
-        while share > 1e-10 and not inside(kind, s + share * ds, t + share * dt, 0.0):
+        while share > 1e-4 and not inside(kind, s + share * ds, t + share * dt, 0.0):
             share *= 0.5
-        while share > 1e-10:
+        while share > 1e-4:
             geometry(kind, x, s + share * ds, t + share * dt, value, first, second, g)
             r = (p[0] - g[0, 0], p[1] - g[0, 1], p[2] - g[0, 2])
             if dot(r, r) <= now - 1e-4 * share * slope:
@@ -266,15 +267,35 @@ def descend(kind, x, p, s, t, value, first, second, g):
             share *= 0.5
         if abs(ds) + abs(dt) < 1e-10:
             return s + ds, t + dt, True
-        if share <= 1e-10:
+        if share <= 1e-4:  # held at another edge
             return s, t, False
         s, t = s + share * ds, t + share * dt
     return s, t, False
 
 
 @njit(cache=True)
-def nearest_on_facet(kind, x, p, value, first, second, g):
-    """Closest point of one facet: squared distance, s, t, feature."""
+def distance2_to_edge_box(x, i, j, k, p):
+    """Squared distance to the box of the edge's Bézier points, a lower bound of that to the edge."""
+    total = 0.0
+    for c in range(3):
+        low, high = min(x[i, c], x[j, c]), max(x[i, c], x[j, c])
+        if k >= 0:
+            bezier = 2.0 * x[k, c] - 0.5 * (x[i, c] + x[j, c])
+            low, high = min(low, bezier), max(high, bezier)
+        d = max(low - p[c], p[c] - high)
+        if d > 0.0:
+            total += d * d
+    return total
+
+
+@njit(cache=True)
+def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
+    """Closest point of one facet: squared distance, s, t, feature; anything ≥ `bound` where it is farther than that.
+
+    (s, t) is the foot of p on the plane of the corners. Newton from there; if it leaves the facet, the best of the
+    edges, and from its point inwards where a curved facet falls towards p. Where the foot lies outside (`beside`),
+    edges out of bound are passed over.
+    """
     if kind <= LINE3:
         s, d = nearest_on_curve(x, 0, 1, 2 if kind == LINE3 else -1, p)
         if s > 0.0 and s < 1.0:
@@ -288,7 +309,6 @@ def nearest_on_facet(kind, x, p, value, first, second, g):
             return d, s, 0.0, 0
         return d, s, 0.0, 1 + end
 
-    s, t = start_on_face(kind, x, p)
     if kind == TRI3:
         if inside(kind, s, t, ON_EDGE):
             d = 0.0
@@ -296,6 +316,7 @@ def nearest_on_facet(kind, x, p, value, first, second, g):
                 r = p[i] - ((1.0 - s - t) * x[0, i] + s * x[1, i] + t * x[2, i])
                 d += r * r
             return d, s, t, 0
+        beside = True
     else:
         s, t = clamped(kind, s, t)
         for _ in range(15):
@@ -307,7 +328,7 @@ def nearest_on_facet(kind, x, p, value, first, second, g):
             s, t = s + ds, t + dt
             if not inside(kind, s, t, 0.4):
                 break
-            if longest < 1e-10:
+            if longest < 1e-8:  # the step just taken leaves the square of that
                 if exact and inside(kind, s, t, ON_EDGE):
                     geometry(kind, x, s, t, value, first, second, g)
                     r = (p[0] - g[0, 0], p[1] - g[0, 1], p[2] - g[0, 2])
@@ -318,9 +339,14 @@ def nearest_on_facet(kind, x, p, value, first, second, g):
     curved = kind in (TRI6, QUAD9)
     best, edge, along = np.inf, 0, 0.0
     for e in range(corners):
-        w, d = nearest_on_curve(x, e, (e + 1) % corners, corners + e if curved else -1, p)
+        following, middle = (e + 1) % corners, corners + e if curved else -1
+        if beside and distance2_to_edge_box(x, e, following, middle, p) > min(best, bound):
+            continue
+        w, d = nearest_on_curve(x, e, following, middle, p)
         if d < best:
             best, edge, along = d, e, w
+    if best == np.inf:
+        return best, s, t, 0
     s0, t0 = corner(kind, edge)
     s1, t1 = corner(kind, (edge + 1) % corners)
     s, t = s0 + along * (s1 - s0), t0 + along * (t1 - t0)
@@ -457,34 +483,40 @@ def nearest(kind, facets, positions, boxes, order, tree, points, reach, facet, r
         p = (points[k, 0], points[k, 1], points[k, 2])
         best = reach * reach
         facet[k] = -1
-        stack[0], bounds[0], top = 1, distance2_to_box(tree[1], p), 1
-        while top > 0:
-            top -= 1
-            if bounds[top] > best:
-                continue
-            node = stack[top]
-            if node < leaves:
-                near, far = 2 * node, 2 * node + 1
-                d_near, d_far = distance2_to_box(tree[near], p), distance2_to_box(tree[far], p)
-                if d_far < d_near:
-                    near, far, d_near, d_far = far, near, d_far, d_near
-                if d_far <= best:
-                    stack[top], bounds[top] = far, d_far
-                    top += 1
-                if d_near <= best:
-                    stack[top], bounds[top] = near, d_near
-                    top += 1
-                continue
-            leaf = node - leaves
-            for at in range(leaf * count // leaves, (leaf + 1) * count // leaves):
-                f = order[at]
-                if distance2_to_box(boxes[f], p) > best:
+        # first the facets that p is before, then those that it is beside, of which few are still within the bound
+        for sweep in range(1 if kind <= LINE3 else 2):
+            stack[0], bounds[0], top = 1, distance2_to_box(tree[1], p), 1
+            while top > 0:
+                top -= 1
+                if bounds[top] > best:
                     continue
-                gather(facets, positions, f, x)
-                d, s, t, kind_of = nearest_on_facet(kind, x, p, value, first, second, g)
-                if d < best or (facet[k] < 0 and d <= best):
-                    best = d
-                    facet[k], reference[k, 0], reference[k, 1], feature[k] = f, s, t, kind_of
+                node = stack[top]
+                if node < leaves:
+                    near, far = 2 * node, 2 * node + 1
+                    d_near, d_far = distance2_to_box(tree[near], p), distance2_to_box(tree[far], p)
+                    if d_far < d_near:
+                        near, far, d_near, d_far = far, near, d_far, d_near
+                    if d_far <= best:
+                        stack[top], bounds[top] = far, d_far
+                        top += 1
+                    if d_near <= best:
+                        stack[top], bounds[top] = near, d_near
+                        top += 1
+                    continue
+                leaf = node - leaves
+                for at in range(leaf * count // leaves, (leaf + 1) * count // leaves):
+                    f = order[at]
+                    if distance2_to_box(boxes[f], p) > best:
+                        continue
+                    gather(facets, positions, f, x)
+                    s, t = (0.5, 0.0) if kind <= LINE3 else start_on_face(kind, x, p)
+                    beside = not inside(kind, s, t, BESIDE)
+                    if beside != (sweep == 1):
+                        continue
+                    d, s, t, kind_of = nearest_on_facet(kind, x, p, s, t, beside, best, value, first, second, g)
+                    if d < best or (facet[k] < 0 and d <= best):
+                        best = d
+                        facet[k], reference[k, 0], reference[k, 1], feature[k] = f, s, t, kind_of
 
 
 @njit(cache=True)

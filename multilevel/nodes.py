@@ -177,4 +177,4 @@ def _kinematics(
     )  # fmt: skip
     shape = (count * axes, axes * (slave_nodes + master_nodes))
     rows = csr_array((data, indices, pointers), shape=shape)
-    return Kinematics(rows, gap, normals, frame[:, 1:], positions)
+    return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), positions)

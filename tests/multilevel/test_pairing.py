@@ -270,3 +270,34 @@ def test_what_is_refused():
     for make, message in bad:
         with pytest.raises(UserError, match=message):
             make()
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("axes", "cell"), [(2, "quad"), (3, "hex"), (3, "tet")])
+def test_across_a_ridge_of_the_master(axes, cell):
+    """A roof with its ridge at x = 1/2: nodes over the ridge look away from it, and their rows hold both rules."""
+    slave, master = surfaces(axes, cell, 1, cells=(10, 2))
+    roof = master.positions.copy()
+    roof[:, -1] = 0.5 - np.abs(roof[:, 0] - 0.5)
+    x = slave.positions.copy()
+    x[:, :-1] = 0.45 + 0.1 * x[:, :-1] + 0.003
+    x[:, -1] = 0.56
+    pairing = pair_points(slave, master)
+    k = pairing.at(x, roof)
+    ridge = np.zeros_like(x)
+    ridge[:, 0], ridge[:, -1] = 0.5, 0.5
+    if axes == 3:
+        ridge[:, 1] = x[:, 1]
+    away = x - ridge
+    assert k.gap == pytest.approx(np.linalg.norm(away, axis=1), abs=1e-14)
+    assert k.normals == pytest.approx(away / k.gap[:, None], abs=1e-13)
+    for motion in rigid_motions(np.vstack([x, roof])):
+        assert np.abs(k.rows @ motion).max() <= 1e-13
+    rng = np.random.default_rng(4)
+    vs, vm = rng.standard_normal(x.shape), rng.standard_normal(roof.shape)
+    after, before = (pairing.at(x + e * vs, roof + e * vm) for e in (1e-6, -1e-6))
+    rate = (k.rows @ np.concatenate([vs.ravel(), vm.ravel()]))[::axes]
+    assert rate == pytest.approx((after.gap - before.gap) / 2e-6, abs=1e-8)
+    # a slave that moves along while the master stands still slips at just its own tangential speed
+    slip = (k.rows @ np.concatenate([vs.ravel(), 0 * vm.ravel()])).reshape(-1, axes)[:, 1:]
+    assert slip == pytest.approx(np.einsum("kta,ka->kt", k.tangents, vs), abs=1e-13)
