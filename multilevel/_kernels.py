@@ -13,7 +13,7 @@ GAP_LEVEL, VELOCITY_LEVEL = 1, 2
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 2, 3
 PATIENCE = 10  # Newton steps that do not halve the certificate
 GOOD = 1e-12  # certificate with which a method hands over no more
-LAPACK_FROM = 48  # unknowns
+LAPACK_FROM = 96  # unknowns
 
 
 @njit(types.UniTuple(float64, 2)(float64, float64, float64), cache=True)
@@ -110,21 +110,24 @@ def _eliminate(matrix, right, n):
     """
     floor = 1e-14 * max(n, 10)
     for i in range(n):
-        best = i
+        best, size = i, abs(matrix[i, i])
         for r in range(i + 1, n):
-            if abs(matrix[r, i]) > abs(matrix[best, i]):
-                best = r
-        if not abs(matrix[best, i]) > floor:
+            if abs(matrix[r, i]) > size:
+                best, size = r, abs(matrix[r, i])
+        if not size > floor:
             return False
         if best != i:
             for j in range(i, n):
                 matrix[i, j], matrix[best, j] = matrix[best, j], matrix[i, j]
             right[i], right[best] = right[best], right[i]
+        pivot = matrix[i, i + 1 : n]  # slices, whose indices need no check, make the loop vectorise
+        inverse = 1.0 / matrix[i, i]
         for r in range(i + 1, n):
-            factor = matrix[r, i] / matrix[i, i]
+            factor = matrix[r, i] * inverse
             if factor != 0.0:
-                for j in range(i + 1, n):
-                    matrix[r, j] -= factor * matrix[i, j]
+                row = matrix[r, i + 1 : n]
+                for j in range(pivot.size):
+                    row[j] -= factor * pivot[j]
                 right[r] -= factor * right[i]
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
@@ -162,10 +165,10 @@ def _pushes(delassus, impulse, push):
     """push = W P, by the rows of the symmetric W whose impulse is not zero."""
     push[:] = 0.0
     for j in range(impulse.size):
-        amount = impulse[j]
+        amount, row = impulse[j], delassus[j]
         if amount != 0.0:
-            for i in range(impulse.size):
-                push[i] += amount * delassus[j, i]
+            for i in range(push.size):
+                push[i] += amount * row[i]
 
 
 @njit(float64[::1](PROBLEM), cache=True)
@@ -203,11 +206,14 @@ def _measure(p, own, trial, impulse, push, law, slack, idle, slip):
     own) onto multipliers ≥ 0 and disks of radius μ ⟨P_n⟩₊, and the size of the impulses to compare it with.
     """
     _pushes(p.delassus, impulse, push)
-    error, scale = 0.0, 1e-300
+    error, scale, total = 0.0, 1e-300, 0.0
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
         gap = p.gap_free[k] + p.lever * push[n]
-        _tractions(p, k, gap, trial, law[k])
+        if p.rows[k] < p.rows[k + 1]:
+            _tractions(p, k, gap, trial, law[k])
+        else:
+            law[k] = 0.0
         regular = p.area[k] * (law[k, 0] + law[k, 2])
         multiplier = impulse[n] - regular
         idle[k] = multiplier
@@ -215,6 +221,7 @@ def _measure(p, own, trial, impulse, push, law, slack, idle, slip):
         slack[k] += p.compliance[k] * multiplier + p.shift[n]
         allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
         own_slack = slack[k] / own[n]
+        total += own_slack + multiplier
         if allowed and multiplier - own_slack > 0.0:
             error = max(error, abs(own_slack))
             scale = max(scale, abs(p.gap_free[k] if p.level[k] == GAP_LEVEL else p.rate_free[n]) / own[n])
@@ -230,12 +237,15 @@ def _measure(p, own, trial, impulse, push, law, slack, idle, slip):
         size = np.sqrt(size)
         for t in range(n + 1, end):
             wanted = impulse[t] - slip[t] / own[t]
+            total += wanted
             if size > radius:
                 wanted *= radius / size
             error = max(error, abs(impulse[t] - wanted))
             scale = max(scale, abs(impulse[t]))
             if size <= radius:
                 scale = max(scale, abs(p.rate_free[t]) / own[t])
+    if not np.isfinite(total):  # comparisons pass over nan
+        return np.inf, 1.0
     return error, scale
 
 
@@ -312,7 +322,7 @@ def _linearise(
                 continue
             residual[t] = impulse[t]
             on_impulse[k, a, a] = 1.0
-            if status[k] == OPEN or p.friction[k] == 0.0:
+            if status[k] == OPEN or p.friction[k] == 0.0 or size == 0.0:
                 continue
             along = direction[t] / size
             residual[t] -= radius * along
@@ -370,31 +380,34 @@ def _step(p, residual, on_push, on_impulse, increment, matrix, mass):
         i, k = live[row], point[row]
         n, end = p.first[k], p.first[k + 1]
         a = i - n
+        bound = 0.0  # of the entries of the row, as |W_ij| ≤ √W_ii √W_jj
+        for b in range(end - n):
+            bound += abs(on_push[k, a, b]) * np.sqrt(p.delassus[n + b, n + b]) + abs(on_impulse[k, a, b]) * root[row]
+        unit = 1.0 / bound if bound > 0.0 else 1.0
+        line = matrix[row, :alive]
+        line[:] = 0.0
         right[row] = -residual[i]
-        for j in range(alive):
-            matrix[row, j] = 0.0
         moves = False
         for b in range(end - n):
             factor = on_push[k, a, b]
             right[row] -= factor * moved[n + b] + on_impulse[k, a, b] * increment[n + b]
-            if factor != 0.0:
-                moves = True
-                for j in range(alive):
-                    matrix[row, j] += factor * p.delassus[n + b, live[j]]
+            if factor == 0.0:
+                continue
+            moves = True
+            factor *= unit
+            source = p.delassus[n + b]
+            if alive == count:
+                for j in range(line.size):
+                    line[j] += factor * source[j] * root[j]
+            else:
+                for j in range(line.size):
+                    line[j] += factor * source[live[j]] * root[j]
+        right[row] *= unit
         for j in range(max(row - 2, 0), min(row + 3, alive)):
             if point[j] == k:
-                matrix[row, j] += on_impulse[k, a, live[j] - n]
-        largest = 0.0
-        for j in range(alive):
-            matrix[row, j] *= root[j]
-            largest = max(largest, abs(matrix[row, j]))
-        if largest == 0.0:
-            largest = 1.0
-        for j in range(alive):
-            matrix[row, j] /= largest
+                line[j] += on_impulse[k, a, live[j] - n] * root[j] * unit
         if moves:
-            matrix[row, row] += mass
-        right[row] /= largest
+            line[row] += mass
     if not _solve(matrix, right, alive):
         return False
     for j in range(alive):
@@ -439,7 +452,7 @@ def _newton(p, own, rho, impulse, trial, most, patience):
             best_impulse[:] = impulse
         else:
             stalled += 1
-        if best <= 1e-15 or (best <= 1e-13 and stalled >= 1) or iteration == most:
+        if best <= 3e-15 or (best <= 1e-13 and stalled >= 1) or iteration == most or not error < np.inf:
             break
         if stalled >= patience and count > points:
             break
@@ -525,13 +538,16 @@ def _normal_map(p, k, block, push, normal, radius, out, trial, law, pull):
         for a in range(1, size):
             moved += block[0, a] * out[a]
     gap = p.gap_free[k] + p.lever * moved
-    _tractions(p, k, gap, trial, law)
+    if p.rows[k] < p.rows[k + 1]:
+        _tractions(p, k, gap, trial, law)
+    else:
+        law[:] = 0.0
     multiplier = normal - p.area[k] * (law[0] + law[2])
     if not (p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])):
         return multiplier
     slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[n] + moved
     slack += p.compliance[k] * multiplier + p.shift[n]
-    own = block[0, 0] * (p.lever if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k]
+    own = max(block[0, 0] * (p.lever if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
     return multiplier - max(multiplier - slack / own, 0.0)
 
 
@@ -552,14 +568,14 @@ def _local(p, k, block, push, radius, impulse, trial):
     low, high = 0.0, max(start, -below)
     above = _normal_map(p, k, block, push, high, radius, impulse, trial, law, pull)
     for _ in range(200):
-        if above >= 0.0 or not high < 1e300:
+        if above >= 0.0 or not high < 1e300:  # nothing moves the point where it stays negative
             break
         low, below = high, above
         high *= 4.0
         above = _normal_map(p, k, block, push, high, radius, impulse, trial, law, pull)
     side = 0
     for i in range(200):
-        if above == 0.0 or high - low <= 2e-16 * high:
+        if not above > 0.0 or high - low <= 2e-16 * high:
             break
         middle = high - above * (high - low) / (above - below)
         if i % 8 == 7 or not (low < middle < high):
@@ -600,7 +616,7 @@ def _gauss_seidel(p, own, impulse, trial, most):
         if error < best:
             best = error
             best_impulse[:] = impulse
-        if best <= 1e-13 or sweep == most:
+        if best <= 1e-13 or sweep == most or not error < np.inf:
             break
         for k in range(points):
             n, end = p.first[k], p.first[k + 1]
@@ -638,9 +654,9 @@ def _projected_gradient(p, own, impulse, trial, most):
     metric = np.empty(count)
     for k in range(points):
         n, end = p.first[k], p.first[k + 1]
-        metric[n] = p.delassus[n, n]
+        metric[n] = max(p.delassus[n, n], 1e-300)
         for t in range(n + 1, end):
-            metric[t] = own[t] - p.soft[k]
+            metric[t] = max(own[t] - p.soft[k], 1e-300)
     largest = 1.0
     for i in range(count):
         total = 0.0
@@ -657,7 +673,7 @@ def _projected_gradient(p, own, impulse, trial, most):
         if error < best:
             best = error
             best_impulse[:] = impulse
-        if best <= 1e-13 or used >= most:
+        if best <= 1e-13 or used >= most or not error < np.inf:
             break
         for k in range(points):
             radius[k] = p.friction[k] * max(impulse[p.first[k]], 0.0)
@@ -702,7 +718,7 @@ def _projected_gradient(p, own, impulse, trial, most):
 def _assisted(p, own, rho, impulse, trial, most):
     """Newton; where it gives up, from Gauss–Seidel's better starts. Returns steps, certificate, singular."""
     used, best, singular = _newton(p, own, rho, impulse, trial, most, PATIENCE)
-    if impulse.size == p.area.size:
+    if impulse.size == p.area.size or not best < np.inf:
         return used, best, singular
     start = impulse.copy()
     for sweeps in (20, 100):
@@ -744,7 +760,7 @@ def _proximal(p, own, rho, impulse, trial, most, mass):
         if error < best:
             best = error
             best_impulse[:] = impulse
-        if best <= 1e-13 or used >= most or (stalled >= 4 and mass <= 1e-7) or stalled >= 20:
+        if best <= 1e-13 or used >= most or not error < np.inf or (stalled >= 4 and mass <= 1e-7) or stalled >= 20:
             break
         if error > 0.1 * last:
             mass = max(0.1 * mass, 1e-7)
@@ -782,7 +798,7 @@ def _robust(p, own, rho, impulse, trial, most):
     makes one cycle leaves another alone.
     """
     used, best, singular = _assisted(p, own, rho, impulse, trial, min(most, 500))
-    if best <= GOOD or impulse.size == p.area.size:
+    if best <= GOOD or impulse.size == p.area.size or not best < np.inf:
         return used, best, singular
     sweep, slide, other = impulse.copy(), impulse.copy(), impulse.copy()
     length = 100
@@ -818,22 +834,23 @@ def _robust(p, own, rho, impulse, trial, most):
 
 @njit(
     types.Tuple((int64, float64, boolean))(
-        *PROBLEM.types, float64[::1], float64[:, ::1], float64[::1], float64[::1], types.int8[::1], int64, float64,
-        float64, int64,
+        *PROBLEM.types[:11], *PROBLEM.types[12:], float64, float64[::1], float64[:, ::1], float64[:, ::1],
+        types.int8[::1], int64, float64, float64, int64,
     ),
     cache=True,
 )  # fmt: skip
 def solve_contact(
-    delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, shift, kernels, rows,
-    kind, coefficients, history, step, theta, impulse, trial, stored, dissipated, status, method, rho, mass, most,
+    delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, kernels, rows,
+    kind, coefficients, history, step, theta, factor, impulse, trial, normal, status, method, rho, mass, most,
 ):  # fmt: skip
     """See `multilevel.solver.solve_contact`; `impulse` holds the first guess and receives the solution.
 
-    A named tuple as an argument from Python would cost 0.1 ms.
+    normal (3, k): stored, dissipated, multiplier. A named tuple as an argument from Python would cost 0.1 ms.
     """
+    area = factor * area
     p = Problem(
-        delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, shift, kernels,
-        rows, kind, coefficients, history, step, theta,
+        delassus, lever, gap_free, rate_free, closed, first, area, level, compliance / area, friction, soft / area,
+        np.zeros(impulse.size), kernels, rows, kind, coefficients, history, step, theta,
     )  # fmt: skip
     own = _scales(p)
     points, count = p.area.size, impulse.size
@@ -867,8 +884,9 @@ def solve_contact(
                 impulse[t] *= radius / size
     error, scale = _measure(p, own, trial, impulse, push, law, slack, idle, slip)
     for k in range(points):
-        stored[k] = p.area[k] * law[k, 0]
-        dissipated[k] = p.area[k] * law[k, 2]
+        normal[0, k] = p.area[k] * law[k, 0]
+        normal[1, k] = p.area[k] * law[k, 2]
         if not active[k]:
-            impulse[p.first[k]] = stored[k] + dissipated[k]
+            impulse[p.first[k]] = normal[0, k] + normal[1, k]
+        normal[2, k] = impulse[p.first[k]] - (normal[0, k] + normal[1, k])
     return used, error / scale, singular

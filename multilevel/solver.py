@@ -73,7 +73,7 @@ class PointLaws:
     def count(self) -> int:
         return self.area.size
 
-    @property
+    @cached_property
     def row_count(self) -> int:
         """Rows of the contact problem: normals, and tangents where there is friction."""
         return int(self.first[-1])
@@ -261,33 +261,31 @@ def solve_contact(
     if count == 0:
         empty = np.zeros(0)
         return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8))
-    plain = method == "newton" and not stabilised
-    if plain and not laws.has_regular and laws.row_count == 1:
-        return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
-    if not plain:
+    if method == "newton" and not stabilised:
+        mass = 0.0
+        if laws.row_count == 1 and not laws.has_regular:
+            return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
+    else:
         one_of("method", method, METHODS)
-        non_negative("stabilised", float(stabilised))
-    positive("augmentation", augmentation)
+        mass = 1e-3 if stabilised is True else non_negative("stabilised", float(stabilised))
+        if method == "augmented":
+            mass = 1.0 / positive("augmentation", augmentation)
+    if augmentation != 1.0:
+        positive("augmentation", augmentation)
 
     from multilevel._kernels import solve_contact as kernel
 
     kernels, kind = laws.kernels
-    impulse = guess.copy()
-    stored, dissipated, status = np.empty(count), np.empty(count), np.empty(count, dtype=np.int8)
-    trial = history.copy()
-    area = impulse_factor * laws.area
-    mass = 1e-3 if stabilised is True else float(stabilised)
-    if method == "augmented":
-        mass = 1.0 / augmentation
+    impulse, trial = guess.copy(), history.copy()
+    normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
     iterations, residual, singular = kernel(
-        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, laws.first, area, laws.level,
-        laws.compliance / area, laws.friction, laws.tangential_compliance / area, np.zeros(laws.row_count),
-        kernels, laws.rows, kind, laws.coefficients, history, step, theta,
-        impulse, trial, stored, dissipated, status, METHODS.index(method), augmentation, mass, max_iterations,
+        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, laws.first, laws.area, laws.level,
+        laws.compliance, laws.friction, laws.tangential_compliance, kernels, laws.rows, kind, laws.coefficients,
+        history, step, theta, impulse_factor,
+        impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip
-    normal = impulse if laws.row_count == count else impulse[laws.first[:-1]]
-    multiplier = np.where(laws.level > 0, normal - stored - dissipated, 0.0)
-    return ContactSolution(impulse, stored, dissipated, multiplier, trial, iterations, residual, status, bool(singular))
+    stored, dissipated, multiplier = normal
+    return ContactSolution(impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular)
 
 
 def _single_multiplier(
