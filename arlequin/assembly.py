@@ -16,7 +16,7 @@ from arlequin.system import System
 from models.errors import UserError
 from models.part import Assembled, Surface, Weighting
 from multilevel.law import Array
-from multilevel.solver import PointLaws
+from multilevel.point_laws import PointLaws
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from multilevel.interface import Interface
 from multilevel.kinematics import Kinematics, Pairing
 from multilevel.law import Array
 from multilevel.method import ContactMethod
-from multilevel.solver import ContactSolution, PointLaws
+from multilevel.point_laws import PointLaws
+from multilevel.solver import ContactSolution
 
 
 @dataclass(frozen=True, eq=False)

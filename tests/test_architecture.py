@@ -24,6 +24,8 @@ BARE = (
     "solvers",
     "_signature",
     "_problem",
+    "point_laws",
+    "method",
     "friction",
     "_kernels",
 )

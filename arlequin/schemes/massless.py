@@ -12,7 +12,7 @@ from models.errors import UserError
 from models.factor import factorise
 from multilevel.asperities import Asperities
 from multilevel.law import Array
-from multilevel.solver import PointLaws
+from multilevel.point_laws import PointLaws
 
 
 class MasslessCondensation(Assembly):

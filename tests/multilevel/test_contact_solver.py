@@ -11,7 +11,8 @@ from models.errors import UserError
 from multilevel.asperities import Asperities
 from multilevel.friction import Coulomb
 from multilevel.law import Array
-from multilevel.solver import METHODS, ContactSolution, PointLaws, solve_contact
+from multilevel.point_laws import PointLaws
+from multilevel.solver import METHODS, ContactSolution, solve_contact
 from multilevel.unilateral import Unilateral
 
 STEP = 1e-6

@@ -11,7 +11,8 @@ from models.errors import UserError
 from multilevel.asperities import Asperities
 from multilevel.friction import Coulomb
 from multilevel.law import Array
-from multilevel.solver import OPEN, SLIP, STICK, ContactSolution, PointLaws, solve_contact
+from multilevel.point_laws import PointLaws
+from multilevel.solver import OPEN, SLIP, STICK, ContactSolution, solve_contact
 from multilevel.unilateral import Unilateral
 
 pytestmark = pytest.mark.kernels

@@ -10,7 +10,8 @@ import pytest
 from multilevel.asperities import Asperities
 from multilevel.law import Array
 from multilevel.penalty import Penalty, VelocityPenalty
-from multilevel.solver import ContactSolution, PointLaws, solve_contact
+from multilevel.point_laws import PointLaws
+from multilevel.solver import ContactSolution, solve_contact
 from multilevel.unilateral import Unilateral
 
 pytestmark = pytest.mark.kernels

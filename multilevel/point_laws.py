@@ -1,0 +1,190 @@
+"""The laws of all contact points of a system as tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multilevel.friction import Coulomb
+from multilevel.law import Array, NormalLaw, RegularLaw, SetValuedLaw
+
+
+@dataclass(frozen=True)
+class PointLaws:
+    """The laws of all contact points as tables, which the kernels read.
+
+    area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
+    level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
+    m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa). first (k+1,): the rows of
+    point k are first[k] (normal) and, where it has friction, those of the axes − 1 tangents.
+    """
+
+    area: Array
+    regular: tuple[tuple[RegularLaw, ...], ...]
+    rows: NDArray[np.int64]
+    coefficients: Array
+    level: NDArray[np.int64]
+    compliance: Array
+    friction: Array
+    tangential_compliance: Array
+    first: NDArray[np.int64]
+
+    @classmethod
+    def gather(
+        cls,
+        laws: Sequence[tuple[NormalLaw, ...]],
+        area: Array,
+        friction: Sequence[Coulomb | None] | None = None,
+        axes: int = 1,
+    ) -> "PointLaws":
+        """`laws` holds the laws of each contact point, at most one of them set-valued, `friction` that of each."""
+        from multilevel._signature import COEFFICIENTS
+
+        regular = tuple(tuple(law for law in point if isinstance(law, RegularLaw)) for point in laws)
+        level = np.zeros(len(laws), dtype=np.int64)
+        compliance = np.zeros(len(laws))
+        for k, point in enumerate(laws):
+            for law in point:
+                if isinstance(law, SetValuedLaw):
+                    level[k] = 1 if law.level == "gap" else 2
+                    compliance[k] = law.compliance
+        rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
+        table = [law.coefficients() for point in regular for law in point]
+        coefficients = np.array(table) if table else np.zeros((0, COEFFICIENTS))
+        friction = [None] * len(laws) if friction is None else friction
+        sizes = [1 if law is None else axes for law in friction]
+        return cls(
+            area=area,
+            regular=regular,
+            rows=rows,
+            coefficients=coefficients,
+            level=level,
+            compliance=compliance,
+            friction=np.array([0.0 if law is None else law.coefficient for law in friction]),
+            tangential_compliance=np.array([0.0 if law is None else law.compliance for law in friction]),
+            first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        )
+
+    @property
+    def count(self) -> int:
+        return self.area.size
+
+    @cached_property
+    def row_count(self) -> int:
+        """Rows of the contact problem: normals, and tangents where there is friction."""
+        return int(self.first[-1])
+
+    @property
+    def frictional(self) -> bool:
+        """Whether any point has friction."""
+        return self.row_count > self.count
+
+    @property
+    def has_regular(self) -> bool:
+        return self.coefficients.shape[0] > 0
+
+    @property
+    def damped(self) -> bool:
+        return any(law.damped for point in self.regular for law in point)
+
+    def start_history(self, gap: Array) -> Array:
+        """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
+        from multilevel._signature import HISTORY
+
+        history = np.zeros((self.coefficients.shape[0], HISTORY))
+        history[:, 0] = np.repeat(gap, np.diff(self.rows))
+        return history
+
+    def reopened(self, history: Array, gap: Array) -> Array:
+        """The history with the gaps (k,) at the start of the step as another pairing sees them."""
+        history = history.copy()
+        history[:, 0] = np.repeat(gap, np.diff(self.rows))
+        return history
+
+    @cached_property
+    def always(self) -> NDArray[np.bool_]:
+        """Points (k,) whose laws act whether they are closed or not: regular laws, and unilateral ones on the gap."""
+        return (self.level == 1) | (np.diff(self.rows) > 0)
+
+    def chosen(self, points: NDArray[np.int64]) -> "PointLaws":
+        """The laws of some of the points."""
+        if points.size == self.count:
+            return self
+        laws = _spans(self.rows, points)
+        return PointLaws(
+            area=self.area[points],
+            regular=tuple(self.regular[k] for k in points),
+            rows=np.concatenate([[0], np.cumsum(np.diff(self.rows)[points])]).astype(np.int64),
+            coefficients=np.ascontiguousarray(self.coefficients[laws]),
+            level=self.level[points],
+            compliance=self.compliance[points],
+            friction=self.friction[points],
+            tangential_compliance=self.tangential_compliance[points],
+            first=np.concatenate([[0], np.cumsum(np.diff(self.first)[points])]).astype(np.int64),
+        )
+
+    def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the contact problem of some of the points."""
+        return _spans(self.first, points)
+
+    def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the history of some of the points."""
+        return _spans(self.rows, points)
+
+    def energy(self, gap: Array) -> float:
+        """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k)."""
+        return float(self.area @ self._sum(gap, lambda law, g: law.energy(g)))
+
+    def pressure(self, gap: Array) -> Array:
+        """Stored pressure (k,) at the gaps, Pa."""
+        return self._sum(gap, lambda law, g: law.pressure(g))
+
+    def stiffness_bound(self) -> Array:
+        """Largest tangent of the stored pressure force (k,), N/m."""
+        return self.area * np.array([sum(law.stiffness_bound() for law in point) for point in self.regular])
+
+    def _sum(self, gap: Array, what: Any) -> Array:
+        # points of one interface share their laws: one vectorised call a group, not one a point
+        total = np.zeros(self.count)
+        for laws, points in self._groups:
+            for law in laws:
+                total[points] += what(law, gap[points])
+        return total
+
+    @cached_property
+    def _groups(self) -> list[tuple[tuple[RegularLaw, ...], NDArray[np.int64]]]:
+        groups: dict[tuple[RegularLaw, ...], list[int]] = {}
+        for k, laws in enumerate(self.regular):
+            if laws:
+                groups.setdefault(laws, []).append(k)
+        return [(laws, np.array(points)) for laws, points in groups.items()]
+
+    @cached_property
+    def kernels(self) -> tuple[Any, NDArray[np.int64]]:
+        """The distinct compiled kernels as a typed list, and for each row the index of its own."""
+        from numba.typed import List
+
+        from multilevel._signature import REGULAR_KERNEL
+
+        kernels = List.empty_list(REGULAR_KERNEL)
+        index: dict[int, int] = {}
+        kind = []
+        for law in (law for point in self.regular for law in point):
+            kernel = law.kernel()
+            if id(kernel) not in index:
+                index[id(kernel)] = len(kernels)
+                kernels.append(kernel)
+            kind.append(index[id(kernel)])
+        return kernels, np.array(kind, dtype=np.int64)
+
+
+def _spans(starts: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:
+    """starts[i] … starts[i + 1] of the items, one after the other."""
+    if items.size == starts.size - 1:
+        return np.arange(starts[-1])
+    sizes = np.diff(starts)[items]
+    before = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return np.repeat(starts[items] - before, sizes) + np.arange(sizes.sum())
