@@ -136,6 +136,22 @@ def spectrum_figure(result: xarray.DataTree) -> "Figure":
     return figure
 
 
+def bounces_figure(shares: np.ndarray) -> "Figure":
+    """Pressure of each bounce over the exact one."""
+    from matplotlib.ticker import MaxNLocator
+
+    from arlequin.plots import style
+
+    with style.panels(1, 3.0) as (figure, (axes,)):
+        axes.axhline(1.0, color=style.REFERENCE, linestyle="--", label="exact")
+        axes.plot(1 + np.arange(len(shares)), shares, "o" if len(shares) <= 60 else "-", markersize=5, label="computed")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("Bounce")
+        axes.set_ylabel("Plateau / exact pressure")
+        axes.legend()
+    return figure
+
+
 def tip_figure(motions: dict[str, Any]) -> "Figure":
     """Deflection of a tip over time, one curve a model: (times in s, deflections in m)."""
     from arlequin.plots import style

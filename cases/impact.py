@@ -22,6 +22,22 @@ def mean_pressures(result: xarray.DataTree, interface: str = "contact") -> tuple
     return result.dataset["time"].values, np.linalg.norm(force[1:], axis=1) / area
 
 
+def plateaus(result: xarray.DataTree, intervals: Array) -> Array:
+    """Mean pressure, Pa, over the inner four fifths of each contact interval (k, 2), s, that the run covers."""
+    edges, pressure = mean_pressures(result)
+    trim = 0.1 * np.diff(intervals, axis=1) * np.array([1.0, -1.0])
+    inner = (intervals + trim)[intervals[:, 1] <= edges[-1]]
+    impulse = np.concatenate([[0.0], np.cumsum(np.diff(edges) * pressure)])
+    return np.asarray(np.diff(np.interp(inner, edges, impulse), axis=1)[:, 0] / np.diff(inner, axis=1)[:, 0])
+
+
+def stored_energy(result: xarray.DataTree) -> Array:
+    """Kinetic, strain and asperity energy together (t,), J."""
+    energy = result.dataset["energy"]
+    kinds = [kind for kind in ("kinetic", "strain", "asperity") if kind in energy["kind"].values]
+    return np.asarray(energy.sel(kind=kinds).sum("kind").values)
+
+
 def end_time(result: xarray.DataTree) -> float:
     """The last recorded instant, s."""
     return float(result.dataset["time"][-1])
@@ -52,6 +68,22 @@ def energy_checks(result: xarray.DataTree) -> list[Check]:
     if "junction" in result.dataset["energy"]["kind"].values:
         checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, 1e-12, "1", "absolute"))
     return checks
+
+
+def stored_checks(result: xarray.DataTree, conserving: bool) -> list[Check]:
+    """The stored and kinetic energy never rises above its start; a conserving scheme keeps it."""
+    ratio = stored_energy(result) / stored_energy(result)[0]
+    checks = [Check("energy over its start, largest less 1", float(ratio.max()) - 1.0, 0.0, 1e-12, "1", "at most")]
+    if conserving:
+        worst_step = float(np.abs(ratio - 1.0).max())
+        checks.append(Check("energy kept, worst step", worst_step, 0.0, 1e-9, "1", "absolute"))
+    return checks
+
+
+def conserving(parameters: Any) -> bool:
+    """Whether contact conserves energy: massless contact nodes condensed by the midpoint scheme."""
+    p = parameters
+    return bool(p.scheme == "midpoint" and p.mass == "redistributed" and p.law == "unilateral")
 
 
 def pressure_checks(result: xarray.DataTree, reference: Any, tolerance: float) -> list[Check]:

@@ -21,6 +21,8 @@ from models.errors import UserError
 NAMES = (
     "two_bars",
     "bar_wall",
+    "thrown_bar",
+    "bouncing_bar",
     "asperity_press",
     "multiscale_bar",
     "wave_junction",

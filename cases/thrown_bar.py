@@ -1,0 +1,140 @@
+"""A bar is thrown at a rigid wall and leaves it whole: contact times, pressure and rebound against d'Alembert.
+
+Both ends are free: one contact of 2L/c at the pressure ρcV, and the bar leaves at the speed it came with.
+
+Source of the case: D. Doyen, A. Ern, S. Piperno, SIAM Journal on Scientific Computing 33, 2011.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
+from cases.comparison import Check
+from cases.impact import (
+    conserving,
+    end_time,
+    energy_checks,
+    mean_pressures,
+    plateaus,
+    pressure_checks,
+    rigid_velocity,
+    stored_checks,
+)
+from cases.parameters import Quantity
+from cases.reference.bouncing import ThrownBar
+from cases.reference.interface import touch
+from cases.reference.rods import Rod
+from models.checks import non_negative, positive, positive_integer, within
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """E = 900, ρ = 1, L = 10, from 5 m at 10 m/s: contact from 0.5 to 1.16667 s at 300 Pa."""
+
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 10.0
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 900.0
+    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 1.0
+    height: Annotated[float, Quantity("m", "distance from the wall at the start", non_negative)] = 5.0
+    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 10.0
+    elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
+    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
+    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    law: Annotated[
+        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"],
+        Quantity("", "contact law"),
+    ] = "unilateral-velocity"
+    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 4.5e4
+    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 3e3
+    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
+    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 0.7071
+    duration: Annotated[float | None, Quantity("s", "none: to a quarter of a contact after the release", positive)] = (
+        None
+    )
+
+
+def exact(parameters: Parameters) -> ThrownBar:
+    """The bar under unilateral contact."""
+    p = parameters
+    return ThrownBar(p.young, p.density, p.length, p.height, p.velocity)
+
+
+def duration(parameters: Parameters) -> float:
+    """End of the run, s."""
+    p = parameters
+    return p.height / p.velocity + 1.25 * exact(p).transit if p.duration is None else p.duration
+
+
+def step(parameters: Parameters) -> float:
+    """Δt, s."""
+    p = parameters
+    return p.courant * p.length / p.elements / exact(p).wave_speed
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    bar = aq.Bar(
+        "bar", aq.mesh.interval(p.height, p.height + p.length, cells=p.elements),
+        aq.LinearElastic(young=p.young, density=p.density), mass=p.mass,
+    )  # fmt: skip
+    contact = aq.Interface("contact", bar.boundary("left"), aq.RigidPlane(point=0.0, normal=1.0), laws_of(p))
+    system = aq.System([bar], interfaces=[contact], velocity=(-p.velocity,))
+    return aq.Study(system, scheme_of(p.scheme, p.theta), duration(p), step(p))
+
+
+def reference(parameters: Parameters) -> Any:
+    """Exact under unilateral contact, else the integrated delay equation, to two steps past the end of the run."""
+    p = parameters
+    if p.law.startswith("unilateral"):
+        return exact(p)
+    return touch(
+        Rod(p.length, p.young, p.density, p.velocity), None, reference_law(p), p.height, duration(p) + 2 * step(p)
+    )
+
+
+def tolerance(parameters: Parameters) -> float:
+    """Relative error to expect: that of `bar_wall`, and an impact within a step is seen up to half a step off."""
+    p = parameters
+    start = p.height / p.velocity / step(p)
+    late = 2.0 * abs(start - round(start)) * step(p) / exact(p).transit
+    return 0.01 * (400.0 / p.elements * max(p.courant, 1.0)) ** (2.0 / 3.0) + late
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p, history, limit = parameters, reference(parameters), tolerance(parameters)
+    checks = pressure_checks(result, history, limit)
+    if p.law.startswith("unilateral") and exact(p).contact_intervals[0, 1] < end_time(result):
+        checks += contact_checks(result, p)
+    if p.law.startswith("unilateral"):
+        speed = history.impulse(end_time(result)) / (p.density * p.length) - p.velocity
+    else:
+        speed = -history.mean_velocity("left", end_time(result))
+    velocity = rigid_velocity(result, "bar")
+    checks.append(
+        Check("velocity of the bar's centre", velocity, float(speed), limit * p.velocity, "m/s", "absolute")
+    )  # fmt: skip
+    return [*checks, *stored_checks(result, conserving(p)), *energy_checks(result)]
+
+
+def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """When the contact starts and ends (half its pressure), to two steps, and its pressure."""
+    whole, two = exact(parameters), 2.0 * step(parameters)
+    edges, pressure = mean_pressures(result)
+    high = np.flatnonzero(pressure > 0.5 * whole.pressure_in_contact)
+    begin, end = (edges[high[0]], edges[high[-1] + 1]) if high.size else (np.nan, np.nan)
+    start, release = whole.contact_intervals[0]
+    plateau = plateaus(result, whole.contact_intervals)[0]
+    return [
+        Check("start of the contact", begin, start, two, "s", "absolute"),
+        Check("end of the contact", end, release, two, "s", "absolute"),
+        Check("pressure in contact", plateau, whole.pressure_in_contact, 0.02, "Pa"),
+    ]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from cases.figures import bar_figures
+
+    return bar_figures(result, reference(parameters), parameters.law)
