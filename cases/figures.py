@@ -152,6 +152,35 @@ def bounces_figure(shares: np.ndarray) -> "Figure":
     return figure
 
 
+def variants_figure(
+    result: xarray.DataTree, exact: Any, variation: dict[str, float], error: dict[str, float]
+) -> "Figure":
+    """Contact pressure of each variant over the exact one, a panel each, with its total variation and L1 error."""
+    from arlequin.plots import style
+
+    time = result.dataset["time"].values
+    pressure = result.dataset["pressure"]
+    fine = np.linspace(0.0, time[-1], 4001)
+    expected = exact.pressure(fine)
+    scale = float(expected.max())
+    clock, second = style.prefix(time, "s")
+    top = 1.08 * max(1.25, float(pressure.max()) / scale)
+    names = list(variation)
+    with style.panels(len(names), 1.45 * len(names) + 0.6, sharex=True, sharey=True) as (figure, panels):
+        for n, (axes, name) in enumerate(zip(panels, names, strict=True)):
+            axes.plot(clock * fine, expected / scale, color=style.REFERENCE, linestyle="--", linewidth=1.2, zorder=3)
+            values = pressure.sel(variant=name).values / scale
+            axes.plot(clock * time, values, color=style.COLOURS[n], drawstyle="steps-pre", linewidth=1.0)
+            axes.set_title(name, loc="left")
+            figures = f"total variation {variation[name]:.3g} (exact 2), L1 error {100 * error[name]:.2g} %"
+            axes.set_title(figures, loc="right", fontsize=9)
+            axes.set_ylim(-0.05 * top, top)
+        panels[-1].set_xlabel(style.label("Time", second))
+        panels[0].set_xlim(0.0, clock * time[-1])
+        figure.supylabel("Contact pressure / exact pressure ρcV (dashed: exact)", fontsize=10)
+    return figure
+
+
 def tip_figure(motions: dict[str, Any]) -> "Figure":
     """Deflection of a tip over time, one curve a model: (times in s, deflections in m)."""
     from arlequin.plots import style

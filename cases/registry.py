@@ -20,6 +20,7 @@ from models.errors import UserError
 
 NAMES = (
     "two_bars",
+    "bar_comparison",
     "bar_wall",
     "thrown_bar",
     "bouncing_bar",

@@ -68,7 +68,7 @@ def refused(capfd):
     ("words", "says"),
     [
         ("run tow_bars", "tow_bars: no such case, did you mean two_bars?"),
-        ("check nothing", "nothing: no such case; there are two_bars, bar_wall, thrown_bar, bouncing_bar"),
+        ("check nothing", "nothing: no such case; there are two_bars, bar_comparison, bar_wall, thrown_bar"),
         ("run bar_wall lenght=1", "lenght: no such parameter, did you mean length?"),
         ("run asperity_press velocity=1", "velocity: no such parameter; there are length, young"),
         ("run two_bars length_left=long", "length_left = 'long': must be a finite number > 0 in m"),
