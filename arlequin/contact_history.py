@@ -76,7 +76,8 @@ class ContactHistory:
             return Variable(group, name, ("frame", "point"), (count,), units, text)
 
         def vector(name: str, dims: tuple[str, ...], shape: tuple[int, ...], units: str, text: str) -> Variable:
-            return Variable(group, name, (*dims, "component"), (*shape, len(axes)), units, text, {"component": axes})
+            lengths, coords = (*shape, len(axes)), {"component": axes}
+            return Variable(group, name, (*dims, "component"), lengths, units, text, coords=coords)
 
         out = [
             given("point_position", ("point", "axis"), "m", "initial position of the contact point", self._positions),
