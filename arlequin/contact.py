@@ -123,9 +123,10 @@ class Contact:
 
     @cached_property
     def extent(self) -> float:
-        """Largest extent of the slave surfaces and their masters, m."""
+        """Largest extent of the slave surfaces and their masters, of their parts where these are points, m."""
         sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
-        return max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=1.0) or 1.0
+        own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
+        return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=1.0)
 
     @cached_property
     def columns(self) -> sp.csr_array:

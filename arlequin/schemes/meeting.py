@@ -14,6 +14,7 @@ from multilevel.solver import ContactSolution, solve_contact
 
 _PASSES = 25  # pairings of a step at most
 _SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
+_TOUCHING = 1e-12  # gap, relative to the same, that is none: a point at rest on its partner keeps only its round-off
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,15 @@ def meet(
 ) -> Meeting:
     """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
 
-    A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive. The
-    impulses act on the kinematics at the middle of the step that they lead to (statics: at its end): pairing and
-    solution alternate until the positions agree, so that the forces have no moment there. Where a partner changes
-    back and forth the last pairing stands. Fixed pairings need one pass.
+    A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
+    round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
+    pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
+    changes back and forth the last pairing stands. Fixed pairings need one pass.
     """
     laws = contact.laws
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
-    closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= 0.0
+    closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= _TOUCHING * contact.extent
     for _ in range(_PASSES):
         if not contact.fixed and laws.has_regular:
             history = laws.reopened(history, touch.gaps(motion.place))
