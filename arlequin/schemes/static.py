@@ -39,11 +39,12 @@ class Static:
 
 @dataclass(frozen=True)
 class _Carried:
-    """External and reaction forces (d,), contact forces (r,), N."""
+    """External and reaction forces (d,), contact forces (r,) and what they are on the dofs (d,), N."""
 
     external: Array
     reaction: Array
     contact: Array
+    pulled: Array
 
 
 class StaticStepper:
@@ -76,7 +77,7 @@ class StaticStepper:
             strain=strain,
             asperity=assembly.laws.energy(gaps),
             impulse=stored,
-            own=_Carried(external, forces, stored),
+            own=_Carried(external, forces, stored, touch.pull(stored)),
         )
 
     def advance(self, state: State) -> tuple[State, StepReport]:
@@ -114,7 +115,7 @@ class StaticStepper:
         forces = reaction(assembly, internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
-        # the scheme's
+        # the scheme's, as is what a point's old force does through its new partner rather than its old one
         mean_contact = 0.5 * (own.contact + contact.impulse)
         none = np.zeros_like(u)
         work = works(
@@ -140,6 +141,7 @@ class StaticStepper:
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
+        work["scheme"] += 0.5 * float((touch.pull(own.contact) - own.pulled) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         end = State(
             n=state.n + 1,
@@ -151,6 +153,6 @@ class StaticStepper:
             strain=strain,
             asperity=asperity,
             impulse=contact.impulse,
-            own=_Carried(external, forces, contact.impulse),
+            own=_Carried(external, forces, contact.impulse, touch.pull(contact.impulse)),
         )
         return end, meeting.report(constraint, work, du)

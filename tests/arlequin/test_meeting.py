@@ -33,3 +33,25 @@ def test_a_point_at_rest_on_its_partner_stays_in_contact_at_velocity_level(mass,
     # the explicit scheme starts with half a step
     np.testing.assert_allclose(contact["force"].sel(component="y").values[2:], force, rtol=1e-9)
     assert (contact["active"].values[1:] == 8).all()
+
+
+@pytest.mark.parametrize("multiplier", ["P1", "nodes"])
+def test_static_energies_add_up_while_a_block_slides_over_many_cells(multiplier):
+    lower = aq.Solid(
+        "lower", aq.mesh.rectangle((0.0, 1.0), (-0.3, 0.0), cells=(9, 3)), SOFT, plane="strain",
+        imposed={"bottom": {"x": 0.0, "y": 0.0}},
+    )  # fmt: skip
+    way = {"x": lambda t: 0.4 * max(t - 0.2, 0.0), "y": lambda t: -0.01 * min(t / 0.2, 1.0)}
+    upper = aq.Solid(
+        "upper", aq.mesh.rectangle((0.2, 0.4), (0.0, 0.15), cells=(4, 3)), SOFT, plane="strain", imposed={"top": way}
+    )
+    contact = aq.Interface(
+        "contact", upper.boundary("bottom"), lower.boundary("top"), aq.Unilateral(level="gap"),
+        friction=aq.Coulomb(0.2), multiplier=multiplier,
+    )  # fmt: skip
+    result = aq.simulate(aq.System([lower, upper], interfaces=[contact]), aq.Static(), duration=1.0, step=0.05)
+    assert np.abs(result["balance"]).max() < 1e-12
+    energy = result["energy"]
+    assert (np.diff(energy.sel(kind="friction")) >= 0.0).all()
+    # what the trapezoidal rule leaves is small beside what friction takes
+    assert np.abs(energy.sel(kind="scheme")).max() < 0.05 * float(energy.sel(kind="friction")[-1])
