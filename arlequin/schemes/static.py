@@ -3,14 +3,19 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
-from arlequin.schemes.meeting import Motion, meet
+from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
 from multilevel.law import Array
+
+_PASSES = 100  # proximal steps at most, where contact alone holds a part
+_SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
+_SHIFT = 1e-2  # of the proximal term, in units of (wave speed / extent)², a bound of the lowest vibration
 
 
 @dataclass(frozen=True)
@@ -19,8 +24,8 @@ class Static:
 
         f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
 
-    Starts from an unloaded equilibrium. Energies by the trapezoidal rule over a step: what it misses of the contact
-    laws' work is `scheme` (order 2 in the step).
+    Starts from an unloaded equilibrium. Parts may be held by contact alone, so that forces can press them. Energies by
+    the trapezoidal rule over a step: what it misses of the contact laws' work is `scheme` (order 2 in the step).
     """
 
     @property
@@ -48,12 +53,21 @@ class _Carried:
 
 
 class StaticStepper:
-    """Load stepping with the unknown Δu: K Δu = f_ext(t₁) − f_int(u₀) + Cᵀφ + Bᵀr."""
+    """Load stepping with the unknown Δu: K Δu = f_ext(t₁) − f_int(u₀) + Cᵀφ + Bᵀr.
+
+    Where K leaves rigid motions free, K + s M takes its place and the solution is repeated from where it led, until
+    nothing moves: the proximal point method, whose limit has no s in it.
+    """
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
-        self._condensed = Condensed(assembly, assembly.stiffness)
+        try:
+            self._condensed, self._floats = Condensed(assembly, assembly.stiffness), False
+        except UserError:
+            if not assembly.contact_count:
+                raise
+            self._condensed, self._floats = Condensed(assembly, _shifted(assembly)), True
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
@@ -84,26 +98,8 @@ class StaticStepper:
         assembly, own = self._assembly, state.own
         t1 = (state.n + 1) * self.step
         external = assembly.load(t1)
-        given = None
-        dofs = assembly.imposed_dofs
-        if dofs.size:
-            values = assembly.imposed(t1)
-            given = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
-        free = self._condensed.free(external - state.internal, -(assembly.constraints @ state.u), given)
-        place = assembly.contact.basis @ state.u
-        meeting = meet(
-            assembly.contact,
-            self._condensed.compliance,
-            Motion(place, 0.0 * place, place + free.contact, free.contact),
-            lever=1.0,
-            step=1.0,
-            theta=1.0,
-            history=state.history,
-            guess=state.impulse,
-            static=True,
-        )
+        meeting, du, constraint = self._solve(state, external, t1)
         touch, contact = meeting.touch, meeting.solution
-        du, constraint = self._condensed.react(free, meeting.impulse)
         # one refinement: the forces are those of the strains, whose round-off is below that of K u in slender parts
         missing = external - assembly.internal(state.u + du)[0] + assembly.pull(constraint, meeting.impulse)
         better = self._condensed.free(missing, -(assembly.constraints @ (state.u + du)), 0.0 * assembly.imposed(t1))
@@ -156,3 +152,48 @@ class StaticStepper:
             own=_Carried(external, forces, contact.impulse, touch.pull(contact.impulse)),
         )
         return end, meeting.report(constraint, work, du)
+
+    def _solve(self, state: State, external: Array, t1: float) -> tuple[Meeting, Array, Array]:
+        """The contact forces, Δu (d,) and φ (m,) at the end of the step."""
+        assembly, basis = self._assembly, self._assembly.contact.basis
+        dofs = assembly.imposed_dofs
+        values = assembly.imposed(t1)
+        target = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
+        place, du, guess, used = basis @ state.u, np.zeros_like(state.u), state.impulse, 0
+        for _ in range(_PASSES):
+            u = state.u + du
+            free = self._condensed.free(
+                external - assembly.internal(u)[0], -(assembly.constraints @ u), target - du[dofs]
+            )
+            path = basis @ du + free.contact
+            meeting = meet(
+                assembly.contact,
+                self._condensed.compliance,
+                Motion(place, 0.0 * place, place + path, path),
+                lever=1.0,
+                step=1.0,
+                theta=1.0,
+                history=state.history,
+                guess=guess,
+                static=True,
+            )
+            change, constraint = self._condensed.react(free, meeting.impulse)
+            du, guess = du + change, meeting.solution.impulse
+            used += meeting.solution.iterations
+            if not self._floats or np.abs(change).max() <= _SETTLED * np.abs(state.u + du).max():
+                return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint
+        raise UserError(
+            f"statics at t = {t1:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid motions, "
+            "or let the loads press it against its partner",
+            code=1,
+        )
+
+
+def _shifted(assembly: Assembly) -> sp.csr_array:
+    """K + s M, s = (c/10L)² of each part: every rigid motion is held, softly against its vibrations."""
+    scale = []
+    for part in assembly.system.parts:
+        extent = float(np.ptp(part.positions, axis=0).max())
+        scale.append(np.full(part.dof_count, _SHIFT * (part.wave_speed / extent) ** 2))
+    root = sp.diags_array(np.sqrt(np.concatenate(scale)))
+    return sp.csr_array(assembly.stiffness + root @ assembly.mass @ root)

@@ -1,0 +1,63 @@
+"""Statics of parts that contact alone holds: loads press them, no motion is imposed."""
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+
+MATERIAL = aq.LinearElastic(young=1e3, poisson=0.3, density=7.0)
+FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+
+
+def block(name, y, load, **options):
+    mesh = aq.mesh.rectangle((-1.0, 1.0), y, cells=(6, 3))
+    return aq.Solid(name, mesh, MATERIAL, plane="strain", tractions={"top": load} if load else {}, **options)
+
+
+def run(parts, interfaces, steps=3):
+    return aq.simulate(aq.System(parts, interfaces=interfaces), aq.Static(), duration=1.0, step=1.0 / steps)
+
+
+def stress(result, part):
+    return part.stress(result[f"part/{part.name}/displacement"].values[-1].ravel())
+
+
+def test_a_block_that_rests_on_a_plane_is_pressed_uniformly():
+    own = block("block", (0.0, 1.0), lambda x, t: (0.0, -3.0 * t))
+    contact = aq.Interface("floor", own.boundary("bottom"), FLOOR, aq.Unilateral(level="gap"))
+    result = run([own], [contact])
+    np.testing.assert_allclose(result["interface/floor/force"].values[:, 1], [0.0, 2.0, 4.0, 6.0], atol=1e-10)
+    found = stress(result, own)
+    np.testing.assert_allclose(found[..., 1], -3.0, rtol=1e-10)
+    np.testing.assert_allclose(found[..., [0, 3]], 0.0, atol=1e-9)
+    assert np.abs(result["balance"].values).max() < 1e-12
+
+
+def test_friction_holds_a_pressed_block_against_a_push_and_a_second_block_on_it():
+    """The push T acts at height 2 and has the moment 2T; a traction linear in x of the moment −2T balances it."""
+    push = 0.5
+
+    def load(x, t):
+        first, second = min(t, 0.5) * 2, max(t - 0.5, 0.0) * 2
+        return np.stack([np.full(x.shape[1], 0.5 * push * second), -3.0 * first + 3.0 * push * second * x[0]])
+
+    lower, upper = block("lower", (0.0, 1.0), None), block("upper", (1.0, 2.0), load)
+    laws = {"normal": aq.Unilateral(level="gap"), "friction": aq.Coulomb(0.4)}
+    result = run(
+        [lower, upper],
+        [
+            aq.Interface("floor", lower.boundary("bottom"), FLOOR, **laws),
+            aq.Interface("between", upper.boundary("bottom"), lower.boundary("top"), **laws),
+        ],
+        steps=4,
+    )
+    for name in ("floor", "between"):
+        np.testing.assert_allclose(result[f"interface/{name}/force"].values[-1], [-push, 6.0], atol=1e-9)
+    assert np.abs(result["balance"].values).max() < 1e-12
+
+
+def test_a_load_that_lifts_off_finds_no_equilibrium():
+    own = block("block", (0.0, 1.0), lambda x, t: (0.0, t))
+    contact = aq.Interface("floor", own.boundary("bottom"), FLOOR, aq.Unilateral(level="gap"))
+    with pytest.raises(aq.UserError, match="finds no equilibrium"):
+        run([own], [contact], steps=1)
