@@ -1,5 +1,6 @@
 """What the bar cases share: pressure histories, their comparison with a reference, checks and figures."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from cases.reference.measures import l1_error, total_variation
 Array = NDArray[np.float64]
 
 BALANCE_LIMIT = 1e-12
+MOMENTUM_LIMIT = 1e-12
 
 
 def mean_pressures(result: xarray.DataTree, interface: str = "contact") -> tuple[Array, Array]:
@@ -60,6 +62,23 @@ def worst(result: xarray.DataTree, kind: str) -> float:
     if kind not in energy["kind"].values:
         return 0.0
     return float(np.abs(energy.sel(kind=kind)).max() / np.abs(energy).max())
+
+
+def momentum_check(
+    result: xarray.DataTree, parts: Sequence[str], axes: Sequence[str], interface: str | None = None
+) -> Check:
+    """Newton's second law for the parts together: Σ p(t) − Σ p(0) − ∫ F dt, worst step, over the largest of a part.
+
+    interface: the one whose force F acts on the parts from outside; None where they are free.
+    """
+    momenta = [result[f"part/{name}"].dataset["momentum"].sel(component=list(axes)).values for name in parts]
+    given = np.zeros(momenta[0].shape)
+    if interface is not None:
+        force = result[f"interface/{interface}"].dataset["force"].sel(component=list(axes)).values
+        given[1:] = np.cumsum(force[1:], axis=0) * result.attrs["step"]
+    total = np.sum(np.stack(momenta), axis=0)
+    drift = float(np.abs(total - total[0] - given).max() / np.abs(np.stack(momenta)).max())
+    return Check("linear momentum, worst step", drift, 0.0, MOMENTUM_LIMIT, "1", "absolute")
 
 
 def energy_checks(result: xarray.DataTree) -> list[Check]:

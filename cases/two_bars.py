@@ -2,6 +2,9 @@
 
 The bars fly towards each other at ± velocity. Equal bars are in contact for 2L/c at the pressure ρcV and leave with
 exchanged velocities; unequal ones follow the characteristics through both (`cases.reference.bars`).
+
+In two and three dimensions (plane stress, solids) the bars are `width` wide, Poisson's ratio is 0 and the exact
+solution is the same; the cells of both ends do not match, and the default multiplier carries the uniform pressure.
 """
 
 from dataclasses import dataclass
@@ -12,12 +15,13 @@ import xarray
 import arlequin as aq
 from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
 from cases.comparison import Check
-from cases.impact import end_time, energy_checks, pressure_checks, rigid_velocity
+from cases.impact import end_time, energy_checks, momentum_check, pressure_checks, rigid_velocity
 from cases.parameters import Quantity
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
 from models.checks import non_negative, positive, positive_integer, within
+from models.part import Part
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,13 @@ class Parameters:
     density_right: Annotated[float, Quantity("kg/m3", "density of the right bar", positive)] = 7800.0
     velocity: Annotated[float, Quantity("m/s", "each bar moves at ± this", positive)] = 10.0
     gap: Annotated[float, Quantity("m", "initial distance between the ends", non_negative)] = 0.0
-    elements: Annotated[int, Quantity("", "elements of each bar", positive_integer)] = 100
+    elements: Annotated[int, Quantity("", "elements of each bar along it", positive_integer)] = 100
+    dimension: Annotated[Literal[1, 2, 3], Quantity("", "bars, plane solids or solids")] = 1
+    width: Annotated[float, Quantity("m", "width of the bars in 2D, both sides of their section in 3D", positive)] = (
+        0.01
+    )
+    cells_left: Annotated[int, Quantity("", "cells over the left bar's width", positive_integer)] = 2
+    cells_right: Annotated[int, Quantity("", "cells over the right bar's width", positive_integer)] = 3
     scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
     theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
     law: Annotated[
@@ -70,20 +80,34 @@ def step(parameters: Parameters) -> float:
     return parameters.courant * min(rod.length / parameters.elements / rod.wave_speed for rod in rods(parameters))
 
 
+def part(parameters: Parameters, side: Literal["left", "right"]) -> Part:
+    """A bar in the dimension of the case."""
+    p = parameters
+    start = 0.0 if side == "left" else p.length_left + p.gap
+    young, density, length, across = (
+        (p.young_left, p.density_left, p.length_left, p.cells_left)
+        if side == "left"
+        else (p.young_right, p.density_right, p.length_right, p.cells_right)
+    )
+    along, over = (start, start + length), (0.0, p.width)
+    material = aq.LinearElastic(young=young, density=density)
+    if p.dimension == 1:
+        return aq.Bar(side, aq.mesh.interval(*along, cells=p.elements), material, mass=p.mass)
+    if p.dimension == 2:
+        mesh = aq.mesh.rectangle(along, over, cells=(p.elements, across))
+        return aq.Solid(side, mesh, material, plane="stress", mass=p.mass)
+    mesh = aq.mesh.box(along, over, over, cells=(p.elements, across, across))
+    return aq.Solid(side, mesh, material, mass=p.mass)
+
+
 def build(parameters: Parameters) -> aq.Study:
     p = parameters
-    left = aq.Bar(
-        "left", aq.mesh.interval(0.0, p.length_left, cells=p.elements),
-        aq.LinearElastic(young=p.young_left, density=p.density_left), mass=p.mass,
-    )  # fmt: skip
-    start = p.length_left + p.gap
-    right = aq.Bar(
-        "right", aq.mesh.interval(start, start + p.length_right, cells=p.elements),
-        aq.LinearElastic(young=p.young_right, density=p.density_right), mass=p.mass,
-    )  # fmt: skip
+    left, right = part(p, "left"), part(p, "right")
     contact = aq.Interface("contact", left.boundary("right"), right.boundary("left"), laws_of(p))
-    system = aq.System([left, right], interfaces=[contact], velocity={"left": (p.velocity,), "right": (-p.velocity,)})
-    return aq.Study(system, scheme_of(p.scheme, p.theta), duration(p), step(p))
+    across = (0.0,) * (p.dimension - 1)
+    velocity = {"left": (p.velocity, *across), "right": (-p.velocity, *across)}
+    system = aq.System([left, right], interfaces=[contact], velocity=velocity)
+    return aq.Study(system, scheme_of(p.scheme, p.theta), duration(p), step(p), 1 if p.dimension == 1 else 10)
 
 
 def reference(parameters: Parameters) -> Any:
@@ -130,6 +154,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             Check(f"velocity of the {side} bar's centre", velocity, float(exact.mean_velocity(side, end)),
                   4.0 / 3.0 * limit * parameters.velocity, "m/s", "absolute")
         )  # fmt: skip
+    checks.append(momentum_check(result, ("left", "right"), ("x", "y", "z")[: parameters.dimension]))
     return checks + energy_checks(result)
 
 

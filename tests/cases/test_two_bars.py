@@ -11,6 +11,7 @@ import cases
 from cases import two_bars
 from cases.impact import mean_pressures, rigid_velocity, worst, worst_balance
 from cases.reference.measures import l1_error, total_variation
+from cases.two_bars import Parameters
 
 PRESSURE = 7800.0 * np.sqrt(2.0e11 / 7800.0) * 10.0  # ρcV0: both bars arrive at 10 m/s
 
@@ -92,3 +93,24 @@ def test_bad_parameters_are_named() -> None:
         with pytest.raises(aq.UserError, match=word) as error:
             cases.run("two_bars", **options)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("options", [{"dimension": 2, "cells_left": 3, "cells_right": 4}, {"dimension": 3}])
+def test_plane_and_solid_bars(options: dict[str, Any]) -> None:
+    """Without Poisson's effect the pressure of 2D and 3D bars is that of 1D ones, though the cells do not match."""
+    result, line = (cases.run("two_bars", elements=40, **more) for more in (options, {}))
+    assert pressures(result)[1] == pytest.approx(pressures(line)[1], rel=1e-10, abs=1e-10 * PRESSURE)
+    field = result["interface/contact/pressure"].values
+    assert np.ptp(field, axis=1).max() <= 1e-10 * PRESSURE
+    assert [
+        check.name for check in two_bars.check(result, Parameters(elements=40, **options)) if not check.passed
+    ] == []
+    momentum = sum(result[f"part/{side}/momentum"].values for side in ("left", "right"))
+    assert np.abs(momentum).max() <= 1e-12 * 7800.0 * 0.1 * 0.01 ** (options["dimension"] - 1) * 10.0
+    for other in range(1, options["dimension"]):
+        assert np.abs(result["part/left/displacement"].values[..., other]).max() <= 1e-15
+
+
+def test_plane_bars_of_unequal_materials() -> None:
+    options = {"dimension": 2, "young_right": 7e10, "density_right": 2700.0, "elements": 60, "gap": 1e-4}
+    assert not [check for check in cases.check("two_bars", **options) if not check.passed]
