@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from arlequin.touch import Touch
 from models.part import Surface
 from multilevel.interface import Interface
-from multilevel.kinematics import Kinematics, Pairing
+from multilevel.kinematics import KeepingPairing, Kinematics, Pairing
 from multilevel.law import Array
 from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
@@ -137,8 +137,8 @@ class Contact:
     def _at_rest(self) -> Touch:
         return self._join(self.reference, np.zeros(self.basis.shape[0]))
 
-    def touch(self, place: Array) -> Touch:
-        """The kinematics at the displacement u, place = basis · u (q,)."""
+    def touch(self, place: Array, keeping: Touch | None = None) -> Touch:
+        """The kinematics at the displacement u, place = basis · u (q,); with the partners of `keeping`."""
         if self.fixed:
             return self._at_rest
         found = []
@@ -150,7 +150,11 @@ class Contact:
                 continue
             slave, master = _positions(interface.slave), _positions(interface.master)
             moves = place[self.span[i] : self.span[i + 1]].reshape(-1, slave.shape[1])
-            found.append(pairing.at(slave + moves[: len(slave)], master + moves[len(slave) :]))
+            now = slave + moves[: len(slave)], master + moves[len(slave) :]
+            if keeping is not None and isinstance(pairing, KeepingPairing):
+                found.append(pairing.keeping(keeping.found[i], *now))
+            else:
+                found.append(pairing.at(*now))
         return self._join(found, place)
 
     def resultant(self, index: int) -> Array:
@@ -207,6 +211,7 @@ class Contact:
             normals=np.concatenate([kin.normals for kin in found]) if found else np.zeros((0, axes)),
             tangents=np.concatenate([kin.tangents for kin in found]) if found else np.zeros((0, axes - 1, axes)),
             positions=np.concatenate([kin.positions for kin in found]) if found else np.zeros((0, axes)),
+            found=tuple(found),
         )
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.compliance import Compliance
+from multilevel.kinematics import Kinematics
 from multilevel.law import Array
 
 
@@ -18,7 +19,7 @@ class Touch:
     H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
     rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the identity,
     turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
-    normals (k, a), tangents (k, a − 1, a), positions (k, a).
+    normals (k, a), tangents (k, a − 1, a), positions (k, a). found: what the interfaces' pairings gave.
     """
 
     basis: sp.csr_array
@@ -29,6 +30,7 @@ class Touch:
     normals: Array
     tangents: Array
     positions: Array
+    found: tuple[Kinematics, ...]
 
     @property
     def frictional(self) -> bool:

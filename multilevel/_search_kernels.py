@@ -819,6 +819,21 @@ def rate_of_rotation(kind, g, first, a, spin):
 
 
 @njit(
+    types.void(int64, int64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1]),
+    cache=True,
+)
+def places(kind, facets, positions, facet, reference, out):
+    """Positions (k, 3) of the reference coordinates (k, 2) on each point's facet; facet −1: untouched."""
+    x, g = np.empty((9, 3)), np.empty((6, 3))
+    value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
+    for k in range(facet.shape[0]):
+        if facet[k] >= 0:
+            gather(facets, positions, facet[k], x)
+            geometry(kind, x, reference[k, 0], reference[k, 1], value, first, second, g)
+            out[k] = g[0]
+
+
+@njit(
     types.void(
         int64, int64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1],
         int64[:, ::1], float64[:, ::1], int64, int64[::1], int64[::1], float64[::1],

@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from multilevel.law import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Partners:
+    """Where points are on a deformable master: facet (k,), −1 for none, and reference coordinates on it (k, 2)."""
+
+    facet: NDArray[np.int64]
+    reference: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +28,7 @@ class Kinematics:
     none). [[v]] = v_slave − v_master in material rates: the rows vanish for every rigid motion of slave and master
     together, so that the forces rowsᵀ P have neither resultant nor moment at these positions.
     gap (k,), m, +inf where a point has no partner (its rows are 0); normals (k, a) out of the master; tangents
-    (k, a − 1, a); positions (k, a) of the points on the slave, m.
+    (k, a − 1, a); positions (k, a) of the points on the slave, m. partners: of pairings that can keep them.
     """
 
     rows: csr_array
@@ -28,6 +36,7 @@ class Kinematics:
     normals: Array
     tangents: Array
     positions: Array
+    partners: Partners | None = None
 
     @cached_property
     def paired(self) -> NDArray[np.bool_]:
@@ -50,4 +59,13 @@ class Pairing(Protocol):
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """The kinematics at node positions (n, a) of the slave and of the master surface (0, a where rigid)."""
+        ...
+
+
+@runtime_checkable
+class KeepingPairing(Protocol):
+    """A pairing whose partners jump where two are equally close, and which can keep those that it found."""
+
+    def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """The kinematics at these positions with the partners, places on them and normals of `found`."""
         ...

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 
 from models.checks import finite_array, non_negative, one_of, positive
 from models.errors import UserError
-from models.part import Indices, Surface
+from models.part import Surface
 from multilevel.facets import FacetMesh, frames
-from multilevel.kinematics import Kinematics, Pairing
+from multilevel.kinematics import Kinematics, Pairing, Partners
 from multilevel.law import Array
 from multilevel.obstacle import Obstacle
 from multilevel.search import OVERHANG, FacetTree, in_space
@@ -144,7 +144,20 @@ class SurfacePairing:
         else:
             found = tree.along(spatial, self._directions, self.reach, self.overhang)
         normals = np.ascontiguousarray(found.normal[:, : self.mesh.axes])
-        return _kinematics(self.points, len(slave), positions, found.gap, normals, tree, found.facet, found.reference)
+        partners = Partners(found.facet, found.reference)
+        return _kinematics(self.points, len(slave), positions, found.gap, normals, tree, partners)
+
+    def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """The gap is n·r, as along a direction."""
+        from multilevel._search_kernels import places
+
+        assert found.partners is not None
+        positions, partners = self.points.positions(slave), found.partners
+        tree, there = FacetTree.build(self.mesh, master), np.zeros((len(positions), 3))
+        places(self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, there)
+        apart = positions - there[:, : self.mesh.axes]
+        gap = np.where(found.paired, np.einsum("ka,ka->k", found.normals, apart), np.inf)
+        return _kinematics(self.points, len(slave), positions, gap, found.normals, tree, partners)
 
 
 def _kinematics(
@@ -154,8 +167,7 @@ def _kinematics(
     gap: Array,
     normals: Array,
     tree: FacetTree | None = None,
-    facet: Indices | None = None,
-    reference: Array | None = None,
+    partners: Partners | None = None,
 ) -> Kinematics:
     """Rows of the points against the facets of a tree (None: a fixed obstacle)."""
     from multilevel._search_kernels import fill_rows
@@ -163,11 +175,12 @@ def _kinematics(
     count, axes = positions.shape
     frame = frames(normals)
     paired = np.isfinite(gap)
-    if tree is None:
+    if tree is None or partners is None:
         kind, facets, nodes, master_nodes = -1, np.empty((0, 0), np.int64), np.empty((0, 3)), 0
         facet, reference = np.where(paired, 0, -1), np.zeros((count, 2))
     else:
         kind, facets, nodes, master_nodes = tree.mesh.kind, tree.mesh.facets, tree.positions, tree.mesh.node_count
+        facet, reference = partners.facet, partners.reference
     width = axes * (points.nodes.shape[1] + facets.shape[1])
     pointers = np.concatenate([[0], np.cumsum(np.repeat(np.where(paired, width, 0), axes))]).astype(np.int64)
     indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
@@ -177,4 +190,4 @@ def _kinematics(
     )  # fmt: skip
     shape = (count * axes, axes * (slave_nodes + master_nodes))
     rows = csr_array((data, indices, pointers), shape=shape)
-    return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), positions)
+    return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), positions, partners)

@@ -13,6 +13,7 @@ from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_contact
 
 _PASSES = 25  # pairings of a step at most
+_STUCK = 4  # of them that halve no change: partners change back and forth
 _SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
 _TOUCHING = 1e-12  # gap, relative to the same, that is none: a point at rest on its partner keeps only its round-off
 
@@ -66,13 +67,15 @@ def meet(
     A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
     round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
     pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
-    changes back and forth the last pairing stands. Fixed pairings need one pass.
+    changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
+    forces still have no moment. Fixed pairings need one pass.
     """
     laws = contact.laws
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
     closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= _TOUCHING * contact.extent
-    for _ in range(_PASSES):
+    least, stuck, keep = np.inf, 0, False
+    for pairing in range(_PASSES):
         if not contact.fixed and laws.has_regular:
             history = laws.reopened(history, touch.gaps(motion.place))
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
@@ -97,8 +100,11 @@ def meet(
             break
         end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
         reached = end if static else 0.5 * (motion.place + end)
-        if np.abs(reached - middle).max(initial=0.0) <= _SETTLED * contact.extent:
+        change = np.abs(reached - middle).max(initial=0.0)
+        if change <= _SETTLED * contact.extent:
             break
+        least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
+        keep = keep or stuck == _STUCK or pairing == _PASSES // 2
         middle, guess = reached, solution.impulse
-        touch = contact.touch(middle)
+        touch = contact.touch(middle, touch if keep else None)
     return Meeting(touch, solution)

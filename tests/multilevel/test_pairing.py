@@ -108,6 +108,26 @@ def test_normal_rows_are_the_rate_of_the_gap(axes, cell, order, points):
 
 
 @kinds
+@pytest.mark.parametrize("points", ["nodes", "gauss"])
+def test_kept_partners(axes, cell, order, points):
+    """At the same positions all is the same; moved, places and normals stay and rows vanish in rigid motions."""
+    slave, master, xs, xm, rng = deformed(axes, cell, order, seed=axes)
+    pairing = pair_points(slave, master, points, reach=0.35)
+    xs[0] += 10.0
+    found = pairing.at(xs, xm)
+    same = pairing.keeping(found, xs, xm)
+    assert same.gap == pytest.approx(found.gap, abs=1e-14) and np.abs(same.rows - found.rows).max() <= 1e-14
+    move = 0.01 * rng.standard_normal(axes)
+    shifted = pairing.keeping(found, xs + move, xm)
+    assert shifted.gap[found.paired] == pytest.approx((found.gap + found.normals @ move)[found.paired], abs=1e-14)
+    vs, vm = 0.02 * rng.standard_normal(xs.shape), 0.02 * rng.standard_normal(xm.shape)
+    moved = pairing.keeping(found, xs + vs, xm + vm)
+    assert (moved.normals == found.normals).all() and (moved.paired == found.paired).all()
+    for motion in rigid_motions(np.vstack([xs + vs, xm + vm])):
+        assert np.abs(moved.rows @ motion).max() <= 1e-13 * 10
+
+
+@kinds
 def test_slip_rows_are_the_rate_at_which_the_master_is_swept(axes, cell, order):
     """d/dt of the foot at fixed shape: [[v]] − g ṅ = (x_,ξ + g n_,ξ)·ξ̇, by differences of ξ in the moving surfaces."""
     slave, master, xs, xm, rng = deformed(axes, cell, order, seed=30 + axes)
