@@ -223,9 +223,8 @@ class AlphaStepper:
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
-        none = np.zeros_like(u)
-        damping_now = assembly.viscous @ state.v if assembly.viscous is not None else none
-        damping_end = assembly.viscous @ v if assembly.viscous is not None else none
+        viscous = assembly.viscous
+        damping_now, damping_end = (w * 0.0 if viscous is None else viscous @ w for w in (state.v, v))
 
         def share(end: Array, now: Array, before: Array) -> Array:
             return ((1.0 - af) * end + af * now - am * before) / (1.0 - am)
@@ -243,7 +242,7 @@ class AlphaStepper:
         mean_damping = mean(own.damping, damping_share)
         mean_external = mean(own.external, external_share)
         pulled = assembly.pull(multipliers, meeting.impulse)
-        summed = own.momentum + step * (mean_external - mean_internal - mean_damping) + pulled
+        resisting = mean_internal + mean_damping - mean_external
         carried = _Carried(
             shift=end_of(step * (0.5 - self._mix) * dv, own.shift),
             load=load,
@@ -251,11 +250,11 @@ class AlphaStepper:
             damping=damping_share,
             external=external_share,
             pulled=end_of(pulled / step, own.pulled),
-            momentum=np.where(self._moving, summed, momentum),
+            momentum=np.where(self._moving, own.momentum - step * resisting + pulled, momentum),
             rest=own.rest + assembly.constraints @ y,
         )
-        balance = (momentum - own.momentum) / step + mean_internal + mean_damping - mean_external
-        given = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
+        impulses = (multipliers / step, meeting.impulse / step)
+        given = reaction(assembly, lambda: (momentum - own.momentum) / step + resisting, impulses)
         forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
         work = works(

@@ -175,7 +175,10 @@ class CentralStepper:
 
         du = step * half
         impulse_path = 0.5 * step * (before + half)
-        balance = assembly.mass @ (half - before) / step + state.internal + own.damping - own.external
+
+        def balance() -> Array:
+            return assembly.mass @ (half - before) / step + state.internal + own.damping - own.external
+
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
         work = works(
             assembly,

@@ -1,5 +1,6 @@
 """What a time scheme is: it factors once for a step Δt, starts a state and advances it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -98,18 +99,17 @@ def accept(contact: ContactSolution, u: Array, t: float) -> None:
         raise UserError(f"the motion is no longer finite at t = {t:.6g} s: try a smaller step", code=1)
 
 
-def reaction(assembly: Assembly, balance: Array, multipliers: tuple[Array, Array]) -> Array:
+def reaction(assembly: Assembly, balance: Callable[[], Array], multipliers: tuple[Array, Array]) -> Array:
     """The forces (d,) of the imposed motions: what the momentum balance misses there, else 0.
 
-    balance (d,): M v̇ + internal + damping − external; multipliers: forces of the constraints (m,) and on
+    balance () → (d,): M v̇ + internal + damping − external; multipliers: forces of the constraints (m,) and on
     the contact's basis (q,), N.
     """
-    force = np.zeros_like(balance)
+    force = np.zeros(assembly.dof_count)
     dofs = assembly.imposed_dofs
     if dofs.size:
         constraint, contact = multipliers
-        balance = balance - assembly.pull(constraint, contact)
-        force[dofs] = balance[dofs]
+        force[dofs] = (balance() - assembly.pull(constraint, contact))[dofs]
     return force
 
 

@@ -77,7 +77,7 @@ class StaticStepper:
         external = assembly.load(0.0)
         stored = touch.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         none = np.zeros(assembly.constraints.shape[0])
-        forces = reaction(assembly, internal - external, (none, touch.spread(stored)))
+        forces = reaction(assembly, lambda: internal - external, (none, touch.spread(stored)))
         rest = (external + touch.pull(stored) - internal)[assembly.free]
         if (np.abs(rest) > 1e-10 * np.abs(np.concatenate([external, internal, stored])).max()).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
@@ -108,7 +108,7 @@ class StaticStepper:
         accept(contact, u, t1)
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
-        forces = reaction(assembly, internal - external, (constraint, meeting.impulse))
+        forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
         # the scheme's, as is what a point's old force does through its new partner rather than its old one

@@ -159,15 +159,15 @@ class ThetaStepper:
 
         damping = assembly.viscous @ y if assembly.viscous is not None else np.zeros_like(u)
         mean_internal = (1.0 - theta) * state.internal + theta * internal
-        rate_of_momentum = (momentum - state.own.momentum) / step
-        balance = rate_of_momentum + mean_internal + damping - external
+        resisting = mean_internal + damping - external
         if push is not None:
-            balance = balance - push
+            resisting = resisting - push
         path = 0.5 * step * (state.v + v)
-        summed = state.own.momentum + step * (external - mean_internal - damping)
-        summed += assembly.pull(multipliers, meeting.impulse)
-        if push is not None:
-            summed += step * push
+        summed = state.own.momentum - step * resisting + assembly.pull(multipliers, meeting.impulse)
+
+        def balance() -> Array:
+            return (momentum - state.own.momentum) / step + resisting
+
         carried = _Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
         work = works(
             assembly,
