@@ -1,6 +1,6 @@
 """The contact problem of one step: pairing, gaps and rates, impulses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,6 +75,7 @@ def meet(
     touch = contact.touch(middle)
     closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= _TOUCHING * contact.extent
     least, stuck, keep = np.inf, 0, False
+    iterations, singular = 0, False
     for pairing in range(_PASSES):
         if not contact.fixed and laws.has_regular:
             history = laws.reopened(history, touch.gaps(motion.place))
@@ -95,7 +96,10 @@ def meet(
             augmentation=contact.method.augmentation,
             stabilised=contact.method.stabilised,
         )
-        solution = some.whole(part, laws, history)
+        iterations += part.iterations
+        # a pass that finds its guess right solves no system and cannot tell
+        singular = part.singular if part.iterations else singular
+        solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular)
         if contact.fixed:
             break
         end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))

@@ -55,3 +55,24 @@ def test_static_energies_add_up_while_a_block_slides_over_many_cells(multiplier)
     assert (np.diff(energy.sel(kind="friction")) >= 0.0).all()
     # what the trapezoidal rule leaves is small beside what friction takes
     assert np.abs(energy.sel(kind="scheme")).max() < 0.05 * float(energy.sel(kind="friction")[-1])
+
+
+def test_multipliers_that_are_not_determined_are_refused_whatever_the_number_of_pairings():
+    """Gauss points of the finer surface: 14 of them on 13 free nodes of both, so that their rows depend on each other.
+
+    The last pairing of a step starts from the impulses of the one before, which satisfy it.
+    """
+    pressed = {"top": {"y": lambda t: -0.01 * t}, "left": {"x": 0.0}}
+    lower = aq.Solid(
+        "lower", aq.mesh.rectangle((0.0, 1.0), (-0.5, 0.0), cells=(7, 3)), SOFT, plane="strain",
+        imposed={"bottom": {"y": 0.0}, "left": {"x": 0.0}},
+    )  # fmt: skip
+    upper = aq.Solid(
+        "upper", aq.mesh.rectangle((0.0, 1.0), (0.0, 0.5), cells=(4, 2)), SOFT, plane="strain", imposed=pressed
+    )
+    law = aq.Unilateral(level="gap")
+    contact = aq.Interface("contact", lower.boundary("top"), upper.boundary("bottom"), law, multiplier="gauss")
+    with pytest.raises(aq.UserError, match="do not determine all multipliers"):
+        aq.simulate(aq.System([lower, upper], interfaces=[contact]), aq.Static(), duration=1.0, step=1.0)
+    stabilised = aq.System([lower, upper], interfaces=[contact], contact=aq.ContactMethod(stabilised=True))
+    aq.simulate(stabilised, aq.Static(), duration=1.0, step=1.0)
