@@ -31,6 +31,7 @@ NAMES = (
     "junction_cantilever",
     "high_frequency",
     "beam_solid",
+    "patch_test",
 )
 
 

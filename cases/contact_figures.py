@@ -1,0 +1,58 @@
+"""Figures of the cases of contact between deformable bodies."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from arlequin.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FLOOR = 1e-16  # where an error is exactly zero
+
+
+def patch_survey(errors: Mapping[Any, tuple[float | None, float | None]], cells: str, order: int) -> "Figure":
+    """Worst stress error of each multiplier and slave, plain and stabilised form; what is refused is said so."""
+    with style.panels(1, 0.3 * len(errors) + 1.4) as (figure, (axes,)):
+        marks = (("o", "plain form", style.COLOURS[0]), ("x", "stabilised form", style.COLOURS[1]))
+        for form, (mark, name, colour) in enumerate(marks):
+            known = [(row, pair[form]) for row, pair in enumerate(errors.values())]
+            shown = [(max(error, FLOOR), row) for row, error in known if error is not None]
+            axes.plot([error for error, _ in shown], [row for _, row in shown], mark, color=colour, label=name)
+        for row, pair in enumerate(errors.values()):
+            if pair[0] is None:
+                axes.text(2 * FLOOR, row, "refused", color=style.COLOURS[0], va="center", fontsize=8)
+        axes.axvline(1e-10, color=style.REFERENCE, linestyle="--", linewidth=1.0)
+        axes.set_xscale("log")
+        axes.set_xlim(FLOOR, 2.0)
+        axes.set_yticks(range(len(errors)), [f"{multiplier}, slave {slave}" for multiplier, slave in errors])
+        axes.invert_yaxis()
+        axes.set_xlabel("Worst stress error / pressure")
+        axes.set_title(f"{cells}, order {order}; dashed: the limit of the check", loc="left")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return figure
+
+
+def patch_errors(result: xarray.DataTree, errors: Mapping[str, Any]) -> "Figure":
+    """Stress error of every cell of two plane blocks, over the pressure, on a logarithmic scale."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import LogNorm
+
+    with style.panels(1, 5.6) as (figure, (axes,)):
+        for name, values in errors.items():
+            group = result[f"part/{name}"].dataset
+            place = group["position"].values + group["displacement"].values[-1]
+            corners = place[group["connectivity"].values]
+            image = PolyCollection(list(corners), array=np.maximum(values, FLOOR), cmap="viridis", edgecolors="white")
+            image.set(norm=LogNorm(FLOOR, 1.0), linewidths=0.5)
+            axes.add_collection(image)
+        axes.autoscale_view()
+        axes.set_aspect("equal")
+        axes.grid(False)
+        axes.set_xlabel("x (m)")
+        axes.set_ylabel("y (m)")
+        figure.colorbar(image, ax=axes, shrink=0.8, label="Stress error / pressure")
+    return figure
