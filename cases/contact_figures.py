@@ -56,3 +56,25 @@ def patch_errors(result: xarray.DataTree, errors: Mapping[str, Any]) -> "Figure"
         axes.set_ylabel("y (m)")
         figure.colorbar(image, ax=axes, shrink=0.8, label="Stress error / pressure")
     return figure
+
+
+def pad_base(base: Any, threshold: float) -> "Figure":
+    """Slip velocity and traction of a pad's base, means over the steps, against the exact ones."""
+    clock, second = style.prefix(base.edges, "s")
+    panels = (
+        ("Slip velocity", "m/s", base.slip, base.exact_slip),
+        ("Traction", "Pa", base.traction, base.exact_traction),
+    )
+    with style.panels(2, 4.8, sharex=True) as (figure, axes):
+        for panel, (title, unit, computed, exact) in zip(axes, panels, strict=True):
+            factor, shown = style.prefix(np.concatenate([computed, exact]), unit)
+            panel.stairs(factor * computed, clock * base.edges, baseline=None, color=style.COLOURS[0], label="computed")
+            middle = 0.5 * clock * (base.edges[1:] + base.edges[:-1])
+            panel.plot(middle, factor * exact, "--", color=style.COLOURS[1], linewidth=1.2, label="exact")
+            panel.set_ylabel(style.label(title, shown))
+        for sign in (-1.0, 1.0):
+            axes[1].axhline(factor * sign * threshold, color=style.REFERENCE, linestyle=":", linewidth=1.0)
+        axes[1].set_title("dotted: ± μ p", loc="right", fontsize=9)
+        axes[1].set_xlabel(style.label("Time", second))
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return figure

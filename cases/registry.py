@@ -32,6 +32,7 @@ NAMES = (
     "high_frequency",
     "beam_solid",
     "patch_test",
+    "friction_pad",
 )
 
 

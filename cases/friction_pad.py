@@ -1,0 +1,224 @@
+"""An elastic pad, pressed on a rough plane and dragged by its top: waves of shear, stick and slip at its base.
+
+Only relative motion matters: the plane stands still and the top of the pad moves. The sides of the pad are guided
+(no vertical motion, lateral stress as inside), so that it moves as a column in shear (`cases.reference.blocks`),
+whose traction and slip are known in closed form.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.choices import scheme_of
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from cases.reference.blocks import ShearColumn
+from models.checks import non_negative, positive, positive_integer, within
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A polymer pad of 0.1 × 0.05 m under 1 MPa; its top moves to and fro at up to 0.4 m/s."""
+
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
+    drive: Annotated[Literal["oscillating", "steady"], Quantity("", "motion of the top")] = "oscillating"
+    speed: Annotated[float, Quantity("m/s", "largest velocity of the top", positive)] = 0.4
+    frequency: Annotated[float, Quantity("Hz", "of the oscillating drive", positive)] = 1500.0
+    pressure: Annotated[float, Quantity("Pa", "pressure on the plane", positive)] = 1e6
+    law: Annotated[Literal["unilateral", "asperities", "multilevel"], Quantity("", "normal law")] = "unilateral"
+    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 1e16
+    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 2.0
+    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 2e-5
+    multiplier: Annotated[
+        Literal["default", "nodes", "gauss", "P0", "P1"], Quantity("", "where the laws hold on the base")
+    ] = "default"
+    scheme: Annotated[Literal["theta", "newmark", "central-difference"], Quantity("", "time scheme")] = "theta"
+    theta: Annotated[float, Quantity("", "θ of the scheme theta", within, 0.5, 1.0)] = 0.5
+    mass: Annotated[Literal["consistent", "lumped"], Quantity("", "mass matrix")] = "consistent"
+    width: Annotated[float, Quantity("m", "width of the pad", positive)] = 0.1
+    height: Annotated[float, Quantity("m", "height of the pad", positive)] = 0.05
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 1.0e9
+    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
+    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 1200.0
+    cells: Annotated[int, Quantity("", "cells over the height", positive_integer)] = 20
+    courant: Annotated[float, Quantity("", "c Δt/h of the waves of shear", positive)] = 0.7
+    transits: Annotated[float, Quantity("", "duration in transits 2H/c of a wave of shear", positive)] = 8.0
+
+    @property
+    def material(self) -> aq.LinearElastic:
+        return aq.LinearElastic(young=self.young, poisson=self.poisson, density=self.density)
+
+    @property
+    def gap(self) -> float:
+        """Gap under the pressure, m: where the asperities alone carry it, else 0 (then the substrates touch)."""
+        if self.law == "unilateral":
+            return 0.0
+        crushed = (self.pressure / self.asperity_stiffness) ** (1.0 / self.asperity_exponent)
+        if self.law == "asperities" and crushed > self.asperity_height:
+            raise aq.UserError.parameter(
+                "asperity_height", self.asperity_height, f"must be at least {crushed:.3g} m, by which they are crushed"
+            )
+        return max(self.asperity_height - crushed, 0.0)
+
+    @property
+    def step(self) -> float:
+        """Time step, s."""
+        return self.courant * (self.height / self.cells) * float(np.sqrt(self.density / self.material.shear))
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """The pad at rest in its compressed state, its base y = 0 on the asperities or on the plane."""
+    p = parameters
+    mesh = aq.mesh.rectangle(
+        (0.0, p.width), (0.0, p.height), cells=(max(1, round(p.cells * p.width / p.height)), p.cells)
+    )
+    first, shear = p.material.lame()
+    stiffness = first + 2.0 * shear
+    lateral = p.pressure * first / stiffness
+    pad = aq.Solid(
+        "pad", _with_sides(mesh, p.height / p.cells), p.material, plane="strain", mass=p.mass,
+        tractions={"left": (lateral, 0.0), "right": (-lateral, 0.0)},
+        imposed_velocity={"top": {"x": motion(p), "y": 0.0}, "sides": {"y": 0.0}},
+    )  # fmt: skip
+    plane = aq.RigidPlane(point=(0.0, -p.gap), normal=(0.0, 1.0))
+    laws: tuple[Any, ...] = ()
+    if p.law != "unilateral":
+        laws += (aq.Asperities(p.asperity_stiffness, p.asperity_exponent, p.asperity_height),)
+    if p.law != "asperities":
+        laws += (aq.Unilateral(level="velocity"),)
+    contact = aq.Interface(
+        "contact", pad.boundary("bottom"), plane, laws,
+        friction=aq.Coulomb(p.friction) if p.friction > 0.0 else None,
+        multiplier=None if p.multiplier == "default" else p.multiplier,
+    )  # fmt: skip
+
+    def compressed(x: Array) -> Array:
+        return np.stack([0.0 * x[:, 1], -p.pressure / stiffness * x[:, 1]], axis=1)
+
+    system = aq.System([pad], interfaces=[contact], displacement={"pad": compressed})
+    return aq.Study(system, scheme_of(p.scheme, p.theta), p.transits * reference(p).transit, p.step)
+
+
+def _with_sides(mesh: Any, cell: float) -> Any:
+    """The mesh with the boundary `sides`: left and right without the corners of the base, which the plane carries."""
+    facets = np.concatenate([mesh.boundaries["left"], mesh.boundaries["right"]])
+    above = mesh.p[1][mesh.facets[:, facets]].min(axis=0) > 0.5 * cell
+    return replace(mesh, _boundaries={**mesh.boundaries, "sides": facets[above]})
+
+
+def motion(parameters: Parameters) -> Any:
+    """The velocity of the top as a function of time, m/s."""
+    p = parameters
+    if p.drive == "steady":
+        return lambda t: p.speed + 0.0 * t
+    return lambda t: p.speed * np.sin(2.0 * np.pi * p.frequency * t)
+
+
+def reference(parameters: Parameters) -> ShearColumn:
+    p = parameters
+    return ShearColumn(p.height, p.material.shear, p.density, p.friction * p.pressure, motion(p))
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """What the base does over the steps between `edges` (t + 1,), s: mean slip velocity (t,), m/s, mean traction (t,),
+    Pa, that the pad puts on the plane, and their exact means; spent, expected (t + 1,): dissipation, J/m²."""
+
+    edges: Array
+    slip: Array
+    traction: Array
+    exact_slip: Array
+    exact_traction: Array
+    spent: Array
+    expected: Array
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "BaseMotion":
+        p, column = parameters, reference(parameters)
+        edges = result.dataset["time"].values
+        group = result["part/pad"].dataset
+        area = float(result["interface/contact"].dataset["area"].sum())
+        base = group["position"].values[:, 1] == 0.0
+        moved = group["displacement"].sel(component="x").values[:, base]
+        weights = _trapezoid(group["position"].values[base, 0])
+        force = result["interface/contact"].dataset["force"].sel(component="x").values[1:]
+        fine = _refined(edges, 16)
+        means = np.diff(column.slip(fine)[::16]) / np.diff(edges)
+        tractions = column.base(0.5 * (fine[1:] + fine[:-1]))[1].reshape(-1, 16).mean(axis=1)
+        energy = result.dataset["energy"]
+        known = "friction" in energy["kind"].values
+        spent = energy.sel(kind="friction").values / p.width if known else np.zeros(edges.size)
+        return cls(
+            edges=edges,
+            slip=np.diff(moved @ weights) / np.diff(edges),
+            traction=-force / area,
+            exact_slip=means,
+            exact_traction=tractions,
+            spent=spent,
+            expected=column.dissipated(fine)[::16],
+        )
+
+    def errors(self, parameters: Parameters) -> tuple[float, float]:
+        """Mean errors of the slip velocity, over the drive's, and of the traction, over z V (a wave of that speed)."""
+        speed, wave = parameters.speed, reference(parameters).impedance * parameters.speed
+        slip, traction = np.abs(self.slip - self.exact_slip).mean(), np.abs(self.traction - self.exact_traction).mean()
+        return float(slip / speed), float(traction / wave)
+
+
+def _trapezoid(x: Array) -> Array:
+    """Weights (n,) of a mean over the points x (n,), in any order."""
+    order = np.argsort(x)
+    half = 0.5 * np.diff(x[order])
+    weights = np.zeros(x.size)
+    weights[order[:-1]] += half
+    weights[order[1:]] += half
+    return np.asarray(weights / weights.sum())
+
+
+def _refined(edges: Array, parts: int) -> Array:
+    """`edges` with parts − 1 instants between each two."""
+    return np.interp(np.arange((edges.size - 1) * parts + 1) / parts, np.arange(edges.size), edges)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    base = BaseMotion.of(result, parameters)
+    slip_error, traction_error = base.errors(parameters)
+    # the slip velocity under the steady drive is a square wave
+    limit = 0.02 if parameters.drive == "oscillating" else 0.12
+    checks = [
+        Check("slip velocity, mean error over the drive's", slip_error, 0.0, limit, "1", "at most"),
+        Check("traction, mean error over z V", traction_error, 0.0, 0.01, "1", "at most"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
+    ]
+    if parameters.friction > 0.0:
+        fall = float(np.diff(base.spent).min(initial=0.0))
+        group = result["interface/contact"].dataset
+        pressure, traction = group["pressure"].values, np.linalg.norm(group["traction"].values, axis=2)
+        beyond = float((traction - parameters.friction * pressure).max() / (parameters.friction * pressure.max()))
+        # what the plane would take if the base moved with the top
+        most = parameters.friction * parameters.pressure * parameters.speed * float(base.edges[-1])
+        spent, expected = float(base.spent[-1] / most), float(base.expected[-1] / most)
+        checks += [
+            Check("dissipation over μ p V t at the end", spent, expected, 0.005, "1", "absolute"),
+            Check("friction column, largest fall", -fall, 0.0, 0.0, "J/m2", "at most"),
+            Check("traction beyond μ p at any point and time", beyond, 0.0, 1e-10, "1", "at most"),
+        ]
+    return checks
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.contact_figures import pad_base
+
+    return {
+        "energies": plots.energies(result),
+        "base": pad_base(BaseMotion.of(result, parameters), parameters.friction * parameters.pressure),
+        "shape": plots.shape(result, "velocity", component=0),
+    }
