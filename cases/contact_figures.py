@@ -78,3 +78,28 @@ def pad_base(base: Any, threshold: float) -> "Figure":
         axes[1].set_xlabel(style.label("Time", second))
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
+
+
+def ironing_forces(forces: Mapping[str, Any], friction: float) -> "Figure":
+    """Vertical force over the way, its mean, and the ratio of the forces against μ; one curve a multiplier."""
+    with style.panels(3, 6.2, sharex=True) as (figure, (all_of, closer, ratio)):
+        largest = np.concatenate([f.slider.ravel() for f in forces.values()])
+        factor, unit = style.prefix(largest, "N")
+        for n, (name, f) in enumerate(forces.items()):
+            dragged = np.flatnonzero(f.way > 0.0)
+            way, horizontal, vertical = 1e3 * f.way[dragged], f.slider[dragged, 0], f.slider[dragged, 1]
+            style_of: dict[str, Any] = {"color": style.COLOURS[n], "linestyle": style.DASHES[n], "linewidth": 1.3}
+            all_of.plot(way, factor * vertical, label=f"multiplier {name}", **style_of)
+            all_of.plot(way, -factor * horizontal, **style_of)
+            late = way >= 0.5 * way[-1]
+            closer.plot(way, 100 * (vertical / vertical[late].mean() - 1.0), **style_of)
+            ratio.plot(way, -horizontal / vertical, **style_of)
+        ratio.axhline(friction, color=style.REFERENCE, linestyle=":", linewidth=1.2, label="μ")
+        all_of.set_ylabel(style.label("Vertical and\nhorizontal force", f"{unit}"))
+        closer.set_ylabel("Vertical force,\noff its mean (%)")
+        closer.set_ylim(-1.5, 1.5)
+        ratio.set_ylabel("Horizontal\n/ vertical force")
+        ratio.legend(loc="lower right")
+        ratio.set_xlabel("Way of the slider (mm)")
+        figure.legend(*all_of.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure

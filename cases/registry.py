@@ -33,6 +33,7 @@ NAMES = (
     "beam_solid",
     "patch_test",
     "friction_pad",
+    "ironing",
 )
 
 

@@ -1,0 +1,189 @@
+"""A round slider is pressed on an elastic block and dragged along it, over many cells: how smooth are the forces?
+
+Quasi-static, with or without friction; the partners are found anew in each step. Far from the ends of the block nothing
+depends on where the slider is: the vertical force is constant, and the horizontal one is μ times it but for the strain
+of the surfaces (what slides past a point is the way of the slider times 1 + ε). What is left is the ripple of the nodes
+that pass over each other.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from cases.shapes import half_disc
+from models.checks import non_negative, positive, positive_integer, within
+
+Array = NDArray[np.float64]
+Multiplier = Literal["default", "P1", "P0", "nodes", "gauss"]
+
+PRESSING = 0.2  # of the time (0 to 1): pressed; then dragged
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A slider of 10 mm radius, 0.1 mm into a block of 30 × 5 mm, dragged over 8 mm; plane strain."""
+
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
+    multiplier: Annotated[Multiplier, Quantity("", "where the laws hold on the slave surface")] = "default"
+    slave: Annotated[Literal["slider", "block"], Quantity("", "whose surface carries the multipliers")] = "block"
+    radius: Annotated[float, Quantity("m", "radius of the slider", positive)] = 0.01
+    slider_young: Annotated[float, Quantity("Pa", "Young's modulus of the slider", positive)] = 5e9
+    block_young: Annotated[float, Quantity("Pa", "Young's modulus of the block", positive)] = 1e9
+    poisson: Annotated[float, Quantity("", "Poisson's ratio of both", within, 0.0, 0.499)] = 0.3
+    depth: Annotated[float, Quantity("m", "imposed on the top of the slider", positive)] = 1e-4
+    distance: Annotated[float, Quantity("m", "of the drag", positive)] = 8e-3
+    length: Annotated[float, Quantity("m", "length of the block", positive)] = 0.03
+    height: Annotated[float, Quantity("m", "height of the block", positive)] = 0.005
+    slider_size: Annotated[float, Quantity("m", "cells of the slider in contact", positive)] = 1.7e-4
+    block_size: Annotated[float, Quantity("m", "cells of the block along", positive)] = 3e-4
+    order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
+    steps: Annotated[int, Quantity("", "load steps of the drag", positive_integer)] = 160
+
+    def __post_init__(self) -> None:
+        if not self.distance < self.length - 4 * self.height:
+            raise aq.UserError.parameter(
+                "distance", self.distance, f"must be less than length − 4 height = {self.length - 4 * self.height:g}"
+            )
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Statics: time runs from 0 to 1, pressing until `PRESSING`, then dragging at constant depth."""
+    p = parameters
+    # a whole number of steps for pressing, with the same step: statics does not mind
+    pressing = max(1, round(p.steps * PRESSING / (1.0 - PRESSING)))
+    return aq.Study(system(p), aq.Static(), duration=1.0, step=1.0 / (p.steps + pressing))
+
+
+def system(parameters: Parameters) -> aq.System:
+    """The slider at the middle of its way at x = 0; the base of the block is held."""
+    p = parameters
+    zone = 2.0 * np.sqrt(p.radius * p.depth)
+    count = round(p.length / p.block_size), max(1, round(0.5 * p.height / p.block_size))
+    middle = 0.5 * p.distance
+    mesh = aq.mesh.rectangle((middle - 0.5 * p.length, middle + 0.5 * p.length), (-p.height, 0.0), cells=count)
+    soft, hard = (aq.LinearElastic(young=e, poisson=p.poisson, density=1.0) for e in (p.block_young, p.slider_young))
+    options: dict[str, Any] = {"plane": "strain", "order": int(p.order)}
+    block = aq.Solid("block", mesh, soft, imposed={"bottom": {"x": 0.0, "y": 0.0}}, **options)
+    motion = {"x": lambda t: drag(p, t), "y": lambda t: -p.depth * min(t / PRESSING, 1.0)}
+    disc = half_disc(p.radius, zone, p.slider_size, order=int(p.order))
+    slider = aq.Solid("slider", disc, hard, imposed={"top": motion}, **options)
+    sides = (slider.boundary("contact"), block.boundary("top"))
+    slave, master = sides if p.slave == "slider" else sides[::-1]
+    contact = aq.Interface(
+        "contact", slave, master, aq.Unilateral(level="gap"),
+        friction=aq.Coulomb(p.friction) if p.friction > 0.0 else None,
+        multiplier=None if p.multiplier == "default" else p.multiplier,
+    )  # fmt: skip
+    return aq.System([block, slider], interfaces=[contact])
+
+
+def drag(parameters: Parameters, t: float) -> float:
+    """Displacement of the slider's top along x at the time t, m."""
+    return parameters.distance * max(t - PRESSING, 0.0) / (1.0 - PRESSING)
+
+
+@dataclass(frozen=True)
+class Forces:
+    """On the slider, from its own strains and from the block's: (t, component), N; way (t,), m; the resultant moment of
+    the pair (t,), N·m, about the present positions."""
+
+    way: Array
+    slider: Array
+    block: Array
+    moment: Array
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Forces":
+        """Internal forces of each body at the nodes of its contact surface: nothing else acts there."""
+        p = parameters
+        parts = {part.name: part for part in system(p).parts}
+        time = result.dataset["frame_time"].values
+        totals, moments = {}, np.zeros(time.size)
+        for name, boundary in (("slider", "arc"), ("block", "top")):
+            part, assembled = parts[name], parts[name].assemble()
+            nodes = part.boundary(boundary).nodes
+            nodes = nodes[part.positions[nodes, 1] < p.radius * (1 - 1e-9)]  # the arc's ends belong to the top
+            moved = result[f"part/{name}"].dataset["displacement"].values
+            forces = np.array([assembled.internal(u.ravel())[0].reshape(-1, 2)[nodes] for u in moved])
+            place = part.positions[nodes] + moved[:, nodes]
+            totals[name] = forces.sum(axis=1)
+            moments += (place[..., 0] * forces[..., 1] - place[..., 1] * forces[..., 0]).sum(axis=1)
+        way = np.array([drag(p, t) for t in time])
+        return cls(way, totals["slider"], totals["block"], moments)
+
+    def sliding(self, distance: float) -> Any:
+        """Steps of the second half of the drag: all of the contact slides."""
+        return self.way >= 0.5 * distance
+
+    @property
+    def imbalance(self) -> float:
+        """Largest sum of the two resultants over the largest force."""
+        return float(np.abs(self.slider + self.block).max() / np.abs(self.slider).max())
+
+    def ripple(self, distance: float) -> tuple[float, float]:
+        """Peak to peak of the horizontal and of the vertical force in sliding, over the mean vertical one."""
+        some = self.slider[self.sliding(distance)]
+        horizontal, vertical = np.ptp(some, axis=0) / some[:, 1].mean()
+        return float(horizontal), float(vertical)
+
+    def ratio(self, distance: float) -> float:
+        """Mean horizontal over mean vertical force in sliding, against the motion."""
+        some = self.slider[self.sliding(distance)].mean(axis=0)
+        return float(-some[0] / some[1])
+
+
+def reference(parameters: Parameters) -> float:
+    """Horizontal over vertical force in full sliding: μ."""
+    return parameters.friction
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p = parameters
+    forces = Forces.of(result, p)
+    horizontal, vertical = forces.ripple(p.distance)
+    moment = float(np.abs(forces.moment).max() / (np.abs(forces.slider).max() * p.length))
+    # the horizontal force does the work of friction, and the surface of the block is strained by about −0.5 p/E
+    strained = 0.05 * p.friction + 1e-3
+    checks = [
+        # taken from strains under 8 mm of translation: E u times round-off, a node, is what equilibrium leaves
+        Check("resultants on both bodies, largest sum", forces.imbalance, 0.0, 1e-11, "1", "at most"),
+        Check("moment of the contact forces", moment, 0.0, 1e-11, "1", "at most"),
+        Check("horizontal over vertical force", forces.ratio(p.distance), reference(p), strained, "1", "absolute"),
+        Check("ripple of the vertical force", vertical, 0.0, 0.01, "1", "at most"),
+        Check("ripple of the horizontal force", horizontal, 0.0, 0.01, "1", "at most"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
+    ]
+    if p.friction > 0.0:
+        group, spent = result["interface/contact"].dataset, result.dataset["energy"].sel(kind="friction").values
+        pressure, traction = group["pressure"].values, np.linalg.norm(group["traction"].values, axis=2)
+        sliding = forces.sliding(p.distance)[:, None] & (pressure > 0.0)
+        off = float(np.abs(traction - p.friction * pressure)[sliding].max() / (p.friction * pressure.max()))
+        checks += [
+            Check("traction of points that slide, off μ p", off, 0.0, 1e-10, "1", "at most"),
+            Check("friction column, largest fall", float(-np.diff(spent).min()), 0.0, 0.0, "J", "at most"),
+        ]
+    return checks
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    """The forces of this run, of collocation at the nodes and of the mortar."""
+    from arlequin import plots
+    from cases.contact_figures import ironing_forces
+
+    found = {}
+    for name in ("P1", "nodes"):
+        other = replace(parameters, multiplier=name)
+        run = result if parameters.multiplier == name else build(other).run()
+        found[name] = Forces.of(run, other)
+    return {
+        "energies": plots.energies(result),
+        "forces": ironing_forces(found, parameters.friction),
+        "shape": plots.shape(result, "displacement", component=1),
+    }
