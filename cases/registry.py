@@ -34,6 +34,7 @@ NAMES = (
     "patch_test",
     "friction_pad",
     "ironing",
+    "cylinder_impact",
 )
 
 
