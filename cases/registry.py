@@ -35,6 +35,7 @@ NAMES = (
     "friction_pad",
     "ironing",
     "cylinder_impact",
+    "sphere_impact",
 )
 
 

@@ -45,9 +45,29 @@ def half_disc(
 def disc(radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1) -> Any:
     """A whole disc (m), fine at the bottom (`contact`) and at the top (`opposite`); `arc` is the whole rim."""
     ball = BallBlocks(2, radius, zone, size, growth)
-    lower = _mirrored(ball.blocks, (0,))
-    upper = [np.stack([block[0], 2 * radius - block[1]]) for block in lower]
-    return _named(mesh_of(lower + upper, kind, order), ball, {})
+    return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {})
+
+
+def upright_half_disc(
+    radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1
+) -> Any:
+    """Half of a disc, x ≥ 0 (m), fine at the bottom (`contact`) and at the top (`opposite`).
+
+    With plane="axisymmetric" a ball. Parameters as `quarter_disc`'s; boundaries `arc` and `left` (x = 0), too.
+    """
+    ball = BallBlocks(2, radius, zone, size, growth)
+    return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0)})
+
+
+def upright_quarter_ball(
+    radius: float, zone: float, size: float, *, growth: float = 1.25, kind: str = "hex", order: int = 1
+) -> Any:
+    """A quarter of a ball, x ≥ 0, z ≥ 0 (m), fine at the bottom (`contact`) and at the top (`opposite`).
+
+    Parameters as `quarter_ball`'s; boundaries `arc`, `left` (x = 0) and `back` (z = 0), too.
+    """
+    ball = BallBlocks(3, radius, zone, size, growth)
+    return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0), "back": (2, 0.0)})
 
 
 def quarter_ball(
@@ -106,6 +126,14 @@ def _mirrored(blocks: list[Array], axes: tuple[int, ...]) -> list[Array]:
     """The blocks and their images in the planes x_axis = 0."""
     choices = [(1.0, -1.0) if axis in axes else (1.0,) for axis in range(blocks[0].shape[0])]
     return [np.reshape(sign, [-1] + [1] * (b.ndim - 1)) * b for sign in product(*choices) for b in blocks]
+
+
+def _doubled(ball: BallBlocks) -> list[Array]:
+    """The blocks and their images in the plane y = R."""
+    images = [block.copy() for block in ball.blocks]
+    for image in images:
+        image[1] = 2 * ball.radius - image[1]
+    return ball.blocks + images
 
 
 def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> Any:

@@ -1,0 +1,122 @@
+"""A ball hits a rigid plane so slowly that waves do not matter: Hertz's impact, its duration, peak and force history.
+
+The ball is axisymmetric, or a quarter of it in 3D, whole from bottom to top: no symmetry is put where its mass moves.
+Mesh and step follow from the reference: `cells` over the contact radius a at the peak, `steps` over the duration T.
+Hertz takes the ball for a half-space and its motion for a sequence of statics. Both hold for a/R → 0: the ratio is
+(3.93 ρV²/E*)^{1/5}, 1 % at 3 cm/s on steel, where T is 32 times the time in which a wave crosses the ball and returns.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.choices import scheme_of
+from cases.comparison import Check
+from cases.impact import energy_checks, momentum_check
+from cases.parameters import Quantity
+from cases.reference.hertz_impact import SphereImpact
+from cases.reference.measures import total_variation
+from cases.shapes import upright_half_disc, upright_quarter_ball
+from models.checks import positive, positive_integer, within
+
+ZONE = 1.5  # half-width of the fine surface, in contact radii at the peak
+SHARE = {"axisymmetric": 1.0, "solid": 0.25}  # of the ball that is modelled
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A steel ball of radius 20 mm at 3 cm/s."""
+
+    geometry: Annotated[
+        Literal["axisymmetric", "solid"], Quantity("", "a half-plane that revolves, or a quarter of the ball in 3D")
+    ] = "axisymmetric"
+    radius: Annotated[float, Quantity("m", "radius of the ball", positive)] = 0.02
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
+    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.49)] = 0.3
+    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    velocity: Annotated[float, Quantity("m/s", "velocity towards the plane", positive)] = 0.03
+    cells: Annotated[int, Quantity("", "cells over the contact radius at the peak", positive_integer)] = 10
+    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cells", within, 1.01, 1.6)] = 1.15
+    order: Annotated[Literal[1, 2], Quantity("", "order of the cells; 2 follows the ball's surface")] = 2
+    steps: Annotated[int, Quantity("", "steps over the duration of the contact", positive_integer)] = 400
+    scheme: Annotated[Literal["theta", "newmark", "generalised-alpha"], Quantity("", "time scheme")] = "theta"
+    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    level: Annotated[Literal["velocity", "gap"], Quantity("", "level of the contact law")] = "velocity"
+    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 20
+
+
+def reference(parameters: Parameters) -> SphereImpact:
+    """Hertz's impact of the whole ball; the plane has no mass and no compliance of its own."""
+    p = parameters
+    mass = 4 / 3 * np.pi * p.radius**3 * p.density
+    return SphereImpact(p.radius, p.young / (1 - p.poisson**2), mass, p.velocity)
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    exact = reference(p)
+    contact = exact.peak.half_width
+    if ZONE * contact > 0.5 * p.radius:
+        raise aq.UserError.parameter(
+            "velocity", p.velocity, f"gives a contact radius of {contact / p.radius:.2g} radii: Hertz needs a small one"
+        )
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+    size = contact / p.cells
+    if p.geometry == "axisymmetric":
+        mesh = upright_half_disc(p.radius, ZONE * contact, size, growth=p.growth, order=p.order)
+        ball = aq.Solid("ball", mesh, material, plane="axisymmetric", imposed={"left": {"r": 0.0}})
+    else:
+        mesh = upright_quarter_ball(p.radius, ZONE * contact, size, growth=p.growth, order=p.order)
+        ball = aq.Solid("ball", mesh, material, imposed={"left": {"x": 0.0}, "back": {"z": 0.0}})
+    upwards = np.eye(mesh.dim())[1]
+    plane = aq.RigidPlane(point=np.zeros(mesh.dim()), normal=upwards)
+    interface = aq.Interface("contact", ball.boundary("contact"), plane, aq.Unilateral(level=p.level))
+    system = aq.System([ball], interfaces=[interface], velocity=-p.velocity * upwards)
+    step = exact.duration / p.steps
+    return aq.Study(system, scheme_of(p.scheme, p.theta), 1.2 * exact.duration, step, p.fields_every)
+
+
+def forces(result: xarray.DataTree, parameters: Parameters) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Edges (t + 1,) of the steps, s, and contact forces (t,) of the whole ball, means over them, N."""
+    force = result["interface/contact"].dataset["force"].sel(component="y").values[1:]
+    return result.dataset["time"].values, force / SHARE[parameters.geometry]
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p = parameters
+    exact = reference(p)
+    edges, force = forces(result, p)
+    pressed = np.flatnonzero(force > 0.0)
+    lasted = edges[pressed[-1] + 1] - edges[pressed[0]] if pressed.size else 0.0
+    means = np.diff(exact.impulse(edges)) / np.diff(edges)
+    peak = exact.peak.load
+    impulse = float(np.diff(edges) @ force)
+    distance = float(np.linalg.norm(force - means) / np.linalg.norm(means))
+    checks = [
+        Check("duration of the contact", float(lasted), exact.duration, 0.01, "s"),
+        Check("largest contact force", float(force.max()), peak, 0.01, "N"),
+        Check("contact force, L2 error", distance, 0.0, 0.01, "1", "at most"),
+        Check("contact impulse", impulse, float(exact.impulse(edges[-1])), 0.01, "N s"),
+        Check("contact force, total variation", total_variation(force, peak), 2.0, 0.1, "1", "at most"),
+        momentum_check(result, ("ball",), ("y",), "contact"),
+    ]
+    return checks + energy_checks(result)
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.impact_figures import force_panels
+
+    exact = reference(parameters)
+    time = np.linspace(0.0, float(result.dataset["time"][-1]), 1001)
+    share = SHARE[parameters.geometry]
+    title = f"T = {1e6 * exact.duration:.1f} µs, peak {exact.peak.load:.1f} N" + (", a quarter of it" * (share < 1))
+    curves = {"Hertz": (time, share * exact.force(time))}
+    return {
+        "energies": plots.energies(result),
+        "force": force_panels({title: {"computed": result}}, component="y", exact=curves),
+    }
