@@ -8,7 +8,9 @@ share, which end at the free surface far from the contact, and the coarse part i
 Forces are compared as means over a window. While the edge of the contact outruns the waves, up to its half-width
 R V/c, it sends out a front of that size. Where the coarse cells are larger, forces are compared step by step; a sharper
 front crosses the disc as a wave packet that no two meshes disperse alike, and forces are means over the time in which a
-wave crosses eight coarse cells (which carry longer waves to 3 % of their speed).
+wave crosses eight coarse cells (which carry longer waves to 3 % of their speed). Such means say nothing of oscillation
+within the window, which is checked step by step only. At 500 m/s the defaults differ from all fine by 0.4 % in these
+means, but step by step by 2.5 % (L2) and 2.8 % (peak): the front that returns from the far side is dispersed.
 """
 
 from dataclasses import dataclass, replace
@@ -207,7 +209,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             Check("largest contact force", float(force.max()), float(fine.max()), AGREEMENT, "N/m"),
             Check("contact impulse", float(force.sum() * span), float(fine.sum() * span), AGREEMENT, "N s/m"),
         ]
-    if p.law == "unilateral-velocity":
+    if p.law == "unilateral-velocity" and window(p) == 1:
         checks.append(
             Check("total variation / 2 peak, 1 without oscillation", roughness(force), 1.0, 0.1, "1", "at most")
         )
