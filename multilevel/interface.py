@@ -77,6 +77,10 @@ class Interface:
             raise UserError(
                 f"interface '{self.name}': slave '{self.slave.name}' and master '{master.name}' have nodes in common"
             )
+        if isinstance(master, Surface) and axes > 1 and master.facets.shape[1] == 1:
+            raise UserError(
+                f"interface '{self.name}': the end of beam '{master.part.name}' is a point: make it the slave"
+            )
         if axes == 1 and (self.friction is not None or self.multiplier not in (None, "nodes")):
             raise UserError(f"interface '{self.name}': the end of a bar has no friction and no multiplier functions")
         if self.direction is not None and self._space not in ("nodes", "gauss"):
@@ -91,7 +95,8 @@ class Interface:
         if self.multiplier is not None:
             return self.multiplier
         areas = self.slave.areas
-        collocated = self.slave.positions.shape[1] == 1 or not isinstance(self.master, Surface)
+        # the end of a bar or beam is one point
+        collocated = self.slave.facets.shape[1] == 1 or not isinstance(self.master, Surface)
         return "nodes" if collocated and areas.min() > 1e-3 * areas.max() else "P1"
 
     def pairing(self) -> Pairing:
@@ -104,4 +109,12 @@ class Interface:
             pairing = MortarPairing(self.slave, self.master, self._space)
         else:
             pairing = MortarObstacle(self.slave, self.master, self._space)
-        return FrozenPairing.of(pairing, self) if self.sliding == "small" and not pairing.fixed else pairing
+        if self.sliding == "large" or pairing.fixed:
+            return pairing
+        frozen = FrozenPairing.of(pairing, self)
+        if not frozen.reference.paired.any():
+            raise UserError(
+                f"interface '{self.name}': no point of '{self.slave.name}' has a partner at the start, and "
+                'sliding="small" keeps to those of the start: move the surfaces nearer, or take sliding="large"'
+            )
+        return frozen

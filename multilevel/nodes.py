@@ -17,6 +17,7 @@ from multilevel.obstacle import Obstacle
 from multilevel.search import OVERHANG, FacetTree, in_space
 from multilevel.slave_points import SlavePoints, at_gauss_points, at_nodes
 
+GRAZING = 0.05  # cosine to the master's normal below which a direction meets nothing, as in the search
 REACH = 2.0  # default of how far a partner may be, in sizes of the largest facet
 
 
@@ -59,6 +60,8 @@ def pair_points(
         if not direction.any():
             raise UserError.parameter("direction", direction, "must not be zero")
         direction = direction / np.linalg.norm(direction)
+        if np.abs(master.normals @ direction).max() <= GRAZING:
+            raise UserError.parameter("direction", direction.tolist(), f"runs along '{master.name}' and never meets it")
     return SurfacePairing(made, mesh, far, non_negative("overhang", overhang), direction)
 
 
