@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arlequin.action import Action
 from arlequin.contact import Contact
 from arlequin.record import Key, Variable
 from arlequin.schemes import State, StepReport
@@ -15,25 +15,17 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class ContactState:
-    """The contact of all interfaces after a step: gaps (k,), m, impulses and path (r,), spread impulses (q,)."""
+    """The contact of all interfaces after a step: gaps (k,), m, and what it did in the step."""
 
     gaps: Array
-    impulse: Array
-    path: Array
-    spread: Array
-    status: NDArray[np.int8]
-    normals: Array
-    tangents: Array
+    action: Action
 
     @classmethod
     def of(cls, contact: Contact, state: State, report: StepReport | None) -> "ContactState":
         """Report None: the initial state."""
         place = contact.basis @ state.u
         touch = report.touch if report else contact.touch(place)
-        impulse = report.impulse if report else np.zeros(contact.laws.row_count)
-        path = touch.rates(report.path) if report and touch.frictional else np.zeros(contact.laws.row_count)
-        status = report.status if report else np.zeros(contact.count, dtype=np.int8)
-        return cls(touch.gaps(place), impulse, path, touch.spread(impulse), status, touch.normals, touch.tangents)
+        return cls(touch.gaps(place), report.action if report else Action.none(touch))
 
 
 class ContactHistory:
@@ -48,18 +40,12 @@ class ContactHistory:
         self._positions = kin.positions
         self._axes = kin.normals.shape[1]
         self._points = slice(*contact.start[index : index + 2])
-        first = contact.laws.first
-        self._first = first[self._points.start : self._points.stop]
-        self._tangents = self._first[:, None] + np.arange(1, first[self._points.start + 1] - self._first[0])
+        self._frictional = self._interface.friction is not None
         self._area = contact.laws.area[self._points]
         self._span = slice(*contact.span[index : index + 2])
         self._resultant = contact.resultant(index)
         self._slip = np.zeros(self._area.size)
         self._frame: dict[Key, Array] = {}
-
-    @property
-    def _frictional(self) -> bool:
-        return self._tangents.shape[1] > 0
 
     def variables(self) -> list[Variable]:
         """With units and names."""
@@ -100,23 +86,21 @@ class ContactHistory:
 
     def add(self, now: ContactState) -> dict[Key, Array]:
         """The values of a step on `time`; keeps those of a frame."""
-        group = self._group
-        gaps, normal = now.gaps[self._points], now.impulse[self._first]
+        group, points, action = self._group, self._points, now.action
+        gaps, normal = now.gaps[points], action.normal[points]
         row: dict[Key, Array] = {
-            (group, "force"): self._resultant @ now.spread[self._span] / self._duration,
+            (group, "force"): self._resultant @ action.spread[self._span] / self._duration,
             (group, "impulse"): normal.sum() * (self._step / self._duration),
             (group, "active"): np.array(np.count_nonzero(normal > 0.0)),
             (group, "gap_min"): gaps.min(),
         }
         pressure = normal / (self._duration * self._area)
-        status = now.status[self._points].astype(float)
+        status = action.status[points].astype(float)
         self._frame = {(group, "gap"): gaps, (group, "pressure"): pressure, (group, "status"): status}
         if self._frictional:
-            length = np.linalg.norm(now.path[self._tangents], axis=1)
-            self._slip = self._slip + np.where(normal > 0.0, length, 0.0)
-            row[group, "wear_power"] = (normal * length).sum() / (self._step * self._duration)
-            forces = np.einsum("kt,kti->ki", now.impulse[self._tangents], now.tangents[self._points])
-            self._frame[group, "traction"] = forces / (self._duration * self._area[:, None])
+            self._slip = self._slip + action.slip[points]
+            row[group, "wear_power"] = action.wear[points].sum() / self._step
+            self._frame[group, "traction"] = action.tangential[points] / (self._duration * self._area[:, None])
             self._frame[group, "slip"] = self._slip
         return row
 

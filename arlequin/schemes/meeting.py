@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from arlequin.action import Action
 from arlequin.compliance import Compliance
 from arlequin.contact import Contact
 from arlequin.energy import Work
@@ -33,10 +34,11 @@ class Motion:
 
 @dataclass(frozen=True)
 class Meeting:
-    """The kinematics on which the impulses of a step act, and the impulses."""
+    """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces."""
 
     touch: Touch
     solution: ContactSolution
+    time: float
 
     @property
     def impulse(self) -> Array:
@@ -46,7 +48,8 @@ class Meeting:
     def report(self, multipliers: Array, work: Work, path: Array) -> StepReport:
         """What the step did."""
         own = self.solution
-        return StepReport(own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, own.status)
+        action = Action.of(self.touch, own.impulse, own.status, path, self.time)
+        return StepReport(own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, action)
 
 
 def meet(
@@ -70,7 +73,7 @@ def meet(
     changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
     forces still have no moment. Fixed pairings need one pass.
     """
-    laws = contact.laws
+    laws, time = contact.laws, 1.0 if static else step
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
     closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= _TOUCHING * contact.extent
@@ -90,7 +93,7 @@ def meet(
             history=history[some.histories],
             step=np.inf if static else step,
             theta=theta,
-            impulse_factor=1.0 if static else step,
+            impulse_factor=time,
             guess=guess[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
@@ -111,4 +114,4 @@ def meet(
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
         middle, guess = reached, solution.impulse
         touch = contact.touch(middle, touch if keep else None)
-    return Meeting(touch, solution)
+    return Meeting(touch, solution, time)

@@ -8,6 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import independent
 from arlequin.contact import Contact
@@ -66,11 +67,12 @@ class Multirate:
 
 @dataclass(frozen=True)
 class _Side:
-    """The parts with one step: dofs (d,), contact points (k,) and their rows (r,), stepper, steps in a large one."""
+    """The parts with one step: dofs (d,), contact points (k,), rows (r,), basis (q,), stepper, steps in a large one."""
 
     dofs: NDArray[np.bool_]
     points: NDArray[np.bool_]
     rows: NDArray[np.bool_]
+    basis: NDArray[np.bool_]
     assembly: Assembly
     stepper: ThetaStepper | CentralStepper
     count: int
@@ -212,13 +214,13 @@ class MultirateStepper:
         """Works and impulses added over the small steps; energies at the end."""
         work = Work()
         impulse = np.zeros(self._assembly.laws.row_count)
-        status = np.zeros(self._assembly.contact_count, dtype=np.int8)
+        action = Action.none(touch)
         for side, own in zip(self._sides, reports, strict=True):
             work.values[:3] += own[-1].work.values[:3]
             for report in own:
                 work.values[3 : len(KINDS)] += report.work.values[3:]
                 impulse[side.rows] += report.impulse
-                status[side.points] = np.maximum(status[side.points], report.status)
+                action.add(report.action, side.points, side.basis)
         every = [report for own in reports for report in own]
         return StepReport(
             iterations=sum(report.iterations for report in every),
@@ -228,7 +230,7 @@ class MultirateStepper:
             work=work,
             path=path,
             touch=touch,
-            status=status,
+            action=action,
         )
 
 
@@ -254,7 +256,9 @@ def _side(
     kept = _interfaces(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
     points = np.repeat(kept, np.diff(assembly.contact.start))
     own = _restrict(assembly, chosen, dofs, kept)
-    return _Side(dofs, points, np.repeat(points, np.diff(assembly.laws.first)), own, scheme.prepare(own, step), count)
+    rows = np.repeat(points, np.diff(assembly.laws.first))
+    basis = np.repeat(kept, np.diff(assembly.contact.span))
+    return _Side(dofs, points, rows, basis, own, scheme.prepare(own, step), count)
 
 
 def _interfaces(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.energy import Work
 from arlequin.touch import Touch
@@ -46,7 +46,7 @@ class StepReport:
     """What a step did: contact (r,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures.
 
     path (d,): the displacement on which the impulses work, as constant forces over the step, m. touch: the kinematics
-    of the contact impulses; status (k,): open, slipping or sticking (see `multilevel.solver`).
+    of the contact impulses; action: what they did at the points.
     """
 
     iterations: int
@@ -56,7 +56,7 @@ class StepReport:
     work: Work
     path: Array
     touch: Touch
-    status: NDArray[np.int8]
+    action: Action
 
 
 class Stepper(Protocol):

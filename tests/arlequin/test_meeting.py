@@ -76,3 +76,22 @@ def test_multipliers_that_are_not_determined_are_refused_whatever_the_number_of_
         aq.simulate(aq.System([lower, upper], interfaces=[contact]), aq.Static(), duration=1.0, step=1.0)
     stabilised = aq.System([lower, upper], interfaces=[contact], contact=aq.ContactMethod(stabilised=True))
     aq.simulate(stabilised, aq.Static(), duration=1.0, step=1.0)
+
+
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Multirate(4)])
+def test_what_is_recorded_adds_up_over_small_steps_and_moving_partners(scheme):
+    """A glued block slides on a round obstacle: forces give its momentum, μ × wear power what friction takes."""
+    coarse = aq.Solid("coarse", aq.mesh.rectangle((0.0, 0.2), (0.04, 0.1), cells=(8, 3)), SOFT, plane="strain")
+    fine = aq.Solid("fine", aq.mesh.rectangle((0.0, 0.2), (0.0, 0.06), cells=(16, 5)), SOFT, plane="strain")
+    ball = aq.RigidSphere((0.1, -0.5002), 0.5)
+    contact = aq.Interface("contact", fine.boundary("bottom"), ball, aq.Unilateral(), aq.Coulomb(0.3))
+    junction = aq.Junction(coarse, fine)
+    system = aq.System([coarse, fine], junctions=[junction], interfaces=[contact], velocity=(2.0, -2.0))
+    result = aq.simulate(system, scheme, duration=6e-4, step=2e-6)
+    energy, interface = result["energy"], result["interface/contact"].dataset
+    worn = 0.3 * float(interface["wear_power"][1:].sum()) * 2e-6
+    assert worn == pytest.approx(float(energy.sel(kind="friction")[-1]), rel=1e-9)
+    momentum = sum(result[f"part/{name}/momentum"].values for name in ("coarse", "fine"))
+    impulse = np.cumsum(interface["force"].values[1:], axis=0) * 2e-6
+    np.testing.assert_allclose(momentum[1:] - momentum[0], impulse, atol=1e-10 * np.abs(momentum).max())
+    assert np.abs(impulse).max() > 0.1 * np.abs(momentum[0]).max()

@@ -1,0 +1,56 @@
+"""What contact did to a system in a step, as it is recorded."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.touch import Touch
+from multilevel.law import Array
+
+
+@dataclass(frozen=True)
+class Action:
+    """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
+    on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; status
+    (k,): see `multilevel.solver`. Steps add up, whatever their kinematics.
+    """
+
+    normal: Array
+    tangential: Array
+    spread: Array
+    slip: Array
+    wear: Array
+    status: NDArray[np.int8]
+
+    @classmethod
+    def none(cls, touch: Touch) -> "Action":
+        """Nothing, on the points of a touch."""
+        count, axes = touch.normals.shape
+        none = np.zeros(count)
+        spread = np.zeros(touch.basis.shape[0])
+        return cls(none, np.zeros((count, axes)), spread, none.copy(), none.copy(), np.zeros(count, dtype=np.int8))
+
+    @classmethod
+    def of(cls, touch: Touch, impulse: Array, status: NDArray[np.int8], path: Array, time: float) -> "Action":
+        """Of the impulses (r,) on a touch, along the path (d,) of a step; time: what turns an impulse into a force."""
+        normal, none = impulse[touch.first], np.zeros(touch.first.size)
+        tangential, length = np.zeros_like(touch.normals), none
+        if touch.frictional:
+            moved = touch.rates(path)
+            squares = none.copy()
+            ends = np.append(touch.first[1:], touch.rows)
+            for t in range(touch.tangents.shape[1]):
+                has = ends - touch.first > 1 + t
+                rows = touch.first[has] + 1 + t
+                tangential[has] += impulse[rows, None] * touch.tangents[has, t]
+                squares[has] += moved[rows] ** 2
+            length = np.where(normal > 0.0, np.sqrt(squares), 0.0)
+        return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, status)
+
+    def add(self, other: "Action", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
+        """Adds an action on some of the points (k,) and rows of the basis (q,), in place."""
+        for name in ("normal", "tangential", "slip", "wear"):
+            getattr(self, name)[points] += getattr(other, name)
+        self.spread[rows] += other.spread
+        self.status[points] = np.maximum(self.status[points], other.status)
