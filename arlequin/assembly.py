@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
+from arlequin.inside import inside
 from arlequin.system import System
 from models.errors import UserError
 from models.part import Assembled, Surface, Weighting
@@ -222,8 +223,18 @@ def check_start(assembly: Assembly, u: Array) -> None:
         own = gaps[a:b]
         size = float(np.ptp(interface.slave.part.positions, axis=0).max())
         worst = int(np.argmin(own))
-        if (assembly.laws.level[a:b] > 0).any() and own[worst] < -1e-10 * size:
-            place = ", ".join(f"{x:.6g}" for x in touch.positions[a + worst])
-            raise UserError(
-                f"interface '{interface.name}': starts interpenetrated by {-own[worst]:.3g} m at ({place}) m"
-            )
+        if not (assembly.laws.level[a:b] > 0).any():
+            continue
+        if own[worst] < -1e-10 * size:
+            _refuse_start(interface.name, -own[worst], touch.positions[a + worst])
+        lonely = touch.positions[a:b][~touch.paired[a:b]]
+        if isinstance(interface.master, Surface) and len(lonely):
+            deep = lonely[inside(interface.master.part.mesh, lonely)]  # too deep to have found a partner
+            if len(deep):
+                apart = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
+                _refuse_start(interface.name, apart.max(), deep[int(np.argmax(apart))])
+
+
+def _refuse_start(name: str, amount: float, position: Array) -> None:
+    place = ", ".join(f"{x:.6g}" for x in position)
+    raise UserError(f"interface '{name}': starts interpenetrated by {amount:.3g} m at ({place}) m")

@@ -130,3 +130,29 @@ def test_a_block_dropped_on_an_obstacle(name: str, friction: Any) -> None:
     assert result["part/block/momentum"].values[-1, 1] > result["part/block/momentum"].values[0, 1]
     assert np.abs(result["balance"].values).max() <= 1e-10
     assert np.abs(result["energy"].sel(kind="scheme").values).max() <= 1e-12 * result["energy"].values[0].max()
+
+
+@pytest.mark.parametrize("gap", [-0.2, -0.33])
+@pytest.mark.parametrize("multiplier", ["nodes", "gauss", "P0", "P1"])
+def test_a_start_too_deep_for_partners_is_refused_too(multiplier: str, gap: float) -> None:
+    """Deeper than a facet is long no partner is found; the points lie inside the other part all the same."""
+    with pytest.raises(aq.UserError, match=r"'touch': starts interpenetrated by 0\.[23]\d* m at \(0\.\d+, 0\.\d+\) m"):
+        fall(gap, multiplier=multiplier)
+
+
+def test_points_in_and_out_of_a_mesh() -> None:
+    from arlequin.inside import inside
+
+    square = aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(7, 5))
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-0.5, 1.5, (400, 2))
+    expected = (np.abs(points - 0.5) < 0.5).all(axis=1)
+    for mesh in (square, square.to_meshtri()):
+        assert (inside(mesh, points) == expected).mean() > 0.99
+        assert not inside(mesh, points)[~expected].any()
+    cube = aq.mesh.box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), cells=(3, 3, 3))
+    points = rng.uniform(-0.5, 1.5, (400, 3))
+    expected = (np.abs(points - 0.5) < 0.5).all(axis=1)
+    for mesh in (cube, cube.to_meshtet()):
+        assert (inside(mesh, points) == expected).mean() > 0.99
+        assert not inside(mesh, points)[~expected].any()
