@@ -1,7 +1,7 @@
 """The laws of all contact points of a system as tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -125,6 +125,12 @@ class PointLaws:
             tangential_compliance=self.tangential_compliance[points],
             first=np.concatenate([[0], np.cumsum(np.diff(self.first)[points])]).astype(np.int64),
         )
+
+    def multipliers(self) -> "PointLaws":
+        """The set-valued laws and friction alone, all on the velocity."""
+        none = np.zeros(self.count + 1, dtype=np.int64)
+        level = np.where(self.level > 0, 2, 0)
+        return replace(self, regular=((),) * self.count, rows=none, coefficients=self.coefficients[:0], level=level)
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the contact problem of some of the points."""

@@ -8,7 +8,8 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State, StepReport, accept, initial_acceleration, reaction
+from arlequin.schemes.resting import start_accelerations
+from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.checks import positive, within
 from multilevel.law import Array
 
@@ -141,20 +142,15 @@ class AlphaStepper:
         external = assembly.load(0.0)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         contact = touch.spread(touch.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
-        a, constraint = np.zeros_like(u), np.zeros(assembly.constraints.shape[0])
         force = external - internal - damping + touch.basis.T @ contact
-        given = initial_acceleration(assembly, step)
-        if force.any() or (given is not None and given.any()):
-            inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
-            free = inertia.free(force, np.zeros_like(constraint), given)
-            a, constraint = free.y, free.multipliers
+        a, constraint, resting = start_accelerations(assembly, touch, force, (u, v), step)
         own = _Carried(
             shift=step**2 * (0.5 - mix) * a,
             load=external,
             internal=internal,
             damping=damping,
             external=external,
-            pulled=assembly.pull(constraint, contact),
+            pulled=assembly.pull(constraint, contact + resting),
             momentum=assembly.mass @ v,
             rest=(mix - 1.0) * (assembly.constraints @ v),
         )

@@ -25,7 +25,15 @@ def resting(scheme, mass):
     return aq.simulate(system, scheme, duration=2e-4, step=1e-6), (first + 2 * shear) * strain * 0.1
 
 
-@pytest.mark.parametrize("mass, scheme", [("consistent", aq.Theta(0.5)), ("lumped", aq.CentralDifference())])
+@pytest.mark.parametrize(
+    "mass, scheme",
+    [
+        ("consistent", aq.Theta(0.5)),
+        ("consistent", aq.HHT(-0.1)),
+        ("consistent", aq.GeneralisedAlpha.with_radius(0.7)),
+        ("lumped", aq.CentralDifference()),
+    ],
+)
 def test_a_point_at_rest_on_its_partner_stays_in_contact_at_velocity_level(mass, scheme):
     """The gap of such a point is zero but for round-off, of either sign: it must not open for a step."""
     result, force = resting(scheme, mass)
