@@ -15,6 +15,7 @@ from multilevel.law import Array
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
 _SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
+_ROUND_OFF = 1e-9  # likewise, where the next one is no smaller
 _SHIFT = 1e-2  # of the proximal term, in units of (wave speed / extent)², a bound of the lowest vibration
 
 
@@ -160,6 +161,7 @@ class StaticStepper:
         values = assembly.imposed(t1)
         target = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
         place, du, guess, used = basis @ state.u, np.zeros_like(state.u), state.impulse, 0
+        last = np.inf
         for _ in range(_PASSES):
             u = state.u + du
             free = self._condensed.free(
@@ -180,8 +182,12 @@ class StaticStepper:
             change, constraint = self._condensed.react(free, meeting.impulse)
             du, guess = du + change, meeting.solution.impulse
             used += meeting.solution.iterations
-            if not self._floats or np.abs(change).max() <= _SETTLED * np.abs(state.u + du).max():
+            moved, reached = np.abs(change).max(), np.abs(state.u + du).max()
+            # stiff laws feel the round-off of the gaps: there the motion does not fall as far
+            stands = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
+            if not self._floats or stands:
                 return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint
+            last = moved
         raise UserError(
             f"statics at t = {t1:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid motions, "
             "or let the loads press it against its partner",
