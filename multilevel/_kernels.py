@@ -12,8 +12,8 @@ from multilevel._signature import REGULAR
 GAP_LEVEL, VELOCITY_LEVEL = 1, 2
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 2, 3
 PATIENCE = 10  # Newton steps that do not halve the certificate
-ROUND_OFF = 3e-11  # certificate that need not improve: stiff laws feel the round-off of the gaps
-GOOD = 1e-12  # certificate with which a method hands over no more
+GOOD = 3e-11  # certificate with which a method hands over no more: stiff laws feel the round-off of the gaps
+LEAST = 1e-9  # proximal term: the smaller, the fewer turns where multipliers are not unique
 LAPACK_FROM = 96  # unknowns
 
 
@@ -455,7 +455,7 @@ def _newton(p, own, rho, impulse, trial, most, patience):
             stalled += 1
         if best <= 3e-15 or (best <= 1e-13 and stalled >= 1) or iteration == most or not error < np.inf:
             break
-        if stalled >= 4 and best <= ROUND_OFF:
+        if stalled >= 4 and best <= GOOD:
             break
         if stalled >= patience and count > points:
             break
@@ -763,10 +763,10 @@ def _proximal(p, own, rho, impulse, trial, most, mass):
         if error < best:
             best = error
             best_impulse[:] = impulse
-        if best <= 1e-13 or used >= most or not error < np.inf or (stalled >= 4 and mass <= 1e-7) or stalled >= 20:
+        if best <= 1e-13 or used >= most or not error < np.inf or (stalled >= 4 and mass <= LEAST) or stalled >= 20:
             break
         if error > 0.1 * last:
-            mass = max(0.1 * mass, 1e-7)
+            mass = max(0.1 * mass, LEAST)
         last = error
         for k in range(points):
             n, end = p.first[k], p.first[k + 1]

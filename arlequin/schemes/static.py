@@ -9,14 +9,16 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
+from arlequin.schemes.mixing import Mixing
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
 from multilevel.law import Array
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
 _SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
-_ROUND_OFF = 1e-9  # likewise, where the next one is no smaller
-_SHIFT = 1e-2  # of the proximal term, in units of (wave speed / extent)², a bound of the lowest vibration
+_ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
+_SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
+_HELD = 1e-8  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Static:
 
 @dataclass(frozen=True)
 class _Carried:
-    """External and reaction forces (d,), contact forces (r,) and what they are on the dofs (d,), N."""
+    """External and reaction forces (d,), contact forces (r,) and what they do to the dofs (d,), N."""
 
     external: Array
     reaction: Array
@@ -63,12 +65,7 @@ class StaticStepper:
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
-        try:
-            self._condensed, self._floats = Condensed(assembly, assembly.stiffness), False
-        except UserError:
-            if not assembly.contact_count:
-                raise
-            self._condensed, self._floats = Condensed(assembly, _shifted(assembly)), True
+        self._condensed, self._soft = _condense(assembly)
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
@@ -112,7 +109,7 @@ class StaticStepper:
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
-        # the scheme's, as is what a point's old force does through its new partner rather than its old one
+        # the scheme's
         mean_contact = 0.5 * (own.contact + contact.impulse)
         none = np.zeros_like(u)
         work = works(
@@ -138,7 +135,9 @@ class StaticStepper:
             stored_before=state.stored,
             stored_after=(strain, asperity),
         )
-        work["scheme"] += 0.5 * float((touch.pull(own.contact) - own.pulled) @ du)
+        # the forces of the start acted along the normals of the start
+        pulled = touch.pull(contact.impulse)
+        work["scheme"] -= float((0.5 * (own.pulled + pulled) - touch.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         end = State(
             n=state.n + 1,
@@ -150,7 +149,7 @@ class StaticStepper:
             strain=strain,
             asperity=asperity,
             impulse=contact.impulse,
-            own=_Carried(external, forces, contact.impulse, touch.pull(contact.impulse)),
+            own=_Carried(external, forces, contact.impulse, pulled),
         )
         return end, meeting.report(constraint, work, du)
 
@@ -161,7 +160,7 @@ class StaticStepper:
         values = assembly.imposed(t1)
         target = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
         place, du, guess, used = basis @ state.u, np.zeros_like(state.u), state.impulse, 0
-        last = np.inf
+        last, mixing = np.inf, Mixing()
         for _ in range(_PASSES):
             u = state.u + du
             free = self._condensed.free(
@@ -185,21 +184,43 @@ class StaticStepper:
             moved, reached = np.abs(change).max(), np.abs(state.u + du).max()
             # stiff laws feel the round-off of the gaps: there the motion does not fall as far
             stands = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
-            if not self._floats or stands:
+            if self._soft is None or (stands and self._in_balance(self._soft @ change, external, meeting)):
                 return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint
-            last = moved
+            last, du = moved, mixing.next(du, change)
         raise UserError(
             f"statics at t = {t1:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid motions, "
             "or let the loads press it against its partner",
             code=1,
         )
 
+    def _in_balance(self, missing: Array, external: Array, meeting: Meeting) -> bool:
+        """Whether the proximal term, which equilibrium has not, is nothing beside the forces."""
+        forces = np.concatenate([external, meeting.impulse])
+        return bool(np.abs(missing).max() <= 1e-9 * np.abs(forces).max())
 
-def _shifted(assembly: Assembly) -> sp.csr_array:
-    """K + s M, s = (c/10L)² of each part: every rigid motion is held, softly against its vibrations."""
+
+def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
+    """K condensed, and None; where it leaves a rigid motion free that contact may hold, K + s M, and s M."""
+    if not assembly.contact_count:
+        return Condensed(assembly, assembly.stiffness), None
+    soft = _proximal_term(assembly)
+    try:
+        condensed = Condensed(assembly, assembly.stiffness)
+        # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M)
+        load = soft @ np.random.default_rng(0).standard_normal(assembly.dof_count)
+        moved = condensed.spread(load)
+        if float(load @ moved) > _HELD * float(moved @ (soft @ moved)):
+            return condensed, None
+    except UserError:
+        pass
+    return Condensed(assembly, sp.csr_array(assembly.stiffness + soft)), soft
+
+
+def _proximal_term(assembly: Assembly) -> sp.csr_array:
+    """s M, s = (c/3L)² of each part: it holds every rigid motion, about as softly as the lowest vibration does."""
     scale = []
     for part in assembly.system.parts:
         extent = float(np.ptp(part.positions, axis=0).max())
         scale.append(np.full(part.dof_count, _SHIFT * (part.wave_speed / extent) ** 2))
     root = sp.diags_array(np.sqrt(np.concatenate(scale)))
-    return sp.csr_array(assembly.stiffness + root @ assembly.mass @ root)
+    return sp.csr_array(root @ assembly.mass @ root)
