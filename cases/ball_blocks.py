@@ -114,7 +114,7 @@ class BallBlocks:
     @cached_property
     def _fractions(self) -> dict[str, Array]:
         """Fractions (2n + 1,) of ends and middles of the cells along each direction."""
-        rows = graded(_count(self.size, self._depth, self.growth), self.size, self._depth)
+        rows = graded(cell_count(self.size, self._depth, self.growth), self.size, self._depth)
         along = halved(np.linspace(0.0, 1.0, math.ceil(self.zone / self.size * (1 - 1e-12)) + 1))
         return {"C": rows, "E": along, "F": along, "P": 1.0 - self._outward("CE")[::-1]}
 
@@ -133,7 +133,7 @@ class BallBlocks:
     def _first(self, key: str) -> float:
         """Size of the first cell outside the box: that of the box's own cells at its side."""
         lateral = self.size * (math.sqrt(2) if "E" in key and "F" in key else 1.0)
-        rows = graded(_count(self.size, self._depth, self.growth), self.size, self._depth)
+        rows = graded(cell_count(self.size, self._depth, self.growth), self.size, self._depth)
         last = self._depth * float(rows[-1] - rows[-3])
         if key == "C":
             return last
@@ -146,7 +146,7 @@ class BallBlocks:
         counts = []
         for key in keys:
             meridian, _, name = self._meridian(key)
-            counts.append(_count(self._first(key), meridian.length(name), self.growth))
+            counts.append(cell_count(self._first(key), meridian.length(name), self.growth))
         return max(counts)
 
     def _outward(self, key: str) -> Array:
@@ -199,6 +199,6 @@ def _joined(key: str, letter: str) -> str:
     return "".join(sorted(key + letter))
 
 
-def _count(first: float, total: float, growth: float) -> int:
+def cell_count(first: float, total: float, growth: float) -> int:
     """Least number of cells from `first` on, each at most `growth` times the one before, that fill `total`."""
     return max(1, math.ceil(math.log1p(total / first * (growth - 1)) / math.log(growth) - 1e-9))

@@ -1,0 +1,158 @@
+"""Two like half-cylinders are pressed together and then sheared by less than friction holds: Cattaneo and Mindlin.
+
+Plane strain, both of radius R and of one material, so that shear leaves the pressure as it is: the middle of the
+contact sticks, its rims slip. First the normal load grows to P, then the shear to Q < μP. Both are spread over the flat
+ends, the normal load linear in x so that its moment about the contact balances the shear's. The lower one is held in
+the middle of its end alone: clamped, it would strain otherwise along the contact, which friction feels (3 % of μ p0).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.comparison import Check
+from cases.graded import turned
+from cases.parameters import Quantity
+from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of
+from cases.reference.cattaneo import PartialSlip
+from cases.reference.hertz import LineContact, PressureFit, effective_modulus, effective_radius, fit_pressure
+from cases.shapes import half_disc
+from models.checks import positive, positive_integer, within
+
+Array = NDArray[np.float64]
+
+ZONE = 1.3  # half-width of the fine surface, in half-widths of the contact
+STICK = 0.01  # tolerance on the stick width
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Steel half-cylinders of R = 50 mm, pressed until b = 0.02 R, μ = 0.3, sheared by half of what friction holds."""
+
+    radius: Annotated[float, Quantity("m", "radius R of both", positive)] = 0.05
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.1e11
+    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
+    half_width: Annotated[float, Quantity("", "b/R by the theory; gives the load", within, 1e-4, 0.1)] = 0.02
+    friction: Annotated[float, Quantity("", "coefficient μ", positive)] = 0.3
+    shear: Annotated[float, Quantity("", "Q/(μP)", within, 0.05, 0.95)] = 0.5
+    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
+    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/b", positive)] = None
+    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "where the laws hold")] = "nodes"
+    kind: Annotated[Literal["quad", "tri"], Quantity("", "cells")] = "quad"
+    order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
+    cells: Annotated[int, Quantity("", "cells over the half-width", positive_integer)] = 30
+    steps: Annotated[int, Quantity("", "load steps, half of them of the shear", within, 2, 1000)] = 10
+
+
+def _material(p: Parameters) -> aq.LinearElastic:
+    return aq.LinearElastic(young=p.young, poisson=p.poisson)
+
+
+def reference(parameters: Parameters, force: float | None = None, shear: float | None = None) -> PartialSlip:
+    """The theory at forces P, Q (N/m), by default those of the parameters."""
+    p = parameters
+    radius, modulus = effective_radius(p.radius, p.radius), effective_modulus(_material(p), _material(p))
+    contact = LineContact.of_half_width(radius, modulus, p.half_width * p.radius)
+    if force is not None:
+        contact = LineContact(radius, modulus, force)
+    return PartialSlip(contact, p.friction, p.shear * p.friction * contact.load if shear is None else shear)
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Statics: P grows while time runs from 0 to 1, Q from 1 to 2."""
+    p, theory = parameters, reference(parameters)
+    b, radius, normal, shear = theory.contact.half_width, p.radius, theory.contact.load, theory.shear
+    mesh = half_disc(radius, ZONE * b, b / p.cells, kind=p.kind, order=int(p.order))
+
+    def load(x: Array, t: float) -> Array:
+        pushed = shear * max(t - 1.0, 0.0)
+        # ∫ x t_y dx = R Q
+        down = -0.5 * normal / radius * min(t, 1.0) + 1.5 * pushed / radius**2 * x[0]
+        return np.stack([np.full(x.shape[1:], 0.5 * pushed / radius), down])
+
+    def opposite(x: Array, t: float) -> Array:
+        return -load(-x, t)
+
+    upper = aq.Solid("upper", mesh, _material(p), plane="strain", tractions={"top": load})
+    hold = {"middle": {"x": 0.0, "y": 0.0}}
+    lower = aq.Solid(
+        "lower", _with_middle(turned(mesh)), _material(p), plane="strain", tractions={"top": opposite}, imposed=hold
+    )
+    chosen = laws_of(p.formulation, p.penalty, theory.contact)
+    contact = aq.Interface(
+        "contact", upper.boundary("contact"), lower.boundary("arc"), chosen["normal"],
+        friction=aq.Coulomb(p.friction), multiplier=p.multiplier,
+    )  # fmt: skip
+    system = aq.System([lower, upper], interfaces=[contact], contact=chosen["contact"])
+    return aq.Study(system, aq.Static(), duration=2.0, step=2.0 / (2 * ((p.steps + 1) // 2)))
+
+
+def _with_middle(mesh: Any) -> Any:
+    """The mesh with the facets in the middle of its flat end named `middle`."""
+    top = mesh.boundaries["top"]
+    off = np.abs(mesh.p[0, mesh.facets[:, top]]).min(axis=0)
+    return replace(mesh, _boundaries={**mesh.boundaries, "middle": top[off <= off.min() + 1e-9 * np.ptp(mesh.p)]})
+
+
+@dataclass(frozen=True)
+class Sheared:
+    """Tractions after the last step: x (k,), m, pressures and tractions (k,), Pa, forces P and Q, N/m."""
+
+    x: Array
+    pressure: Array
+    traction: Array
+    normal: float
+    shear: float
+    friction: float
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Sheared":
+        """Along the direction of Q, which pushes the upper part."""
+        group = result["interface/contact"].dataset
+        x = group["point_position"].values[:, 0]
+        order = np.argsort(x)
+        force = group["force"].values[-1]
+        traction = -group["traction"].values[-1][order, 0]
+        return cls(x[order], group["pressure"].values[-1][order], traction, force[1], -force[0], parameters.friction)
+
+    @property
+    def stick(self) -> PressureFit:
+        """Of the middle that sticks, from what the traction lacks of slip: μp − q = μ p0 (c/b) √(1 − x²/c²)."""
+        return fit_pressure(self.x, self.friction * self.pressure - self.traction)
+
+
+def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
+    """The normal contact after the last step."""
+    return Pressed.of(result)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p, found = parameters, Sheared.of(result, parameters)
+    nominal, exact = reference(p), reference(p, found.normal, found.shear)
+    beyond = float(np.max(np.abs(found.traction) - p.friction * found.pressure))
+    steps = np.diff(result.dataset["energy"].sel(kind="friction").values)
+    return [
+        Check("half-width that sticks", found.stick.half_width, exact.stick_half_width, STICK, "m"),
+        *hertz_checks(pressed(result, p), exact.contact, p.radius),
+        Check("shear force against the load", found.shear, nominal.shear, 1e-9, "N"),
+        Check("traction over μp, in μp0", beyond / (p.friction * exact.contact.peak), 0.0, 1e-10, "1", "at most"),
+        Check("friction energy, least step", float(steps.min()), 0.0, 0.0, "J", "at least"),
+        *equilibrium_checks(result, found.normal, nominal.contact.load),
+    ]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.pressing_figures import pressure_figure, traction_figure
+
+    found = Sheared.of(result, parameters)
+    exact = reference(parameters, found.normal, found.shear)
+    return {
+        "tractions": traction_figure(found, exact),
+        "pressure": pressure_figure(pressed(result, parameters), exact.contact),
+        "energies": plots.energies(result),
+    }

@@ -1,0 +1,103 @@
+"""A half-ball is pressed on a rigid plane, axisymmetric or in 3D: Hertz's point contact.
+
+A load spread over the ball's flat top presses; in 3D a quarter is computed, with x = 0 and z = 0 planes of symmetry.
+The theory is compared at the contact force found.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import xarray
+
+import arlequin as aq
+from cases.comparison import Check
+from cases.parameters import Quantity
+from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of
+from cases.reference.hertz import SphereContact, effective_modulus
+from cases.shapes import quarter_ball, quarter_disc
+from models.checks import positive, positive_integer, within
+
+ZONE = 1.3  # half-width of the fine surface, in radii of the contact
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A light-alloy half-ball of R = 50 mm, pressed on a rigid plane until a = 0.03 R."""
+
+    dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "of the model")] = "axisymmetric"
+    radius: Annotated[float, Quantity("m", "radius R of the ball", positive)] = 0.05
+    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 7e10
+    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
+    half_width: Annotated[float, Quantity("", "a/R by the theory; gives the load", within, 1e-4, 0.3)] = 0.03
+    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
+    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/a", positive)] = None
+    kind: Annotated[Literal["brick", "simplex"], Quantity("", "quads or hexahedra, or simplices")] = "brick"
+    order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
+    cells: Annotated[int | None, Quantity("", "cells over a; none: 40, in 3d 12", positive_integer)] = None
+    steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 5
+
+
+def reference(parameters: Parameters, force: float | None = None) -> SphereContact:
+    """The theory at a force (N), by default that of the parameters."""
+    p = parameters
+    modulus = effective_modulus(_material(p))
+    if force is None:
+        return SphereContact.of_approach(p.radius, modulus, p.half_width**2 * p.radius)
+    return SphereContact(p.radius, modulus, force)
+
+
+def _share(p: Parameters) -> float:
+    """How much of the contact is computed."""
+    return 0.25 if p.dimension == "3d" else 1.0
+
+
+def _material(p: Parameters) -> aq.LinearElastic:
+    return aq.LinearElastic(young=p.young, poisson=p.poisson)
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Statics: time runs from 0 to 1 and scales the load."""
+    p, theory = parameters, reference(parameters)
+    solid = p.dimension == "3d"
+    cells = p.cells or (12 if solid else 40)
+    zone, size = ZONE * theory.half_width, theory.half_width / cells
+    if solid:
+        mesh = quarter_ball(p.radius, zone, size, kind="hex" if p.kind == "brick" else "tet", order=int(p.order))
+        symmetry: dict[str, Any] = {"left": {"x": 0.0}, "back": {"z": 0.0}}
+    else:
+        mesh = quarter_disc(p.radius, zone, size, kind="quad" if p.kind == "brick" else "tri", order=int(p.order))
+        symmetry = {"left": {"r": 0.0}}
+    axes = 3 if solid else 2
+    options: dict[str, Any] = {"imposed": symmetry} if solid else {"imposed": symmetry, "plane": "axisymmetric"}
+    pressure = (
+        _share(p) * theory.load / float(aq.Solid("ball", mesh, _material(p), **options).boundary("top").areas.sum())
+    )
+
+    def load(x: Any, t: float) -> tuple[float, ...]:
+        return (0.0, -pressure * t, 0.0)[:axes]
+
+    ball = aq.Solid("ball", mesh, _material(p), tractions={"top": load}, **options)
+    plane = aq.RigidPlane(point=(0.0,) * axes, normal=(0.0, 1.0, 0.0)[:axes])
+    chosen = laws_of(p.formulation, p.penalty, theory)
+    contact = aq.Interface("contact", ball.boundary("contact"), plane, chosen["normal"])
+    system = aq.System([ball], interfaces=[contact], contact=chosen["contact"])
+    return aq.Study(system, aq.Static(), duration=1.0, step=1.0 / p.steps)
+
+
+def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
+    """The contact after the last step."""
+    return Pressed.of(result, _share(parameters))
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p, found = parameters, pressed(result, parameters)
+    exact = reference(p, found.force)
+    return hertz_checks(found, exact, p.radius) + equilibrium_checks(result, found.force, reference(p).load)
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.pressing_figures import pressure_figure
+
+    found = pressed(result, parameters)
+    return {"pressure": pressure_figure(found, reference(parameters, found.force)), "energies": plots.energies(result)}
