@@ -22,7 +22,7 @@ def graded_block(
 
     >>> mesh = graded_block(1.0, 1.0, 0.1, 0.02)
     >>> sorted(mesh.boundaries), mesh.nelements
-    (['bottom', 'left', 'right', 'top'], 300)
+    (['bottom', 'left', 'right', 'top'], 320)
     """
     checks.within("zone", zone, 0.0, checks.positive("width", width), open_low=True, open_high=True)
     checks.within("size", size, 0.0, zone, open_low=True)
