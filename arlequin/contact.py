@@ -19,6 +19,8 @@ from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
 from multilevel.solver import ContactSolution
 
+_TOUCHING = 1e-12  # gap, relative to the surfaces' extent, that is none
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -127,6 +129,10 @@ class Contact:
         sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
         own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
         return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=1.0)
+
+    def closed(self, gaps: Array) -> NDArray[np.bool_]:
+        """Points (k,) that touch; a gap of round-off is none, as a point at rest on its partner keeps one."""
+        return np.asarray(gaps <= _TOUCHING * self.extent)
 
     @cached_property
     def columns(self) -> sp.csr_array:

@@ -16,7 +16,6 @@ from multilevel.solver import ContactSolution, solve_contact
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
 _SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
-_TOUCHING = 1e-12  # gap, relative to the same, that is none: a point at rest on its partner keeps only its round-off
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def meet(
     laws, time = contact.laws, 1.0 if static else step
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
-    closed = np.zeros(contact.count, dtype=bool) if static else touch.gaps(middle) <= _TOUCHING * contact.extent
+    closed = np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle))
     least, stuck, keep = np.inf, 0, False
     iterations, singular = 0, False
     for pairing in range(_PASSES):

@@ -9,7 +9,6 @@ from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.solver import solve_contact
 
-_TOUCHING = 1e-12  # gap, relative to the surfaces' extent, that is none
 _AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
 
 
@@ -37,7 +36,7 @@ def _resting_forces(
     contact = assembly.contact
     u, v = motion
     rates = touch.rates(v)
-    closed = touch.gaps(touch.basis @ u) <= _TOUCHING * contact.extent
+    closed = contact.closed(touch.gaps(touch.basis @ u))
     closed &= np.abs(rates[touch.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
     laws = contact.laws.multipliers()
     rows_of = contact.laws.rows_of
