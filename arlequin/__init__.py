@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from models.bar import Bar
     from models.beam import Beam
     from models.errors import UserError
+    from models.lumped import PointMasses
     from models.material import LinearElastic, Rayleigh
     from models.section import Section
     from models.solid import Solid
+    from models.spring import Relation, Spring
     from multilevel.asperities import Asperities
     from multilevel.friction import Coulomb
     from multilevel.interface import Interface
@@ -84,9 +86,11 @@ _HOMES = {
     "models.bar": ("Bar",),
     "models.beam": ("Beam",),
     "models.errors": ("UserError",),
+    "models.lumped": ("PointMasses",),
     "models.material": ("LinearElastic", "Rayleigh"),
     "models.section": ("Section",),
     "models.solid": ("Solid",),
+    "models.spring": ("Relation", "Spring"),
     "multilevel.asperities": ("Asperities",),
     "multilevel.interface": ("Interface",),
     "multilevel.friction": ("Coulomb",),
@@ -103,10 +107,10 @@ __all__ = [
     "H1", "HHT", "L2", "Absorber", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells", "CentralDifference",
     "Constant", "ContactMethod", "Coulomb", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface",
     "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "ModifiedMeanAcceleration",
-    "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "Rayleigh", "Record", "RigidBox",
-    "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface", "Section", "Solid", "Static",
-    "Strip", "Study", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh",
-    "natural_frequencies", "open", "simulate",
+    "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses", "Rayleigh", "Record",
+    "Relation", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface", "Section",
+    "Solid", "Spring", "Static", "Strip", "Study", "System", "Theta", "Tie", "Unilateral", "UserError",
+    "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open", "simulate"
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.inside import inside
+from arlequin.links import Links, relation_rows
 from arlequin.system import System
 from models.errors import UserError
 from models.part import Assembled, Surface, Weighting
@@ -25,8 +26,8 @@ class Assembly:
     """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); the contact.
 
     The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and
-    H the contact's kinematics. `start` (parts + 1,) bounds the dofs of the parts, `junction_start` the rows of the
-    junctions. The absorbing terms of junctions act as damping.
+    H the contact's kinematics; K and D contain the springs and dashpots, `links`. `start` (parts + 1,) bounds the dofs
+    of the parts, `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
     """
 
     system: System
@@ -41,6 +42,7 @@ class Assembly:
     gram: sp.csr_array
     junction_start: NDArray[np.int64]
     contact: Contact
+    links: Links
 
     @cached_property
     def viscous(self) -> sp.csr_array | None:
@@ -66,17 +68,28 @@ class Assembly:
         return [vector[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
 
     def internal(self, u: Array) -> tuple[Array, float]:
-        """Internal forces (d,), N, and strain energy, J, from the strains of every part."""
+        """Internal forces (d,), N, and strain energy, J, from the strains of every part and of the springs."""
         forces = np.empty_like(u)
         energy = 0.0
         for part, a, b in zip(self.parts, self.start[:-1], self.start[1:], strict=True):
             forces[a:b], part_energy = part.internal(u[a:b])
             energy += part_energy
+        if self.links.any:
+            pull, stored = self.links.internal(u)
+            return forces + pull, energy + stored
         return forces, energy
 
     def load(self, t: float) -> Array:
         """External forces (d,), N, at the time t."""
-        return np.concatenate([part.load(t) for part in self.parts])
+        load = np.concatenate([part.load(t) for part in self.parts])
+        return load if self.system.gravity is None else load + self._heaviness @ self.system.acceleration(t)
+
+    @cached_property
+    def _heaviness(self) -> Array:
+        """M 1 (d, axis), kg: forces of a uniform acceleration along each axis."""
+        axes = self.system.acceleration(0.0).size
+        along = [np.arange(part.dof_count)[:, None] % part.components == np.arange(axes) for part in self.system.parts]
+        return np.asarray(self.mass @ np.concatenate(along).astype(float))
 
     def kinetic(self, v: Array) -> float:
         """Kinetic energy ½ vᵀMv, J."""
@@ -149,6 +162,12 @@ def assemble(system: System) -> Assembly:
     if any(part.damping is not None for part in parts):
         blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
         damping = sp.csr_array(sp.block_diag(blocks, format="csr"))
+    links = Links.of(system.springs, offset, count)
+    if links.any:
+        stiffness = sp.csr_array(stiffness + links.matrix(links.stiffness))
+    if links.damping.any():
+        dashpots = links.matrix(links.damping)
+        damping = dashpots if damping is None else sp.csr_array(damping + dashpots)
 
     constraint_rows, grams = [], []
     operators = tuple(junction.operator() for junction in system.junctions)
@@ -157,6 +176,9 @@ def assemble(system: System) -> Assembly:
         wide = wide + _widen(operator.fine, offset[junction.fine.name], count)
         constraint_rows.append(wide)
         grams.append(operator.gram)
+    for relation in system.relations:
+        constraint_rows.append(relation_rows(relation, offset, count))
+        grams.append(sp.eye_array(relation.count, format="csr"))
     return Assembly(
         system=system,
         parts=parts,
@@ -170,6 +192,7 @@ def assemble(system: System) -> Assembly:
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
         junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
         contact=Contact.of(system.interfaces, offset, count, system.contact),
+        links=links,
     )
 
 
@@ -229,7 +252,7 @@ def check_start(assembly: Assembly, u: Array) -> None:
             _refuse_start(interface.name, -own[worst], touch.positions[a + worst])
         lonely = touch.positions[a:b][~touch.paired[a:b]]
         if isinstance(interface.master, Surface) and len(lonely):
-            deep = lonely[inside(interface.master.part.mesh, lonely)]  # too deep to have found a partner
+            deep = lonely[inside(interface.master.meshed.mesh, lonely)]  # too deep to have found a partner
             if len(deep):
                 apart = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
                 _refuse_start(interface.name, apart.max(), deep[int(np.argmax(apart))])

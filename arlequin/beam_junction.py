@@ -17,7 +17,7 @@ from models import checks
 from models.beam import Beam
 from models.beam_element import BeamElements
 from models.errors import UserError
-from models.part import Part, Weighting
+from models.part import MeshedPart, Weighting
 from models.solid import Solid
 
 Array = NDArray[np.float64]
@@ -76,12 +76,12 @@ class BeamJunction:
         return BeamZone(self.beam, self.solid, f"junction '{self.name}'")
 
     @property
-    def coarse(self) -> Part:
+    def coarse(self) -> MeshedPart:
         """The beam."""
         return self.beam
 
     @property
-    def fine(self) -> Part:
+    def fine(self) -> MeshedPart:
         """The solid."""
         return self.solid
 

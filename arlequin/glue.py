@@ -13,7 +13,7 @@ from arlequin.absorber import Jump
 from models.bar import Bar
 from models.continuum import Continuum
 from models.errors import UserError
-from models.part import Part, Weighting
+from models.part import MeshedPart, Weighting
 from models.solid import Solid
 
 Array = NDArray[np.float64]
@@ -57,10 +57,10 @@ class Glue(Protocol):
     def name(self) -> str: ...
 
     @property
-    def coarse(self) -> Part: ...
+    def coarse(self) -> MeshedPart: ...
 
     @property
-    def fine(self) -> Part: ...
+    def fine(self) -> MeshedPart: ...
 
     def weighting(self) -> dict[str, Weighting]:
         """Weights of the parts that share their place with another, by name; empty where none does."""
@@ -75,7 +75,7 @@ class Glue(Protocol):
         ...
 
 
-def check_parts(name: str, coarse: Part, fine: Part) -> None:
+def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
     """Both parts must differ in name and agree in dimension, kind of problem and depth."""
     if coarse.name == fine.name:
         raise UserError(f"junction '{name}': two parts named '{fine.name}'")
@@ -94,7 +94,7 @@ def check_parts(name: str, coarse: Part, fine: Part) -> None:
             )
 
 
-def kind(part: Part) -> tuple[str, float]:
+def kind(part: MeshedPart) -> tuple[str, float]:
     """Kind of problem that a part solves, and its thickness (m) or section (m²)."""
     if isinstance(part, Bar):
         return "bar", part.depth
@@ -103,29 +103,29 @@ def kind(part: Part) -> tuple[str, float]:
     raise UserError.parameter("part of a junction", part, "must be a Bar or a Solid (a beam and a solid: BeamJunction)")
 
 
-def revolves(part: Part) -> bool:
+def revolves(part: MeshedPart) -> bool:
     """Whether the part is a body of revolution (x is the radius)."""
     return isinstance(part, Continuum) and part.axisymmetric
 
 
-def depth(part: Part, points: Array) -> Array | float:
+def depth(part: MeshedPart, points: Array) -> Array | float:
     """What turns a length or an area into a volume at points (axis, …): section, thickness or 2πr."""
     return 2 * np.pi * points[0] if revolves(part) else kind(part)[1]
 
 
-def wave_impedance(part: Part) -> float:
+def wave_impedance(part: MeshedPart) -> float:
     """ρc of the part's material, Pa·s/m."""
     if not isinstance(part, Continuum):
         raise UserError.parameter("part of an absorbing junction", part, "must be a Bar or a Solid")
     return part.material.density * part.wave_speed
 
 
-def extent(part: Part) -> tuple[Array, Array]:
+def extent(part: MeshedPart) -> tuple[Array, Array]:
     """Lowest and highest coordinate (axis,) of a part, m."""
     return part.mesh.p.min(axis=1), part.mesh.p.max(axis=1)
 
 
-def extents(*parts: Part) -> str:
+def extents(*parts: MeshedPart) -> str:
     """The parts with their extents, for messages."""
     texts = []
     for part in parts:

@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.contact_history import ContactHistory, ContactState
 from arlequin.energy import Audit, applicable, columns
+from arlequin.link_history import SpringHistory
 from arlequin.record import Key, Variable
 from arlequin.schemes import State, StepReport
 from models.factor import Factor, factorise
@@ -52,6 +53,7 @@ class History:
         self._contacts = [
             ContactHistory(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
         ]
+        self._springs = [SpringHistory(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
                 f"junction/{junction.name}",
@@ -62,7 +64,7 @@ class History:
                 assembly.system.junctions,
                 assembly.junction_start[:-1],
                 assembly.junction_start[1:],
-                strict=True,
+                strict=False,  # the rows of relations come after those of the junctions
             )
         ]
 
@@ -91,6 +93,8 @@ class History:
             out += self._part_variables(part)
         for contact in self._contacts:
             out += contact.variables()
+        for spring in self._springs:
+            out += spring.variables()
         for group, *_, resultant in self._junctions:
             axes = {"component": AXES[: resultant.shape[0]]}
             names = "root mean square of the velocity mismatch", "force on the fine part, mean over the step"
@@ -122,7 +126,7 @@ class History:
         return [
             static("mass", (), "kg", "mass, weighted", self._masses[part.name]),
             static("position", ("node", "axis"), "m", "initial position of the node", part.positions, coords=axis),
-            static("connectivity", ("cell", "corner"), "1", "nodes at the corners of the cell", part.mesh.t.T),
+            static("connectivity", ("cell", "corner"), "1", "nodes at the corners of the cell", part.connectivity),
             Variable(
                 group,
                 "momentum",
@@ -152,6 +156,8 @@ class History:
             now = ContactState.of(assembly.contact, state, report)
             for contact in self._contacts:
                 row.update(contact.add(now))
+        for spring in self._springs:
+            row.update(spring.row(state.u, state.v))
         for group, rows, operator, gram, volume, resultant in self._junctions:
             rest = operator @ state.v
             row[group, "mismatch"] = np.sqrt(max(float(rest @ (gram @ rest)), 0.0) / volume)

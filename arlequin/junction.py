@@ -48,7 +48,7 @@ from arlequin.zone import SAME, Box, HalfSpace, Strip, Whole, Zone
 from models import checks
 from models.elements import scalar_basis
 from models.errors import UserError
-from models.part import Part, Weighting
+from models.part import MeshedPart, Weighting
 
 __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 
@@ -75,8 +75,8 @@ class Junction:
     Source: Ben Dhia 1998; Ben Dhia & Rateau, IJNME 62, 2005.
     """
 
-    coarse: Part
-    fine: Part
+    coarse: MeshedPart
+    fine: MeshedPart
     weights: Weight | Callable[[Array], Any] = field(default_factory=Linear)
     coupling: Coupling = field(default_factory=L2)
     mediator: Literal["coarse", "fine"] | Mesh = "coarse"

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from arlequin.glue import Glue
+from models.checks import finite_array
 from models.errors import UserError
 from models.part import Part, Surface
+from models.spring import Relation, Spring
 from multilevel.interface import Interface
 from multilevel.law import Array
 from multilevel.method import ContactMethod
@@ -21,6 +23,8 @@ InitialField = Any  # a vector, a function of positions (n, axis) -> (n, compone
 class System:
     """What is simulated.
 
+    springs hold parts to each other or to the ground, relations are linear in their displacements. gravity (axis,),
+    m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g − a(t).
     velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
     that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
     of a step is solved (the default needs no choice).
@@ -29,6 +33,9 @@ class System:
     parts: Sequence[Part]
     junctions: Sequence[Glue] = ()
     interfaces: Sequence[Interface] = ()
+    springs: Sequence[Spring] = field(default=(), kw_only=True)
+    relations: Sequence[Relation] = field(default=(), kw_only=True)
+    gravity: Any = field(default=None, kw_only=True)
     velocity: InitialField = None
     displacement: InitialField = None
     contact: ContactMethod = field(default_factory=ContactMethod)
@@ -41,6 +48,8 @@ class System:
             ("parts", self.parts),
             ("junctions", self.junctions),
             ("interfaces", self.interfaces),
+            ("springs", self.springs),
+            ("relations", self.relations),
         ):
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
@@ -59,6 +68,14 @@ class System:
             _belongs(interface.slave.part, known, f"interface '{interface.name}'")
             if isinstance(interface.master, Surface):
                 _belongs(interface.master.part, known, f"interface '{interface.name}'")
+        for spring in self.springs:
+            for end in (spring.first, spring.second):
+                if end is not None:
+                    _belongs(end.part, known, f"spring '{spring.name}'")
+        for relation in self.relations:
+            for surface, *_ in relation.terms:
+                _belongs(surface.part, known, f"relation '{relation.name}'")
+        self.acceleration(0.0)
         object.__setattr__(self, "names", tuple(part.name for part in self.parts))
         for what in ("velocity", "displacement"):
             given = getattr(self, what)
@@ -66,6 +83,14 @@ class System:
                 for name in given:
                     if name not in self.names:
                         raise UserError(f"{what} of '{name}': the parts are {', '.join(self.names)}")
+
+    def acceleration(self, t: float) -> Array:
+        """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
+        axes = max(part.positions.shape[1] for part in self.parts)
+        if self.gravity is None:
+            return np.zeros(axes)
+        given = self.gravity(t) if callable(self.gravity) else self.gravity
+        return finite_array("gravity", np.atleast_1d(given), (axes,))
 
     def initial(self, what: str, part: Part) -> Array:
         """The start's `what` ("velocity" or "displacement") on the dofs of the part, (d,)."""

@@ -17,7 +17,7 @@ from arlequin.overlap import intersect
 from models import checks
 from models.elements import scalar_basis
 from models.errors import UserError
-from models.part import Part, Surface, Weighting
+from models.part import MeshedPart, Surface, Weighting
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,14 +48,14 @@ class SurfaceGlue:
         """No absorbing term: both sides agree, or fail to, on the surface alone."""
 
     @property
-    def coarse(self) -> Part:
+    def coarse(self) -> MeshedPart:
         """The part of the first surface."""
-        return self.coarse_surface.part
+        return self.coarse_surface.meshed
 
     @property
-    def fine(self) -> Part:
+    def fine(self) -> MeshedPart:
         """The part of the second surface."""
-        return self.fine_surface.part
+        return self.fine_surface.meshed
 
     def weighting(self) -> dict[str, Weighting]:
         """Nothing: the parts share no place."""
@@ -192,7 +192,7 @@ class Mortar(SurfaceGlue):
 
 def _order(surface: Surface) -> int:
     """Order of the part's shape functions, from the nodes of a facet."""
-    axes, nodes = surface.part.mesh.dim(), surface.facets.shape[1]
+    axes, nodes = surface.meshed.mesh.dim(), surface.facets.shape[1]
     return 1 if (axes, nodes) in ((2, 2), (3, 3), (3, 4)) else 2
 
 
@@ -200,7 +200,7 @@ def _flat_mesh(surface: Surface, origin: Array, frame: Array) -> Mesh:
     """The facets of a flat surface as a mesh in the coordinates of its frame."""
     nodes = surface.facets.shape[1]
     corners, kind = {2: (2, MeshLine), 4: (4, MeshQuad), 9: (4, MeshQuad), 6: (3, MeshTri)}.get(
-        nodes, (3, MeshTri) if surface.part.mesh.dim() == 3 else (2, MeshLine)
+        nodes, (3, MeshTri) if surface.meshed.mesh.dim() == 3 else (2, MeshLine)
     )
     used, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
     p = ((surface.part.positions[used] - origin) @ frame.T).T

@@ -15,7 +15,7 @@ from arlequin.taper import CellTaper, LevelTaper, PlaneTaper, Taper
 from models import checks
 from models.elements import scalar_basis
 from models.errors import UserError
-from models.part import Part
+from models.part import MeshedPart
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -29,7 +29,7 @@ SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "ba
 class Zone(Protocol):
     """Splits the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse alone)."""
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> Taper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> Taper:
         """The zone's coordinate for two parts; `name` of the junction, for messages."""
         ...
 
@@ -38,7 +38,7 @@ class Zone(Protocol):
 class Whole:
     """The whole overlap of two parts that follow each other along one axis, tapered along it (the default)."""
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> PlaneTaper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
         """See `Zone.taper`: from the fine part's inner end to the coarse part's inner end."""
         low_c, high_c = extent(coarse)
         low_f, high_f = extent(fine)
@@ -70,7 +70,7 @@ class Strip:
         if checks.finite("start", self.start) == checks.finite("end", self.end):
             raise UserError.parameter("end", self.end, "must differ from start")
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> PlaneTaper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
         """See `Zone.taper`."""
         check_overlap(coarse, fine, name)
         axes, axis = coarse.mesh.dim(), AXES[self.axis]
@@ -93,7 +93,7 @@ class HalfSpace:
         if not np.linalg.norm(checks.finite_array("normal", np.atleast_1d(self.normal), (None,))) > 0:
             raise UserError.parameter("normal", self.normal, "must not be zero")
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> PlaneTaper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
         """See `Zone.taper`."""
         check_overlap(coarse, fine, name)
         axes = coarse.mesh.dim()
@@ -123,7 +123,7 @@ class Box:
         for side in self.sides or ():
             checks.one_of("sides", side, tuple(SIDES))
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> PlaneTaper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
         """See `Zone.taper`."""
         near, axes = check_overlap(coarse, fine, name), coarse.mesh.dim()
         low_c, high_c = extent(coarse)
@@ -164,7 +164,7 @@ class LevelSet:
         if not callable(self.level):
             raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> LevelTaper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelTaper:
         """See `Zone.taper`."""
         check_overlap(coarse, fine, name)
         taper = LevelTaper(np.zeros((1, coarse.mesh.dim())), np.zeros(1), np.array([float(self.width)]), self.level)
@@ -187,7 +187,7 @@ class Cells:
     free: str | Sequence[int] = ()
     inner: str | None = None
 
-    def taper(self, coarse: Part, fine: Part, name: str) -> CellTaper:
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellTaper:
         """See `Zone.taper`."""
         check_overlap(coarse, fine, name)
         mesh = coarse.mesh
@@ -213,7 +213,7 @@ class Cells:
         return CellTaper(scalar_basis(mesh, 1), values)
 
 
-def check_overlap(coarse: Part, fine: Part, name: str) -> float:
+def check_overlap(coarse: MeshedPart, fine: MeshedPart, name: str) -> float:
     """The boxes around both parts must overlap; returns the length below which ends are the same, m."""
     low_c, high_c = extent(coarse)
     low_f, high_f = extent(fine)

@@ -90,8 +90,9 @@ def stress_errors(result: xarray.DataTree, parameters: Parameters) -> dict[str, 
     p, pressure = parameters, reference(parameters)
     out = {}
     for part in system(p).parts:
+        assert isinstance(part, aq.Solid)
         u = result[f"part/{part.name}"].dataset["displacement"].values[-1].ravel()
-        exact = np.zeros(len(part.stress_components))  # type: ignore[attr-defined]
+        exact = np.zeros(len(part.stress_components))
         exact[1] = -pressure
         exact[2] = 0.0 if p.solid else -p.poisson * pressure
         out[part.name] = np.abs(part.stress(u) - exact).max(axis=(1, 2)) / pressure

@@ -148,6 +148,11 @@ class Beam:
         tangent = sign * self.frame[:1, : self.dimension]
         return Surface(self, name, node, np.array([self.section.area]), tangent, node[:, None])
 
+    @property
+    def connectivity(self) -> Indices:
+        """Nodes at the ends of the cells (c, 2)."""
+        return np.ascontiguousarray(self.mesh.t.T.astype(np.int64))
+
     def quadrature_points(self) -> Array:
         """Positions of the quadrature points (axis, c, q), m."""
         return self.place(np.asarray(self.basis.global_coordinates())[0])

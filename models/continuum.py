@@ -137,6 +137,11 @@ class Continuum:
         """The named boundary as a surface."""
         return make_surface(self, name, self._order, self.depth, self.axisymmetric)
 
+    @property
+    def connectivity(self) -> Indices:
+        """Nodes at the corners of the cells (c, corner)."""
+        return np.ascontiguousarray(self.mesh.t.T.astype(np.int64))
+
     def quadrature_points(self) -> Array:
         """Positions of the quadrature points (axis, c, q), m."""
         return np.asarray(self.basis.global_coordinates())

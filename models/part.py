@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,13 @@ class Surface:
         components = self.part.components
         return self.nodes[:, None] * components + np.arange(components)
 
+    @property
+    def meshed(self) -> "MeshedPart":
+        """The part, where it has a mesh; else a UserError."""
+        if not isinstance(self.part, MeshedPart):
+            raise UserError(f"'{self.name}' of '{self.part.name}': a part without a mesh has no facets here")
+        return self.part
+
 
 @dataclass(frozen=True, eq=False)
 class Imposed:
@@ -119,7 +126,7 @@ class Assembled(Protocol):
 
 
 class Part(Protocol):
-    """A deformable part: its nodes, its boundaries and what it assembles."""
+    """What moves: its nodes, its boundaries and what it assembles."""
 
     @property
     def name(self) -> str: ...
@@ -139,6 +146,20 @@ class Part(Protocol):
         ...
 
     @property
+    def connectivity(self) -> Indices:
+        """Nodes at the corners of the cells (c, corner), for drawings."""
+        ...
+
+    def boundary(self, name: str) -> Surface: ...
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled: ...
+
+
+@runtime_checkable
+class MeshedPart(Part, Protocol):
+    """A deformable part: a scikit-fem mesh with fields on it."""
+
+    @property
     def mesh(self) -> Any:
         """The scikit-fem mesh."""
         ...
@@ -153,13 +174,9 @@ class Part(Protocol):
         """Speed of the fastest elastic wave, m/s."""
         ...
 
-    def boundary(self, name: str) -> Surface: ...
-
     def quadrature_points(self) -> Array:
         """Positions of the quadrature points (axis, c, q), m."""
         ...
-
-    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled: ...
 
     def stress(self, u: Array) -> Array:
         """Stress (c, q, component) in Pa at the displacement u (d,)."""

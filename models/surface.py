@@ -6,7 +6,7 @@ import numpy as np
 
 from models.elements import facet_basis
 from models.errors import UserError
-from models.part import Array, Indices, Part, Surface
+from models.part import Array, Indices, MeshedPart, Surface
 
 # the same facet seen from the other side: corners reversed from the first one, mid-edges to match
 _REVERSED = {
@@ -33,7 +33,7 @@ def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
     return facets
 
 
-def make_surface(part: Part, name: str, order: int, depth: float, axisymmetric: bool) -> Surface:
+def make_surface(part: MeshedPart, name: str, order: int, depth: float, axisymmetric: bool) -> Surface:
     """The surface of a named boundary; depth: thickness (m) of plane problems, section (m²) of bars."""
     facets = facet_indices(part.name, part.mesh, name)
     basis = facet_basis(part.mesh, order, facets)
@@ -73,7 +73,7 @@ def _facet_nodes(basis: Any, facets: np.ndarray, order: int) -> Indices:
     return np.ascontiguousarray(np.vstack(rows).T.astype(np.int64))
 
 
-def _oriented(part: Part, facets: Indices, outward: Array) -> Indices:
+def _oriented(part: MeshedPart, facets: Indices, outward: Array) -> Indices:
     """The facets turned counter-clockwise seen from outside; outward (axis, f)."""
     axes = part.mesh.dim()
     if axes == 1:

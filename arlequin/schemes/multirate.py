@@ -1,6 +1,6 @@
 """Several time steps: fine parts at Δt/m, coarse parts at Δt, glued without loss of energy."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import independent
-from arlequin.contact import Contact
 from arlequin.energy import KINDS, Work
+from arlequin.restriction import joined, restricted
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.theta import Theta, ThetaStepper
 from arlequin.touch import Touch
 from models.checks import positive_integer
 from models.errors import UserError
-from models.part import Surface
 from multilevel.law import Array
 
 _PASSES = 30
@@ -253,48 +252,9 @@ def _side(
     dofs = np.zeros(assembly.dof_count, dtype=bool)
     for index in np.flatnonzero(chosen):
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
-    kept = _interfaces(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
+    kept = joined(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
     points = np.repeat(kept, np.diff(assembly.contact.start))
-    own = _restrict(assembly, chosen, dofs, kept)
+    own = restricted(assembly, chosen, dofs, kept)
     rows = np.repeat(points, np.diff(assembly.laws.first))
     basis = np.repeat(kept, np.diff(assembly.contact.span))
     return _Side(dofs, points, rows, basis, own, scheme.prepare(own, step), count)
-
-
-def _interfaces(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
-    """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
-    kept = []
-    for interface in assembly.contact.interfaces:
-        sides = [side for side in (interface.slave, interface.master) if isinstance(side, Surface)]
-        inside = [side.part.name in names for side in sides]
-        if any(inside) and not all(inside):
-            raise UserError(f"several time steps: interface '{interface.name}' joins parts of different steps")
-        kept.append(all(inside))
-    return np.array(kept, dtype=bool)
-
-
-def _restrict(
-    assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
-) -> Assembly:
-    """The assembly of some of the parts and their interfaces (masks)."""
-    parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
-    count = int(dofs.sum())
-    start = np.concatenate([[0], np.cumsum([part.dof_count for part in parts])]).astype(np.int64)
-    offset = {part.name: int(a) for part, a in zip(parts, start[:-1], strict=True)}
-    kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
-    block = {
-        name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
-        for name in ("mass", "stiffness", "damping")
-    }
-    return Assembly(
-        system=replace(assembly.system, parts=parts, junctions=(), interfaces=kept, velocity=None, displacement=None),
-        parts=tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes),
-        start=start,
-        absorber=None,
-        operators=(),
-        constraints=sp.csr_array((0, count)),
-        gram=sp.csr_array((0, 0)),
-        junction_start=np.zeros(1, dtype=np.int64),
-        contact=Contact.of(kept, offset, count, assembly.contact.method),
-        **block,
-    )

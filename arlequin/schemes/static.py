@@ -12,6 +12,7 @@ from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.mixing import Mixing
 from arlequin.schemes.scheme import State, StepReport, accept, reaction
 from models.errors import UserError
+from models.part import MeshedPart
 from multilevel.law import Array
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
@@ -219,8 +220,11 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
 def _proximal_term(assembly: Assembly) -> sp.csr_array:
     """s M, s = (c/3L)² of each part: it holds every rigid motion, about as softly as the lowest vibration does."""
     scale = []
-    for part in assembly.system.parts:
-        extent = float(np.ptp(part.positions, axis=0).max())
-        scale.append(np.full(part.dof_count, _SHIFT * (part.wave_speed / extent) ** 2))
+    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        if isinstance(part, MeshedPart):
+            square = (part.wave_speed / float(np.ptp(part.positions, axis=0).max())) ** 2
+        else:  # as soft against the springs of the system
+            square = float((assembly.stiffness.diagonal() / assembly.mass.diagonal()).max()) or 1.0
+        scale.append(np.full(own.mass.shape[0], _SHIFT * square))
     root = sp.diags_array(np.sqrt(np.concatenate(scale)))
     return sp.csr_array(root @ assembly.mass @ root)

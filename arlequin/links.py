@@ -1,0 +1,96 @@
+"""What springs and relations put between the dofs of a system."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.part import Surface
+from models.spring import Relation, Spring
+from multilevel.law import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """The springs of a system: elongations e = B u (s,), m, forces f = −Bᵀ(k e + c ė), energy ½ Σ k e².
+
+    span (springs + 1,) bounds the rows of each spring. The elongations are taken as differences of displacements, so
+    that no round-off of a common motion enters the energy.
+    """
+
+    rows: sp.csr_array
+    stiffness: Array
+    damping: Array
+    span: np.ndarray
+
+    @classmethod
+    def of(cls, springs: Sequence[Spring], offset: dict[str, int], dofs: int) -> "Links":
+        """offset: first dof of each part; dofs: how many there are in all."""
+        blocks, stiffness, damping, sizes = [], [], [], []
+        for spring in springs:
+            rows = _ends(spring, offset, dofs)
+            k, c = spring.values()
+            blocks.append(rows)
+            stiffness.append(np.outer(spring.shares, k).ravel())
+            damping.append(np.outer(spring.shares, c).ravel())
+            sizes.append(rows.shape[0])
+        return cls(
+            rows=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, dofs)),
+            stiffness=np.concatenate(stiffness) if blocks else np.zeros(0),
+            damping=np.concatenate(damping) if blocks else np.zeros(0),
+            span=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        )
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a spring."""
+        return self.stiffness.size > 0
+
+    def matrix(self, values: Array) -> sp.csr_array:
+        """Bᵀ diag(values) B (d, d)."""
+        return sp.csr_array(self.rows.T @ sp.diags_array(values) @ self.rows)
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Bᵀ k e (d,), N, and ½ Σ k e², J."""
+        elongation = self.rows @ u
+        pull = self.stiffness * elongation
+        return self.rows.T @ pull, 0.5 * float(pull @ elongation)
+
+    def frequency_bound(self, mass: Array) -> float:
+        """Bound of the largest angular frequency of the springs alone on the diagonal masses (d,), rad/s.
+
+        λ(M⁻¹BᵀkB) ≤ max_d Σ_e |K_de| / M_d (Gershgorin).
+        """
+        sums = np.asarray(abs(self.matrix(self.stiffness)).sum(axis=1)).ravel()
+        with np.errstate(divide="ignore"):
+            return float(np.sqrt(np.divide(sums, mass, out=np.zeros_like(sums), where=sums > 0.0).max(initial=0.0)))
+
+
+def _ends(spring: Spring, offset: dict[str, int], dofs: int) -> sp.csr_array:
+    """Elongations (node × vector, d) of a spring."""
+
+    def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
+        columns = offset[surface.part.name] + surface.dofs[nodes, : spring.axes]
+        count, frame = len(columns), spring.frame
+        rows = np.arange(count * len(frame)).reshape(count, -1)
+        values = np.broadcast_to(frame, (count, *frame.shape))
+        at = np.broadcast_arrays(rows[:, :, None], columns[:, None, :])
+        entries = (values.ravel(), (at[0].ravel(), at[1].ravel()))
+        return sp.csr_array(sp.coo_array(entries, shape=(count * len(frame), dofs)))
+
+    first = side(spring.first, slice(None))
+    if spring.second is None or spring.partners is None:
+        return first
+    return sp.csr_array(first - side(spring.second, spring.partners))
+
+
+def relation_rows(relation: Relation, offset: dict[str, int], dofs: int) -> sp.csr_array:
+    """The rows (m, d) of a relation, the largest coefficient of each being 1."""
+    count, scale = relation.count, max(abs(a) for *_, a in relation.terms) or 1.0
+    total = sp.csr_array((count, dofs))
+    for surface, component, coefficient in relation.terms:
+        columns = np.broadcast_to(offset[surface.part.name] + relation.dofs(surface, component), count)
+        entries = (np.full(count, coefficient / scale), (np.arange(count), columns))
+        total = total + sp.coo_array(entries, shape=(count, dofs))
+    return sp.csr_array(total)

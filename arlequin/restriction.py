@@ -1,0 +1,55 @@
+"""Some of the parts of a system, and the interfaces between them, as an assembly of their own."""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.assembly import Assembly
+from arlequin.contact import Contact
+from arlequin.links import Links
+from models.errors import UserError
+from models.part import Surface
+
+
+def joined(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
+    """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
+    if assembly.system.springs or assembly.system.relations:
+        raise UserError("several time steps: springs and relations cannot join the parts; take one time step")
+    kept = []
+    for interface in assembly.contact.interfaces:
+        sides = [side for side in (interface.slave, interface.master) if isinstance(side, Surface)]
+        inside = [side.part.name in names for side in sides]
+        if any(inside) and not all(inside):
+            raise UserError(f"several time steps: interface '{interface.name}' joins parts of different steps")
+        kept.append(all(inside))
+    return np.array(kept, dtype=bool)
+
+
+def restricted(
+    assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
+) -> Assembly:
+    """The assembly of some of the parts and their interfaces (masks)."""
+    parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
+    count = int(dofs.sum())
+    start = np.concatenate([[0], np.cumsum([part.dof_count for part in parts])]).astype(np.int64)
+    offset = {part.name: int(a) for part, a in zip(parts, start[:-1], strict=True)}
+    kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
+    block = {
+        name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
+        for name in ("mass", "stiffness", "damping")
+    }
+    return Assembly(
+        system=replace(assembly.system, parts=parts, junctions=(), interfaces=kept, velocity=None, displacement=None),
+        parts=tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes),
+        start=start,
+        absorber=None,
+        operators=(),
+        constraints=sp.csr_array((0, count)),
+        gram=sp.csr_array((0, 0)),
+        junction_start=np.zeros(1, dtype=np.int64),
+        contact=Contact.of(kept, offset, count, assembly.contact.method),
+        links=Links.of((), offset, count),
+        **block,
+    )

@@ -1,0 +1,130 @@
+"""Springs and dashpots between parts, or from a part to the ground."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from models import checks
+from models.errors import UserError
+from models.part import Array, Indices, Surface
+
+
+@dataclass(frozen=True, eq=False)
+class Spring:
+    """A linear spring with a dashpot: the force on the first end is f = −k (u₁ − u₂) − c (v₁ − v₂), N.
+
+    first: `part.boundary(name)`; second: another one, or None for the ground (u₂ = 0). stiffness k in N/m, damping c in
+    N·s/m: one number for all axes, or one for each; with `direction` (axis,) a number, along it alone. A surface shares
+    them among its nodes as it shares its area; its second end is one node, or as many as the first has: each then holds
+    the nearest one. Small displacements: the axes do not turn.
+    """
+
+    name: str
+    first: Surface
+    second: Surface | None = None
+    stiffness: Any = 0.0
+    damping: Any = field(default=0.0, kw_only=True)
+    direction: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name, "name of a spring")
+        for which in ("first", "second"):
+            end = getattr(self, which)
+            if not isinstance(end, Surface) and not (which == "second" and end is None):
+                raise UserError.parameter(which, end, f"spring '{self.name}': must be a part.boundary(\"name\")")
+        if self.second is not None and self.second.positions.shape[1] != self.axes:
+            raise UserError(f"spring '{self.name}': its ends have {self.axes} and another number of coordinates")
+        stiffness, damping = (self._values(what) for what in ("stiffness", "damping"))
+        if not (stiffness > 0.0).any() and not (damping > 0.0).any():
+            raise UserError(f"spring '{self.name}': needs a stiffness or a damping above 0")
+        _ = self.frame, self.partners
+
+    @property
+    def axes(self) -> int:
+        """Coordinates of its ends."""
+        return int(self.first.positions.shape[1])
+
+    @property
+    def frame(self) -> Array:
+        """Unit vectors (s, axis) along which it acts: the axes, or the direction."""
+        if self.direction is None:
+            return np.eye(self.axes)
+        vector = checks.finite_array("direction", self.direction, (self.axes,))
+        if not np.linalg.norm(vector) > 0.0:
+            raise UserError.parameter("direction", self.direction, "must not be zero")
+        return np.asarray(vector / np.linalg.norm(vector))[None]
+
+    @property
+    def shares(self) -> Array:
+        """Share (k,) of each node of the first end; they sum to 1."""
+        areas = np.maximum(self.first.areas, 0.0)
+        return np.asarray(areas / areas.sum())
+
+    @property
+    def partners(self) -> Indices | None:
+        """For each node of the first end (k,) the index of its node in the second; None for the ground."""
+        if self.second is None:
+            return None
+        mine, other = self.first.positions, self.second.positions
+        if len(other) == 1:
+            return np.zeros(len(mine), dtype=np.int64)
+        near = np.linalg.norm(mine[:, None] - other[None], axis=2).argmin(axis=1)
+        if len(mine) != len(other) or np.unique(near).size != near.size:
+            raise UserError(
+                f"spring '{self.name}': {len(mine)} nodes of '{self.first.name}' and {len(other)} of "
+                f"'{self.second.name}': the second end must be one node, or match the first node by node"
+            )
+        return near.astype(np.int64)
+
+    def values(self) -> tuple[Array, Array]:
+        """Stiffness (s,), N/m, and damping (s,), N·s/m, along the vectors of the frame."""
+        return self._values("stiffness"), self._values("damping")
+
+    def _values(self, what: str) -> Array:
+        given = checks.finite_array(f"spring '{self.name}': {what}", getattr(self, what))
+        count = 1 if self.direction is not None else self.axes
+        if given.shape not in ((), (count,)) or (given < 0.0).any():
+            rule = f"must not be negative: one number{f', or {count} of them' if count > 1 else ''}"
+            raise UserError.parameter(what, getattr(self, what), rule)
+        return np.broadcast_to(given, (count,)).copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A linear relation between displacements: Σ_i a_i u_i = 0 for terms (boundary, component, a_i).
+
+    A boundary is one node, or n of them: then n relations hold, one for each (terms of one node enter all of them, as
+    a platen's that moves a face). Component "x", "y", "z", or "rx", "ry", "rz" where nodes turn.
+    """
+
+    name: str
+    terms: Sequence[tuple[Surface, str, float]]
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name, "name of a relation")
+        if not len(self.terms):
+            raise UserError(f"relation '{self.name}': needs at least one term")
+        for term in self.terms:
+            if len(term) != 3 or not isinstance(term[0], Surface):
+                rule = 'must be (part.boundary("name"), component, coefficient)'
+                raise UserError.parameter(f"relation '{self.name}': term", term, rule)
+            checks.finite("coefficient", term[2])
+            _ = self.dofs(term[0], term[1])
+        sizes = {surface.nodes.size for surface, *_ in self.terms} - {1}
+        if len(sizes) > 1:
+            raise UserError(f"relation '{self.name}': boundaries of {sorted(sizes)} nodes: one, or all the same number")
+
+    @property
+    def count(self) -> int:
+        """How many relations hold."""
+        return max(surface.nodes.size for surface, *_ in self.terms)
+
+    def dofs(self, surface: Surface, component: str) -> Indices:
+        """Dofs (k,) of a component of a boundary's nodes, in its part."""
+        axes = ("x", "y", "z")[: surface.positions.shape[1]]
+        turns = surface.part.components - len(axes)
+        names = axes + ("rx", "ry", "rz")[3 - turns :] if turns > 0 else axes
+        checks.one_of(f"relation '{self.name}': component", component, names)
+        return surface.dofs[:, names.index(component)]
