@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.optimize import brentq
 
-from cases.reference.blocks import DraggedBlock, PushedBlock, ShearColumn
+from cases.reference.blocks import DraggedBlock, HeldColumn, PushedBlock, ShearColumn
 
 
 def test_a_pushed_block_stops_after_its_energy_is_spent():
@@ -75,3 +76,41 @@ def test_column_dissipates_what_friction_takes():
     spent, slip = column.dissipated(edges), column.slip(edges)
     assert np.all(np.diff(spent) >= 0)
     np.testing.assert_allclose(spent[-1], 0.2 * np.abs(np.diff(slip)).sum(), rtol=1e-12)
+
+
+def test_held_column_by_rigid_springs_is_driven():
+    """The springs lag by z/κ: half of it with twice the stiffness."""
+    column = ShearColumn(0.3, 8e10, 7800.0, 5e6, lambda t: 0.3 * np.sin(2e4 * t))
+    t = np.linspace(0.0, 6 * column.transit, 3001)
+    exact, errors = column.base(t)[0], []
+    for ratio in (1000, 2000):
+        held = HeldColumn(0.3, 8e10, 7800.0, 5e6, column.drive, ratio * column.impedance / column.transit)
+        errors.append(np.abs(held.base(t)[0] - exact).mean() / np.abs(exact).max())
+    assert errors[0] < 0.02
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.2)
+
+
+def test_held_column_of_no_threshold_swings():
+    """A free base under springs: u = φ(y) sin ωt with φ = cos(ωy/c) and tan(ωH/c) = κc/(Gω), after a push."""
+    height, shear, density, kappa = 0.5, 4e6, 1000.0, 3e7
+    c = np.sqrt(shear / density)
+    omega = brentq(
+        lambda w: kappa * np.cos(w * height / c) - shear * w / c * np.sin(w * height / c), 1.0, 0.5 * np.pi * c / height
+    )
+    # a push of 1 ms: what swings afterwards has the frequency of the first mode
+    column = HeldColumn(height, shear, density, 0.0, lambda t: np.where(t < 1e-3, 1.0, 0.0), kappa)
+    t = np.linspace(0.0, 40 * 2 * np.pi / omega, 40001)
+    velocity, _ = column.base(t)
+    spectrum = np.abs(np.fft.rfft(velocity * np.hanning(t.size)))
+    peak = 2 * np.pi * np.fft.rfftfreq(t.size, t[1])[spectrum.argmax()]
+    assert peak == pytest.approx(omega, abs=2 * np.pi / t[-1])
+
+
+def test_held_column_with_a_stiff_body_is_a_dragged_block():
+    """Soft springs: the column moves as one, m = ρH and k = κ a unit of area."""
+    height, density, kappa, speed, threshold = 0.05, 1200.0, 1e6, 0.1, 500.0
+    column = HeldColumn(height, 4e8, density, threshold, lambda t: np.full(np.shape(t), speed), kappa)
+    block = DraggedBlock(density * height, kappa, threshold, speed)
+    t = np.linspace(0.0, block.start + 4 * np.pi / block.frequency, 2001)
+    moved = column.slip(t)
+    assert np.abs(moved - block.position(t)).max() < 0.01 * block.position(t).max()

@@ -17,11 +17,16 @@ def run(**options):
     [
         {},
         {"drive": "steady"},
+        {"stiffness": 1e10},
+        {"holder": "rigid"},
+        {"holder": "rigid", "drive": "steady"},
         {"law": "asperities"},
+        {"law": "asperities", "holder": "rigid"},
         {"law": "multilevel"},
         {"law": "multilevel", "asperity_height": 5e-6},
         {"scheme": "newmark", "transits": 4.0},
         {"multiplier": "P1", "transits": 4.0},
+        {"multiplier": "P1", "stabilised": True, "transits": 4.0},
         {"friction": 0.0, "transits": 4.0},
         {"friction": 1.0, "transits": 4.0},
     ],
@@ -32,10 +37,11 @@ def test_the_case_is_within_its_tolerances(options):
     assert not [check for check in checks if not check.passed]
 
 
-def test_errors_fall_with_the_cells():
+@pytest.mark.parametrize("holder", ["springs", "rigid"])
+def test_errors_fall_with_the_cells(holder):
     errors = []
     for cells in (6, 12, 24):
-        result, p = run(cells=cells, transits=6.0)
+        result, p = run(cells=cells, transits=6.0, holder=holder)
         errors.append(case.BaseMotion.of(result, p).errors(p))
     slip, traction = np.array(errors).T
     assert (slip[1:] < 0.65 * slip[:-1]).all()
@@ -43,7 +49,7 @@ def test_errors_fall_with_the_cells():
 
 
 def test_it_sticks_and_slips_both_ways():
-    result, p = run(cells=10)
+    result, p = run(cells=10, holder="rigid")
     base = case.BaseMotion.of(result, p)
     stuck = np.abs(base.slip) < 1e-9 * p.speed
     exact = np.abs(base.exact_slip) < 1e-9 * p.speed
@@ -54,11 +60,23 @@ def test_it_sticks_and_slips_both_ways():
 
 def test_explicit_steps_with_lumped_mass_agree_too():
     """Lumped mass at a small step lags: order 1 of the waves' error, against the drive's speed."""
-    result, p = run(scheme="central-difference", mass="lumped", courant=0.4, transits=4.0)
+    result, p = run(scheme="central-difference", mass="lumped", courant=0.4, transits=4.0, holder="rigid")
     slip, traction = case.BaseMotion.of(result, p).errors(p)
     assert slip < 0.06 and traction < 0.03
     assert np.abs(result["balance"]).max() < 1e-10
     assert (np.diff(result["energy"].sel(kind="friction")) >= 0.0).all()
+
+
+def test_springs_carry_what_the_plane_takes():
+    """Momentum of the pad: its rate is the force of the springs and of the plane."""
+    result, _ = run(cells=10, transits=4.0)
+    step = float(np.diff(result["time"]).mean())
+    momentum = result["part/pad"].dataset["momentum"].sel(component="x").values
+    spring = result["spring/springs"].dataset["force"].sel(component="x").values
+    plane = result["interface/contact"].dataset["force"].sel(component="x").values[1:]
+    # the sides are pressed alike: no horizontal force of theirs
+    given = 0.5 * step * (spring[1:] + spring[:-1]) + step * plane
+    np.testing.assert_allclose(np.diff(momentum), given, atol=1e-9 * np.abs(momentum).max())
 
 
 def test_asperities_that_cannot_carry_the_pressure_are_refused():
