@@ -234,9 +234,8 @@ class HeldColumn(ShearColumn):
             top = slice(k * _HALF, (k + 1) * _HALF + 1)
             base = slice((k + 1) * _HALF, (k + 2) * _HALF + 1)
             up = rising[(k - 1) * _HALF : k * _HALF + 1] if k else np.zeros(_HALF + 1)
-            push = self.stiffness * (
-                np.asarray(self.drive(step * np.arange(top.start, top.stop)), dtype=float) - 2 * up
-            )
+            instants: Array = step * np.arange(top.start, top.stop, dtype=float)
+            push = self.stiffness * (np.asarray(self.drive(instants), dtype=float) - 2 * up)
             pulled, _ = lfilter([1.0], [1.0, -keep], first * push[:-1] + last * push[1:], zi=[keep * force])
             down = up + np.concatenate([[force], pulled]) / z
             force = float(pulled[-1])
