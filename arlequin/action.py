@@ -1,6 +1,6 @@
 """What contact did to a system in a step, as it is recorded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from multilevel.law import Array
 class Action:
     """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
     on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; status
-    (k,): see `multilevel.solver`. Steps add up, whatever their kinematics.
+    (k,): see `multilevel.solver`. Steps add up, whatever their kinematics. In a block each field has the step as its
+    first axis.
     """
 
     normal: Array
@@ -47,6 +48,10 @@ class Action:
                 squares[has] += moved[rows] ** 2
             length = np.where(normal > 0.0, np.sqrt(squares), 0.0)
         return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, status)
+
+    def stacked(self) -> "Action":
+        """Itself as a block of one step: every field with a first axis of length 1."""
+        return Action(**{item.name: getattr(self, item.name)[None] for item in fields(self)})
 
     def add(self, other: "Action", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
         """Adds an action on some of the points (k,) and rows of the basis (q,), in place."""

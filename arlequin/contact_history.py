@@ -1,31 +1,14 @@
 """What a run records of an interface."""
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy.typing import NDArray
 
-from arlequin.action import Action
 from arlequin.contact import Contact
 from arlequin.record import Key, Variable
-from arlequin.schemes import State, StepReport
+from arlequin.schemes.block import Block
 from multilevel.law import Array
 
 AXES = ("x", "y", "z")
-
-
-@dataclass(frozen=True)
-class ContactState:
-    """The contact of all interfaces after a step: gaps (k,), m, and what it did in the step."""
-
-    gaps: Array
-    action: Action
-
-    @classmethod
-    def of(cls, contact: Contact, state: State, report: StepReport | None) -> "ContactState":
-        """Report None: the initial state."""
-        place = contact.basis @ state.u
-        touch = report.touch if report else contact.touch(place)
-        return cls(touch.gaps(place), report.action if report else Action.none(touch))
 
 
 class ContactHistory:
@@ -45,7 +28,6 @@ class ContactHistory:
         self._span = slice(*contact.span[index : index + 2])
         self._resultant = contact.resultant(index)
         self._slip = np.zeros(self._area.size)
-        self._frame: dict[Key, Array] = {}
 
     def variables(self) -> list[Variable]:
         """With units and names."""
@@ -84,26 +66,25 @@ class ContactHistory:
             ]
         return out
 
-    def add(self, now: ContactState) -> dict[Key, Array]:
-        """The values of a step on `time`; keeps those of a frame."""
-        group, points, action = self._group, self._points, now.action
-        gaps, normal = now.gaps[points], action.normal[points]
-        row: dict[Key, Array] = {
-            (group, "force"): self._resultant @ action.spread[self._span] / self._duration,
-            (group, "impulse"): normal.sum() * (self._step / self._duration),
-            (group, "active"): np.array(np.count_nonzero(normal > 0.0)),
-            (group, "gap_min"): gaps.min(),
+    def add(self, block: Block, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
+        """The values of the steps on `time`, and those of the steps `kept` (f,) of the block on `frame`."""
+        group, points, action = self._group, self._points, block.action
+        gaps, normal = block.gaps[:, points], action.normal[:, points]
+        rows: dict[Key, Array] = {
+            (group, "force"): action.spread[:, self._span] @ self._resultant.T / self._duration,
+            (group, "impulse"): normal.sum(axis=1) * (self._step / self._duration),
+            (group, "active"): np.count_nonzero(normal > 0.0, axis=1),
+            (group, "gap_min"): gaps.min(axis=1),
         }
-        pressure = normal / (self._duration * self._area)
-        status = action.status[points].astype(float)
-        self._frame = {(group, "gap"): gaps, (group, "pressure"): pressure, (group, "status"): status}
+        frames: dict[Key, Array] = {
+            (group, "gap"): gaps[kept],
+            (group, "pressure"): normal[kept] / (self._duration * self._area),
+            (group, "status"): action.status[kept, points].astype(float),
+        }
         if self._frictional:
-            self._slip = self._slip + action.slip[points]
-            row[group, "wear_power"] = action.wear[points].sum() / self._step
-            self._frame[group, "traction"] = action.tangential[points] / (self._duration * self._area[:, None])
-            self._frame[group, "slip"] = self._slip
-        return row
-
-    def frame(self) -> dict[Key, Array]:
-        """The fields after the last step."""
-        return self._frame
+            slip = self._slip + np.cumsum(action.slip[:, points], axis=0)
+            self._slip = slip[-1]
+            rows[group, "wear_power"] = action.wear[:, points].sum(axis=1) / self._step
+            frames[group, "traction"] = action.tangential[kept, points] / (self._duration * self._area[:, None])
+            frames[group, "slip"] = slip[kept]
+        return rows, frames

@@ -120,27 +120,31 @@ class Audit:
     def __init__(self, kinetic: float, strain: float, asperity: float) -> None:
         self._table = np.zeros(len(KINDS))
         self._table[:3] = kinetic, strain, asperity
+        self._first = self._table
         self._start = kinetic + strain + asperity
         self._largest = abs(self._start)
-        self._rests = [0.0]
+        self._rests = [np.zeros(1)]
 
     @property
-    def table(self) -> Array:
-        """Energies and cumulative works (kinds,), J."""
-        return self._table.copy()
+    def start(self) -> Array:
+        """The table (kind,) at the start, J."""
+        return self._first
 
-    def add(self, work: Work) -> float:
-        """Adds a step; returns the balance relative to the largest energy so far."""
-        self._table[:3] = work.values[:3]
-        self._table[3:] += work.values[3:]
-        self._largest = max(self._largest, float(np.abs(self._table).max()), abs(float(self._table[:3].sum())))
-        self._rests.append(float(_SIGN @ self._table) - self._start)
-        return self._rests[-1] / self._largest if self._largest else 0.0
+    def add(self, works: Array) -> tuple[Array, Array]:
+        """Adds steps, works (b, kind); returns the table (b, kind), J, and the balance (b,) relative to the largest
+        energy so far."""
+        table = np.concatenate([works[:, :3], self._table[3:] + np.cumsum(works[:, 3:], axis=0)], axis=1)
+        sizes = np.maximum(np.abs(table).max(axis=1), np.abs(table[:, :3].sum(axis=1)))
+        largest = np.maximum.accumulate(np.maximum(sizes, self._largest))
+        rests = table @ _SIGN - self._start
+        self._table, self._largest = table[-1], float(largest[-1])
+        self._rests.append(rests)
+        return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest > 0.0)
 
     @property
     def balance(self) -> Array:
         """Balance of every step so far (t,), relative to the largest energy of all of them."""
-        return np.array(self._rests) / (self._largest or 1.0)
+        return np.concatenate(self._rests) / (self._largest or 1.0)
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.contact_history import ContactHistory, ContactState
-from arlequin.energy import Audit, applicable, columns
+from arlequin.contact_history import ContactHistory
+from arlequin.energy import applicable, columns
 from arlequin.link_history import SpringHistory
 from arlequin.record import Key, Variable
-from arlequin.schemes import State, StepReport
+from arlequin.schemes.block import Block
 from models.factor import Factor, factorise
 from models.part import Part
 from multilevel.law import Array
@@ -32,7 +33,7 @@ class FactoredInverse:
 
 
 class History:
-    """Fills blocks of steps: `add` takes each accepted step, `take` gives the block and starts the next.
+    """Collects blocks of steps: `add` takes accepted steps, `take` gives all since the last call.
 
     Every step goes to `time`; the steps n with n % fields_every = 0, and the last one, to `frame`.
     """
@@ -48,8 +49,8 @@ class History:
         self.count = 0  # states taken
         self._rows: list[dict[Key, Array]] = []
         self._frames: list[dict[Key, Array]] = []
-        self._time: list[float] = []
-        self._frame_time: list[float] = []
+        self._time: list[Array] = []
+        self._frame_time: list[Array] = []
         self._contacts = [
             ContactHistory(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
         ]
@@ -141,61 +142,49 @@ class History:
             *(turns if part.components > axes else ()),
         ]
 
-    def add(self, state: State, report: StepReport | None, audit: Audit, balance: float) -> None:
-        """Takes the state (report None: the initial state)."""
-        self.count += 1
-        assembly = self._assembly
-        multipliers = report.multipliers if report else np.zeros(assembly.constraints.shape[0])
-        row: dict[Key, Array] = {
-            ("", "energy"): audit.table[self._columns],
-            ("", "balance"): np.array(balance),
-        }
-        for name, v in zip(assembly.system.names, assembly.split(state.v), strict=True):
-            row[f"part/{name}", "momentum"] = self._inertia[name] @ v
-        if self._contacts:
-            now = ContactState.of(assembly.contact, state, report)
-            for contact in self._contacts:
-                row.update(contact.add(now))
-        for spring in self._springs:
-            row.update(spring.row(state.u, state.v))
-        for group, rows, operator, gram, volume, resultant in self._junctions:
-            rest = operator @ state.v
-            row[group, "mismatch"] = np.sqrt(max(float(rest @ (gram @ rest)), 0.0) / volume)
-            row[group, "force"] = resultant @ multipliers[rows] / self._duration
-        self._rows.append(row)
-        self._time.append(state.n * self._step)
-        if state.n % self._every == 0 or state.n == self._steps:
-            self._add_frame(state)
-
-    def _add_frame(self, state: State) -> None:
-        frame: dict[Key, Array] = {}
-        for part, u, v in zip(
-            self._assembly.system.parts,
-            self._assembly.split(state.u),
-            self._assembly.split(state.v),
-            strict=True,
-        ):
+    def add(self, block: Block, table: Array, balance: Array) -> None:
+        """Takes the states of some steps, their energies (b, kind) and balance (b,)."""
+        self.count += len(block)
+        assembly, n = self._assembly, block.n
+        kept = np.flatnonzero((n % self._every == 0) | (n == self._steps))
+        rows: dict[Key, Array] = {("", "energy"): table[:, self._columns], ("", "balance"): balance}
+        frames: dict[Key, Array] = {}
+        bounds = pairwise(assembly.start)
+        for part, (a, b) in zip(assembly.system.parts, bounds, strict=True):
             group, axes = f"part/{part.name}", _translations(part)
-            u, v = (field.reshape(part.node_count, part.components) for field in (u, v))
-            frame[group, "displacement"], frame[group, "velocity"] = u[:, :axes], v[:, :axes]
+            rows[group, "momentum"] = block.v[:, a:b] @ self._inertia[part.name].T
+            u, v = (field[kept, a:b].reshape(-1, part.node_count, part.components) for field in (block.u, block.v))
+            frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
             if part.components > axes:
-                frame[group, "rotation"], frame[group, "angular_velocity"] = u[:, axes:], v[:, axes:]
+                frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]
         for contact in self._contacts:
-            frame.update(contact.frame())
-        self._frames.append(frame)
-        self._frame_time.append(state.n * self._step)
+            own, fields = contact.add(block, kept)
+            rows.update(own)
+            frames.update(fields)
+        for spring in self._springs:
+            rows.update(spring.rows(block.u, block.v))
+        for group, chosen, operator, gram, volume, resultant in self._junctions:
+            rest = operator @ block.v.T
+            squares = np.einsum("mb,mb->b", rest, gram @ rest)
+            rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
+            rows[group, "force"] = block.multipliers[:, chosen] @ resultant.T / self._duration
+        self._rows.append(rows)
+        self._time.append(self._step * n.astype(float))
+        if kept.size:
+            self._frames.append(frames)
+            self._frame_time.append(self._step * n[kept].astype(float))
 
     def take(self) -> tuple[tuple[Array, dict[Key, Array]], tuple[Array, dict[Key, Array]]]:
         """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
         block = (
-            (np.array(self._time), _columns_of(self._rows)),
-            (np.array(self._frame_time), _columns_of(self._frames)),
+            (_joined(self._time), _columns_of(self._rows)),
+            (_joined(self._frame_time), _columns_of(self._frames)),
         )
         self._rows, self._frames, self._time, self._frame_time = [], [], [], []
         return block
 
     def __len__(self) -> int:
-        return len(self._time)
+        return sum(times.size for times in self._time)
 
 
 def _translations(part: Part) -> int:
@@ -204,7 +193,11 @@ def _translations(part: Part) -> int:
 
 
 def _columns_of(rows: Sequence[dict[Key, Array]]) -> dict[Key, Array]:
-    return {key: np.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
+    return {key: _joined([row[key] for row in rows]) for key in rows[0]} if rows else {}
+
+
+def _joined(pieces: Sequence[Array]) -> Array:
+    return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 def _junction_operators(assembly: Assembly, fine: str, a: int, b: int) -> tuple[Any, Any, float, Array]:

@@ -35,10 +35,10 @@ class SpringHistory:
 
         return [vector("force", "N", "force on the first end"), vector("elongation", "m", "u₁ − u₂, mean of the nodes")]
 
-    def row(self, u: Array, v: Array) -> dict[Key, Array]:
-        """The values at a state."""
-        elongation, rate = self._rows @ u, self._rows @ v
+    def rows(self, u: Array, v: Array) -> dict[Key, Array]:
+        """The values at states u, v (b, d)."""
+        elongation, rate = u @ self._rows.T, v @ self._rows.T
         return {
-            (self._group, "force"): -self._pull @ (self._stiffness * elongation + self._damping * rate),
-            (self._group, "elongation"): self._mean @ elongation,
+            (self._group, "force"): -(self._stiffness * elongation + self._damping * rate) @ self._pull.T,
+            (self._group, "elongation"): elongation @ self._mean.T,
         }

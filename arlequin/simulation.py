@@ -20,7 +20,8 @@ from arlequin.energy import Audit
 from arlequin.glue import JunctionWarning
 from arlequin.history import History
 from arlequin.record import Record, Recorder, as_record
-from arlequin.schemes import Scheme, Stepper
+from arlequin.schemes import Scheme, State, Stepper
+from arlequin.schemes.block import Block, take
 from arlequin.start import start_fields
 from arlequin.system import System
 from models.checks import positive
@@ -109,7 +110,7 @@ def simulate(
     try:
         # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
         with threadpool_limits(1, user_api="blas"):
-            _loop(stepper, state, steps, audit, history, recorder, statistics, progress)
+            _loop(stepper, assembly, state, steps, audit, history, recorder, statistics, progress)
         complete = 1
     finally:
         result = recorder.close(
@@ -129,11 +130,11 @@ class _Statistics:
         self.worst_residual = 0.0
         self.begin = clock.perf_counter()
 
-    def add(self, iterations: int, residual: float) -> None:
-        self.steps += 1
-        self.iterations += iterations
-        self.most_iterations = max(self.most_iterations, iterations)
-        self.worst_residual = max(self.worst_residual, residual)
+    def add(self, block: Block) -> None:
+        self.steps += len(block)
+        self.iterations += int(block.iterations.sum())
+        self.most_iterations = max(self.most_iterations, int(block.iterations.max()))
+        self.worst_residual = max(self.worst_residual, float(block.residual.max()))
 
     def attributes(self) -> dict[str, float | int]:
         taken = clock.perf_counter() - self.begin
@@ -149,7 +150,8 @@ class _Statistics:
 
 def _loop(
     stepper: Stepper,
-    state: Any,
+    assembly: Assembly,
+    state: State,
     steps: int,
     audit: Audit,
     history: History,
@@ -157,25 +159,37 @@ def _loop(
     statistics: _Statistics,
     progress: Progress | None,
 ) -> None:
-    history.add(state, None, audit, 0.0)
+    history.add(Block.of(assembly, state, None, audit.start), audit.start[None], np.zeros(1))
     statistics.begin = clock.perf_counter()
     due = statistics.begin + _SHOWN
+    most = _BLOCK
     try:
-        for n in range(1, steps + 1):
-            state, report = stepper.advance(state)
-            balance = audit.add(report.work)
-            if not np.isfinite(balance):
-                raise UserError(f"the energies are no longer finite at t = {n * stepper.step:.6g} s", code=1)
-            history.add(state, report, audit, balance)
-            statistics.add(report.iterations, report.residual)
-            if len(history) == _BLOCK or n == steps or clock.perf_counter() > due:
-                due = clock.perf_counter() + _SHOWN
+        while state.n < steps:
+            begin = clock.perf_counter()
+            state, block = take(stepper, assembly, state, min(most, steps - state.n))
+            table, balance = audit.add(block.works)
+            if not np.isfinite(balance).all():
+                first = block.n[~np.isfinite(balance)][0]
+                raise UserError(f"the energies are no longer finite at t = {first * stepper.step:.6g} s", code=1)
+            history.add(block, table, balance)
+            statistics.add(block)
+            now = clock.perf_counter()
+            most = _next_block(most, len(block), now - begin)
+            if len(history) >= _BLOCK or state.n == steps or now > due:
+                due = now + _SHOWN
                 _flush(history, recorder)
                 if progress is not None:
-                    progress(n, steps)
+                    progress(state.n, steps)
     except (UserError, KeyboardInterrupt):
         _flush(history, recorder)  # the accepted steps of a block that was cut short
         raise
+
+
+def _next_block(most: int, taken: int, seconds: float) -> int:
+    """Steps to ask for next: as many as take about half the time between two updates, at most 4096."""
+    if taken < most or seconds > 0.5 * _SHOWN:
+        return max(1, min(most, int(taken * 0.5 * _SHOWN / seconds)))
+    return min(2 * most, 4096)
 
 
 def _flush(history: History, recorder: Recorder) -> None:

@@ -90,7 +90,8 @@ def fly(system: aq.System, scheme: Any, steps: int, step: float = STEP) -> Fligh
     for _ in range(steps):
         before = state
         state, report = stepper.advance(state)
-        out.balance = max(out.balance, abs(audit.add(report.work)))
+        table, balance = audit.add(report.work.values[None])
+        out.balance = max(out.balance, abs(float(balance[0])))
         out.momentum = max(out.momentum, float(np.abs((momentum(state) - start).sum(axis=0)).max()) / scale)
         positions = reference + 0.5 * (before.u + state.u).reshape(-1, axes) - middle
         for forces in pair_forces(assembly, report, axes):
@@ -102,7 +103,7 @@ def fly(system: aq.System, scheme: Any, steps: int, step: float = STEP) -> Fligh
         out.friction = min(out.friction, report.work["friction"] / largest)
         out.slid += report.work["friction"]
         largest = max(largest, state.kinetic)
-    out.scheme = abs(float(audit.table[KINDS.index("scheme")])) / largest
+    out.scheme = abs(float(table[-1, KINDS.index("scheme")])) / largest
     return out
 
 

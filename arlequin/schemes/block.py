@@ -1,0 +1,72 @@
+"""Some steps in a row: what is recorded of them."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.action import Action
+from arlequin.assembly import Assembly
+from arlequin.schemes.scheme import State, Stepper, StepReport
+from multilevel.law import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Steps n (b,): states u, v (b, d), energies and works (b, kind) as in `energy.KINDS`, multipliers (b, m).
+
+    gaps (b, k), m; action: what the contact did, each field with the step as first axis; iterations, residual (b,) of
+    the contact problems.
+    """
+
+    n: NDArray[np.int64]
+    u: Array
+    v: Array
+    works: Array
+    multipliers: Array
+    gaps: Array
+    action: Action
+    iterations: NDArray[np.int64]
+    residual: Array
+
+    def __len__(self) -> int:
+        return self.n.size
+
+    @classmethod
+    def of(cls, assembly: Assembly, state: State, report: StepReport | None, works: Array) -> "Block":
+        """One state; report None: the initial one."""
+        contact = assembly.contact
+        place = contact.basis @ state.u
+        touch = report.touch if report else contact.touch(place)
+        action = report.action if report else Action.none(touch)
+        return cls(
+            n=np.array([state.n]),
+            u=state.u[None],
+            v=state.v[None],
+            works=works[None],
+            multipliers=report.multipliers[None] if report else np.zeros((1, assembly.constraints.shape[0])),
+            gaps=touch.gaps(place)[None],
+            action=action.stacked(),
+            iterations=np.array([report.iterations if report else 0]),
+            residual=np.array([report.residual if report else 0.0]),
+        )
+
+
+@runtime_checkable
+class BlockStepper(Stepper, Protocol):
+    """A stepper that takes many steps at once."""
+
+    def advance_block(self, state: State, count: int) -> tuple[State, Block]:
+        """Up to `count` steps; fewer, and none, where the next one is not accepted: `advance` then says why."""
+        ...
+
+
+def take(stepper: Stepper, assembly: Assembly, state: State, count: int) -> tuple[State, Block]:
+    """The next steps, at most `count` of them: one, unless the stepper takes them in blocks."""
+    if isinstance(stepper, BlockStepper):
+        state, block = stepper.advance_block(state, count)
+        if len(block):
+            return state, block
+    state, report = stepper.advance(state)
+    return state, Block.of(assembly, state, report, report.work.values)
