@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,8 @@ from numpy.typing import NDArray
 
 from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
-from arlequin.inside import inside
 from arlequin.links import Links, relation_rows
 from arlequin.system import System
-from models.errors import UserError
 from models.part import Assembled, Surface, Weighting
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
@@ -235,29 +232,3 @@ def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
 
 def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def check_start(assembly: Assembly, u: Array) -> None:
-    """Surfaces under unilateral contact must not start interpenetrated: names the interface, amount and place."""
-    contact = assembly.contact
-    touch = contact.touch(contact.basis @ u)
-    gaps = touch.gaps(contact.basis @ u)
-    for interface, (a, b) in zip(contact.interfaces, pairwise(contact.start), strict=True):
-        own = gaps[a:b]
-        size = float(np.ptp(interface.slave.part.positions, axis=0).max())
-        worst = int(np.argmin(own))
-        if not (assembly.laws.level[a:b] > 0).any():
-            continue
-        if own[worst] < -1e-10 * size:
-            _refuse_start(interface.name, -own[worst], touch.positions[a + worst])
-        lonely = touch.positions[a:b][~touch.paired[a:b]]
-        if isinstance(interface.master, Surface) and len(lonely):
-            deep = lonely[inside(interface.master.meshed.mesh, lonely)]  # too deep to have found a partner
-            if len(deep):
-                apart = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
-                _refuse_start(interface.name, apart.max(), deep[int(np.argmax(apart))])
-
-
-def _refuse_start(name: str, amount: float, position: Array) -> None:
-    place = ", ".join(f"{x:.6g}" for x in position)
-    raise UserError(f"interface '{name}': starts interpenetrated by {amount:.3g} m at ({place}) m")

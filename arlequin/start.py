@@ -3,8 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from arlequin.assembly import Assembly, check_start
+from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
+from arlequin.penetration import check_apart
 from models.errors import UserError
 from models.factor import factorise
 from multilevel.law import Array
@@ -37,7 +38,7 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
         u, v = _project(assembly, [u, v])
     u = _settle(assembly, u)
     _agree(assembly, u, v)
-    check_start(assembly, u)
+    check_apart(assembly, u)
     return u, v
 
 

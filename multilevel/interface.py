@@ -83,7 +83,7 @@ class Interface:
             )
         if axes == 1 and (self.friction is not None or self.multiplier not in (None, "nodes")):
             raise UserError(f"interface '{self.name}': the end of a bar has no friction and no multiplier functions")
-        if self.direction is not None and self._space not in ("nodes", "gauss"):
+        if self.direction is not None and self.weak:
             raise UserError(f"interface '{self.name}': a direction is for multiplier nodes or gauss")
 
     @property
@@ -99,10 +99,15 @@ class Interface:
         collocated = self.slave.facets.shape[1] == 1 or not isinstance(self.master, Surface)
         return "nodes" if collocated and areas.min() > 1e-3 * areas.max() else "P1"
 
+    @property
+    def weak(self) -> bool:
+        """Whether the laws hold against functions on the slave surface: gaps then are means with their weights."""
+        return self._space not in ("nodes", "gauss")
+
     def pairing(self) -> Pairing:
         """How the slave's contact points find their partners."""
         pairing: Pairing
-        if self._space in ("nodes", "gauss"):
+        if not self.weak:
             kind: Any = self._space
             pairing = pair_points(self.slave, self.master, kind, direction=self.direction)
         elif isinstance(self.master, Surface):

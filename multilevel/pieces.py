@@ -122,6 +122,12 @@ class Facets:
             dx = dx * 2 * np.pi * np.einsum("qj,fj->fq", value, corners[:, :, 0])
         return np.asarray(dx * self.depth)
 
+    def places(self, positions: Array) -> Array:
+        """The nodes and the points of `rule` (k, a) at node positions (n, a)."""
+        shape = self.shapes(self.kind.code, self.nodes.shape[1], self.rule[0])[0]
+        inner = np.einsum("qj,fja->fqa", shape, positions[self.nodes])
+        return np.concatenate([positions, inner.reshape(-1, positions.shape[1])])
+
     @cached_property
     def rule(self) -> tuple[Array, Array]:
         """Quadrature of a whole facet: parent points (q, 2) and weights; ψ_i φ_j r is exact on affine facets."""
