@@ -9,7 +9,7 @@ import arlequin as aq
 from cases.reference.blocks import PushedBlock
 
 MU, GRAVITY, SPEED = 0.3, 10.0, 0.2
-YOUNG, HEIGHT, MASS = 1e6, 0.25, 0.25
+YOUNG, HEIGHT, MASS = 1e8, 0.25, 0.25
 STIFF = aq.LinearElastic(young=YOUNG, poisson=0.0, density=1.0)
 DIRECTION = {2: np.array([1.0]), 3: np.array([0.6, 0.8])}  # of the sliding, along all axes but the last
 
@@ -56,7 +56,8 @@ def mean_velocity(result: Any) -> Any:
 )
 def test_a_block_slides_to_rest(dimension: int, scheme: Any, multiplier: str) -> None:
     """While all of it slides, μ ∫N dt = m μ (g t + v_n) takes its momentum, exactly; it stops as `PushedBlock` does."""
-    result = sliding(dimension, scheme, multiplier)
+    step = 5e-4
+    result = sliding(dimension, scheme, multiplier, step)
     contact, t = result["interface/floor"], result["time"].values
     along, v = DIRECTION[dimension], mean_velocity(result)
     aside = 1e-9 if dimension == 2 else 1e-3  # points of a block in space vibrate across the way, too
@@ -65,15 +66,22 @@ def test_a_block_slides_to_rest(dimension: int, scheme: Any, multiplier: str) ->
     forward_slip = (traction[..., :-1] @ along <= -MU * pressure * (1.0 - aside)).all(axis=1)
     slides = np.cumprod(forward_slip).astype(bool)
     block = PushedBlock(MASS, MU * MASS * GRAVITY, speed=SPEED)
-    assert 0.4 * block.stop < t[slides].max() < 1.1 * block.stop
+    # the block is elastic: waves of speed μ g H/c run in it, a few at a time; relative to v₀
+    wave = MU * GRAVITY * HEIGHT / np.sqrt(YOUNG) / SPEED
+    # a speed that has come down to them may change its way: in space where they turn it by cos⁻¹(1 − aside)
+    last = 4.0 * wave + (wave / np.sqrt(2.0 * aside) if dimension == 3 else 0.0)
+    assert abs(t[slides].max() - block.stop) <= step + last * block.stop
     # along the way and across it: the disk, not a box
     forward = v[:, :-1] @ along
     np.testing.assert_allclose(forward[slides], (SPEED - MU * swept / MASS)[slides], atol=aside * SPEED)
     np.testing.assert_allclose(v[slides, :-1], forward[slides, None] * along, atol=aside * SPEED)
-    # the block shears, tilts and chatters: waves of speed μ g H/c = 7.5e-4 m/s, several percent of v₀ in all
-    assert np.abs(forward - block.velocity(t)).max() <= 0.1 * SPEED
+    assert np.abs(forward - block.velocity(t)).max() <= 4.0 * wave * SPEED
+    # u = ∫v by the θ-rule: (θ − ½) Δt v₀ short, and ½ μ g Δt² f (1 − f) ≤ ⅛ μ g Δt² in the step where v turns to zero
+    theta = scheme.theta if isinstance(scheme, aq.Theta) else 0.5
+    expected = block.position(t[-1]) - (theta - 0.5) * step * SPEED
     travelled = (result["part/block/displacement"].mean("node").values[:, :-1] @ along)[-1]
-    assert travelled == pytest.approx(block.position(t[-1]), rel=0.03)
+    kink = MU * GRAVITY * step**2 / 8.0
+    assert abs(travelled - expected) <= kink + wave * block.position(t[-1])
     assert np.abs(result["balance"].values).max() <= 1e-10
     # what is recorded of the floor
     status, energy = contact["status"].values, result["energy"]
@@ -84,12 +92,12 @@ def test_a_block_slides_to_rest(dimension: int, scheme: Any, multiplier: str) ->
         (traction * area[:, None]).sum(axis=1)[:, :-1], contact["force"].values[:, :-1], atol=1e-9
     )
     np.testing.assert_allclose(pressure @ area, contact["force"].values[:, -1], atol=1e-9)
-    wear = np.cumsum(contact["wear_power"].values) * 5e-4
+    wear = np.cumsum(contact["wear_power"].values) * step
     np.testing.assert_allclose(energy.sel(kind="friction").values[slides], MU * wear[slides], rtol=aside, atol=1e-12)
     assert (np.diff(energy.sel(kind="friction").values) >= 0.0).all()
-    assert MU * wear[-1] == pytest.approx(float(block.dissipated(t[-1])), rel=0.05)
-    # slip in contact: points that chatter move on without
-    assert (contact["slip"].values[-1] <= 1.05 * travelled).all() and contact["slip"].values[-1].min() > 0.3 * travelled
+    lost = float(block.dissipated(t[-1]))
+    assert abs(MU * wear[-1] - lost) <= MU * MASS * GRAVITY * kink + wave * lost
+    np.testing.assert_allclose(contact["slip"].values[-1], block.position(t[-1]), rtol=wave, atol=kink)
 
 
 # statics
