@@ -8,7 +8,7 @@ from arlequin.action import Action
 from arlequin.compliance import Compliance
 from arlequin.contact import Contact
 from arlequin.energy import Work
-from arlequin.schemes.scheme import StepReport
+from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_contact
@@ -82,9 +82,10 @@ def meet(
         if not contact.fixed and laws.has_regular:
             history = laws.reopened(history, touch.gaps(motion.place))
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
+        delassus = scale * touch.delassus(compliance, some.rows)
         part = solve_contact(
             some.laws,
-            scale * touch.delassus(compliance, some.rows),
+            delassus,
             lever=lever,
             gap_free=touch.gaps(motion.end)[some.points],
             rate_free=touch.turn(motion.rate)[some.rows],
@@ -101,7 +102,8 @@ def meet(
         iterations += part.iterations
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular
-        solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular)
+        lost = not part.residual <= RESIDUAL_LIMIT and undetermined(delassus, part.impulse)
+        solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
         end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
@@ -114,3 +116,16 @@ def meet(
         middle, guess = reached, solution.impulse
         touch = contact.touch(middle, touch if keep else None)
     return Meeting(touch, solution, time)
+
+
+def undetermined(delassus: Array, impulse: Array) -> bool:
+    """Whether round-off of the impulses that act, ε cond(W) of their rows scaled to W_kk = 1, is more than is allowed.
+
+    delassus W (r, r), impulse (r,).
+    """
+    acting = (impulse != 0.0) & (np.diag(delassus) > 0.0)
+    if not acting.any() or not np.isfinite(impulse).all():
+        return False
+    scale = 1.0 / np.sqrt(np.diag(delassus)[acting])
+    values = np.linalg.eigvalsh(delassus[np.ix_(acting, acting)] * scale[:, None] * scale)
+    return bool(values[0] * RESIDUAL_LIMIT <= np.finfo(float).eps * values[-1])

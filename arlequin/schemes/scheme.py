@@ -81,7 +81,7 @@ class Scheme(Protocol):
     def prepare(self, assembly: Assembly, step: float) -> Stepper: ...
 
 
-def accept(contact: ContactSolution, u: Array, t: float) -> None:
+def accept(contact: ContactSolution, u: Array, t: float, remedy: str = "a smaller step or softer asperities") -> None:
     """Raises where a step must not be accepted: nothing is ever recorded from a step that did not converge."""
     if contact.singular:
         raise UserError(
@@ -92,7 +92,7 @@ def accept(contact: ContactSolution, u: Array, t: float) -> None:
     if not contact.residual <= RESIDUAL_LIMIT:
         raise UserError(
             f"contact did not converge at t = {t:.6g} s (residual {contact.residual:.2g}, allowed {RESIDUAL_LIMIT:g}): "
-            "try a smaller step or softer asperities",
+            f"try {remedy}",
             code=1,
         )
     if not np.isfinite(u).all():

@@ -104,7 +104,7 @@ class StaticStepper:
         better = self._condensed.free(missing, -(assembly.constraints @ (state.u + du)), 0.0 * assembly.imposed(t1))
         du, constraint = du + better.y, constraint + better.multipliers
         u = state.u + du
-        accept(contact, u, t1)
+        accept(contact, u, t1, remedy="more load steps (a smaller step)")
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.schemes.meeting import undetermined
+from arlequin.schemes.scheme import accept
+from multilevel.solver import ContactSolution
 
 SOFT = aq.LinearElastic(young=1e9, poisson=0.3, density=1200.0)
 
@@ -103,3 +106,27 @@ def test_what_is_recorded_adds_up_over_small_steps_and_moving_partners(scheme):
     impulse = np.cumsum(interface["force"].values[1:], axis=0) * 2e-6
     np.testing.assert_allclose(momentum[1:] - momentum[0], impulse, atol=1e-10 * np.abs(momentum).max())
     assert np.abs(impulse).max() > 0.1 * np.abs(momentum[0]).max()
+
+
+def test_multipliers_that_round_off_hides_are_undetermined():
+    """cond [[1, c], [c, 1]] = (1 + c)/(1 − c), whatever the units of the rows; ε cond ≥ 1e-10 from 4.5e5 on."""
+    for short, expected in ((1e-3, False), (1e-5, False), (2e-6, True), (0.0, True)):
+        matrix, units = np.array([[1.0, 1.0 - short], [1.0 - short, 1.0]]), np.array([1e-3, 1e4])
+        assert undetermined(matrix * units[:, None] * units, np.ones(2)) is expected
+        assert not undetermined(matrix, np.array([1.0, 0.0]))  # the one that acts is determined
+    assert not undetermined(np.eye(2), np.array([np.nan, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("singular", "options", "hint"),
+    [
+        (True, {}, "take fewer of them"),
+        (False, {}, "try a smaller step or softer asperities"),
+        (False, {"remedy": "more load steps (a smaller step)"}, r"try more load steps \(a smaller step\)"),
+    ],
+)
+def test_what_to_try_where_contact_does_not_converge(singular, options, hint):
+    none = np.zeros(1)
+    solution = ContactSolution(none, none, none, none, none, 9, 1e-3, np.zeros(1, dtype=np.int8), singular)
+    with pytest.raises(aq.UserError, match=hint):
+        accept(solution, none, 0.5, **options)
