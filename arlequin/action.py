@@ -34,18 +34,19 @@ class Action:
 
     @classmethod
     def of(cls, touch: Touch, impulse: Array, status: NDArray[np.int8], path: Array, time: float) -> "Action":
-        """Of the impulses (r,) on a touch, along the path (d,) of a step; time: what turns an impulse into a force."""
-        normal, none = impulse[touch.first], np.zeros(touch.first.size)
-        tangential, length = np.zeros_like(touch.normals), none
+        """Of the impulses (r,) on a touch, along the path (d,) of a step, or of some with the step as first axis; time:
+        what turns an impulse into a force."""
+        normal = impulse[..., touch.first]
+        tangential, length = np.zeros((*normal.shape, touch.normals.shape[1])), np.zeros_like(normal)
         if touch.frictional:
             moved = touch.rates(path)
-            squares = none.copy()
+            squares = np.zeros_like(normal)
             ends = np.append(touch.first[1:], touch.rows)
             for t in range(touch.tangents.shape[1]):
                 has = ends - touch.first > 1 + t
                 rows = touch.first[has] + 1 + t
-                tangential[has] += impulse[rows, None] * touch.tangents[has, t]
-                squares[has] += moved[rows] ** 2
+                tangential[..., has, :] += impulse[..., rows, None] * touch.tangents[has, t]
+                squares[..., has] += moved[..., rows] ** 2
             length = np.where(normal > 0.0, np.sqrt(squares), 0.0)
         return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, status)
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.links import Links, relation_rows
+from arlequin.strains import Strains
 from arlequin.system import System
+from models.checks import finite_array
 from models.part import Assembled, Surface, Weighting
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
@@ -80,6 +82,29 @@ class Assembly:
         """External forces (d,), N, at the time t."""
         load = np.concatenate([part.load(t) for part in self.parts])
         return load if self.system.gravity is None else load + self._heaviness @ self.system.acceleration(t)
+
+    def loads(self, times: Array) -> Array:
+        """External forces (t, d), N, at the times (t,)."""
+        pieces = [
+            np.broadcast_to(part.load(0.0), (times.size, part.mass.shape[0]))
+            if part.steady
+            else np.array([part.load(t) for t in times.tolist()])
+            for part in self.parts
+        ]
+        load, gravity = np.concatenate(pieces, axis=1), self.system.gravity
+        if gravity is None:
+            return load
+        if not callable(gravity):
+            return load + self._heaviness @ self.system.acceleration(0.0)
+        given = np.array([gravity(t) for t in times.tolist()], dtype=float).reshape(times.size, -1)
+        return load + finite_array("gravity", given, (times.size, self._heaviness.shape[1])) @ self._heaviness.T
+
+    @cached_property
+    def strains(self) -> Strains | None:
+        """The strains of all parts and springs; None where a part has no short form of them."""
+        forms = [part.strain_form() for part in self.parts]
+        known = [form for form in forms if form is not None]
+        return Strains.of(known, self.system.parts, self.links) if len(known) == len(forms) else None
 
     @cached_property
     def _heaviness(self) -> Array:

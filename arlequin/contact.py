@@ -132,7 +132,12 @@ class Contact:
 
     def closed(self, gaps: Array) -> NDArray[np.bool_]:
         """Points (k,) that touch; a gap of round-off is none, as a point at rest on its partner keeps one."""
-        return np.asarray(gaps <= _TOUCHING * self.extent)
+        return np.asarray(gaps <= self.touching)
+
+    @property
+    def touching(self) -> float:
+        """Largest gap that counts as none, m."""
+        return _TOUCHING * self.extent
 
     @cached_property
     def columns(self) -> sp.csr_array:

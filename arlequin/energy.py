@@ -1,13 +1,13 @@
 """The energy audit: every term from its own definition, the balance as a check that can fail."""
 
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.touch import Touch
+from arlequin.touch import Touch, applied
 from multilevel.law import Array
-from multilevel.solver import ContactSolution
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "asperity_damping", "damping", "plastic",
@@ -28,17 +28,34 @@ class Forces:
     reaction: Array
 
 
+class Pushes(Protocol):
+    """Contact impulses (…, r), N·s, and the parts (…, k) of the normal ones."""
+
+    @property
+    def impulse(self) -> Array: ...
+
+    @property
+    def stored(self) -> Array: ...
+
+    @property
+    def dissipated(self) -> Array: ...
+
+    @property
+    def multiplier(self) -> Array: ...
+
+
 @dataclass
 class Work:
-    """Energies at the end of a step (kinetic, strain, asperity) and works done in it (the others), J, as in KINDS."""
+    """Energies at the end of a step (kinetic, strain, asperity) and works done in it (the others), J; the last
+    axis is KINDS."""
 
     values: Array = field(default_factory=lambda: np.zeros(len(KINDS)))
 
-    def __setitem__(self, kind: str, value: float) -> None:
-        self.values[_INDEX[kind]] = value
+    def __setitem__(self, kind: str, value: Any) -> None:
+        self.values[..., _INDEX[kind]] = value
 
-    def __getitem__(self, kind: str) -> float:
-        return float(self.values[_INDEX[kind]])
+    def __getitem__(self, kind: str) -> Any:
+        return self.values[..., _INDEX[kind]]
 
 
 def works(
@@ -52,13 +69,13 @@ def works(
     stored_path: Array,
     slip_path: Array,
     touch: Touch,
-    contact: ContactSolution,
+    contact: Pushes,
     multipliers: Array,
     flow: Array,
-    stored_before: tuple[float, float],
-    stored_after: tuple[float, float],
+    stored_before: tuple[Any, Any],
+    stored_after: tuple[Any, Any],
 ) -> Work:
-    """Works of one step.
+    """Works of one step, or of some: every field then has the step as its first axis.
 
     A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored_path` over the stored contact
     impulses and Σ P·`impulse_path` over all other impulses, divided by Δt (for the implicit schemes all paths are
@@ -71,38 +88,39 @@ def works(
     multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
     viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J.
     """
-    work = Work()
-    strain = stored_after[0] - stored_before[0]
-    asperity = stored_after[1] - stored_before[1]
+    strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
+    work = Work(np.zeros((*np.shape(strain), len(KINDS))))
     work["strain"], work["asperity"] = stored_after
 
     given = forces.external + forces.reaction
-    work["external_work"] = float(given @ du)
+    work["external_work"] = np.vecdot(given, du)
+    losses = np.zeros_like(strain)
     for kind, matrix in (("damping", assembly.damping), ("absorbed", assembly.absorber)):
         if matrix is not None:
             # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
-            work[kind] = step * max(float(flow @ (matrix @ flow)), 0.0)
-    scheme = float(forces.internal @ path) - strain
-    scheme += float(forces.damping @ path) - work["damping"] - work["absorbed"]
-    scheme += work["external_work"] - float(given @ path)
+            work[kind] = step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
+            losses = losses + work[kind]
+    scheme = np.vecdot(forces.internal, path) - strain
+    scheme = scheme + np.vecdot(forces.damping, path) - losses
+    scheme = scheme + work["external_work"] - np.vecdot(given, path)
 
     if assembly.contact_count:
         first = touch.first
-        opening = touch.rates(du)[first] / step
-        impulse_opening = touch.rates(impulse_path)[first] / step
-        loss = -float(contact.dissipated @ opening)
+        opening = touch.rates(du)[..., first] / step
+        impulse_opening = touch.rates(impulse_path)[..., first] / step
+        loss = -np.vecdot(contact.dissipated, opening)
         work["asperity_damping"] = loss
-        work["impact"] = -float(contact.multiplier @ impulse_opening)
+        work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
         if touch.frictional:
-            losses = -contact.impulse * touch.rates(slip_path) / step
-            losses[first] = 0.0
-            each = np.add.reduceat(losses, first)
-            work["friction"] = float(np.maximum(each, 0.0).sum())
-            work["impact"] += float(np.minimum(each, 0.0).sum())
-        scheme += -float(contact.stored @ touch.rates(stored_path)[first]) / step - asperity
-        scheme += -float(contact.dissipated @ impulse_opening) - loss
+            rubbed = -contact.impulse * touch.rates(slip_path) / step
+            rubbed[..., first] = 0.0
+            each = np.add.reduceat(rubbed, first, axis=-1)
+            work["friction"] = np.maximum(each, 0.0).sum(axis=-1)
+            work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
+        scheme = scheme - np.vecdot(contact.stored, touch.rates(stored_path)[..., first]) / step - asperity
+        scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - loss
     if multipliers.size:
-        work["junction"] = float(multipliers @ (assembly.constraints @ impulse_path)) / step
+        work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) / step
     work["scheme"] = scheme
     return work
 

@@ -12,6 +12,11 @@ from multilevel.kinematics import Kinematics
 from multilevel.law import Array
 
 
+def applied(matrix: sp.csr_array, fields: Array) -> Array:
+    """A x for x (d,), or for each of some (b, d)."""
+    return np.asarray(matrix @ fields if fields.ndim == 1 else (matrix @ fields.T).T)
+
+
 @dataclass(frozen=True, eq=False)
 class Touch:
     """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
@@ -48,16 +53,16 @@ class Touch:
         return np.isfinite(self.gap)
 
     def turn(self, moves: Array) -> Array:
-        """H x (r,) from basis · x (q,)."""
-        return moves if self.local is None else np.asarray(self.local @ moves)
+        """H x (r,) from basis · x (q,), or of some (…, q)."""
+        return moves if self.local is None else applied(self.local, moves)
 
     def rates(self, field: Array) -> Array:
-        """H x (r,) of a field x (d,)."""
-        return self.turn(self.basis @ field)
+        """H x (r,) of a field x (d,), or of some (…, d)."""
+        return self.turn(applied(self.basis, field))
 
     def gaps(self, place: Array) -> Array:
         """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,)."""
-        return self.gap + self.turn(place - self.place)[self.first]
+        return self.gap + self.turn(place - self.place)[..., self.first]
 
     def normal(self, forces: Array) -> Array:
         """Normal forces (k,) as forces on all rows (r,)."""
@@ -67,7 +72,7 @@ class Touch:
 
     def spread(self, impulse: Array) -> Array:
         """The impulses (r,) on the rows of the basis (q,)."""
-        return impulse if self.local is None else np.asarray(self.local.T @ impulse)
+        return impulse if self.local is None else applied(self.local.T, impulse)
 
     def pull(self, impulse: Array) -> Array:
         """Hᵀ P (d,)."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from models.cells import CellArrays
 from models.errors import UserError
@@ -68,6 +68,22 @@ class ElasticAssembled:
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N."""
         return self.loads(t)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return not self.loads.varying
+
+    def strain_form(self) -> tuple[csr_array, Array] | None:
+        """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""
+        if self.components != 1:
+            return None
+        cells, points, _, size = self.kernel.gradients.shape
+        rows = np.arange(cells * points).reshape(cells, points, 1) + np.zeros(size, dtype=np.int64)
+        columns = np.broadcast_to(self.kernel.nodes[:, None, :], rows.shape)
+        entries = (self.kernel.gradients[:, :, 0].ravel(), (rows.ravel(), columns.ravel()))
+        strains = csr_array(coo_array(entries, shape=(cells * points, self.stiffness.shape[0])))
+        return strains, (self.lame[0] + 2 * self.lame[1]) * self.kernel_weight.ravel()
 
     def highest_frequency(self) -> float:
         """Bound of the largest angular frequency, rad/s; the central difference needs Δt < 2/ω.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from models.beam_loads import BeamLoads
 from models.errors import UserError
@@ -54,6 +54,19 @@ class BeamAssembled:
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N and N·m."""
         return self.loads(t)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return not self.loads.varying
+
+    def strain_form(self) -> tuple[csr_array, Array]:
+        """Generalised strains B (s, d) at the quadrature points, and their rigidities × dx (s,)."""
+        dofs = self.beam.nodes[:, :, None] * self.beam.components + np.arange(self.beam.components)
+        rows = np.arange(self.rigidity.size).reshape(*self.rigidity.shape, 1)
+        rows, columns = np.broadcast_arrays(rows, dofs.reshape(len(dofs), 1, 1, -1))
+        entries = (self.strains.ravel(), (rows.ravel(), columns.ravel()))
+        return csr_array(coo_array(entries, shape=(self.rigidity.size, self.beam.dof_count))), self.rigidity.ravel()
 
     def highest_frequency(self) -> float:
         """Bound of the largest angular frequency, rad/s: the largest of the elements (Irons' bound).

@@ -153,6 +153,15 @@ class LumpedAssembled:
         """External force (d,) at the time t, N."""
         return self.part.load(t)
 
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return not any(callable(force) for force in self.part.forces.values())
+
+    def strain_form(self) -> tuple[csr_array, Array]:
+        """No strains."""
+        return csr_array((0, self.part.dof_count)), np.zeros(0)
+
     def highest_frequency(self) -> float:
         """0 rad/s: springs add theirs."""
         return 0.0

@@ -120,6 +120,15 @@ class Assembled(Protocol):
         """External force (d,) at the time t, N."""
         ...
 
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        ...
+
+    def strain_form(self) -> tuple[csr_array, Array] | None:
+        """Strains B (s, d) and stiffnesses w (s,) with K = Bᵀ diag(w) B; None where there is no short form of it."""
+        ...
+
     def highest_frequency(self) -> float:
         """Upper bound of the largest angular frequency, rad/s."""
         ...

@@ -140,9 +140,9 @@ class PointLaws:
         """Rows of the history of some of the points."""
         return _spans(self.rows, points)
 
-    def energy(self, gap: Array) -> float:
-        """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k)."""
-        return float(self.area @ self._sum(gap, lambda law, g: law.energy(g)))
+    def energy(self, gap: Array) -> Any:
+        """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""
+        return self._sum(gap, lambda law, g: law.energy(g)) @ self.area
 
     def pressure(self, gap: Array) -> Array:
         """Stored pressure (k,) at the gaps, Pa."""
@@ -154,10 +154,10 @@ class PointLaws:
 
     def _sum(self, gap: Array, what: Any) -> Array:
         # points of one interface share their laws: one vectorised call a group, not one a point
-        total = np.zeros(self.count)
+        total = np.zeros(gap.shape)
         for laws, points in self._groups:
             for law in laws:
-                total[points] += what(law, gap[points])
+                total[..., points] += what(law, gap[..., points])
         return total
 
     @cached_property

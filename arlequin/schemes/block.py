@@ -57,16 +57,16 @@ class Block:
 class BlockStepper(Stepper, Protocol):
     """A stepper that takes many steps at once."""
 
-    def advance_block(self, state: State, count: int) -> tuple[State, Block]:
-        """Up to `count` steps; fewer, and none, where the next one is not accepted: `advance` then says why."""
+    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
+        """Up to `count` steps; None where the first one is not accepted: `advance` then says why."""
         ...
 
 
 def take(stepper: Stepper, assembly: Assembly, state: State, count: int) -> tuple[State, Block]:
     """The next steps, at most `count` of them: one, unless the stepper takes them in blocks."""
     if isinstance(stepper, BlockStepper):
-        state, block = stepper.advance_block(state, count)
-        if len(block):
-            return state, block
+        done = stepper.advance_block(state, count)
+        if done is not None:
+            return done
     state, report = stepper.advance(state)
     return state, Block.of(assembly, state, report, report.work.values)

@@ -40,11 +40,14 @@ class Theta:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> "ThetaStepper":
-        return ThetaStepper(assembly, step, self.theta)
+        from arlequin.schemes.small_theta import SmallThetaStepper, is_small
+
+        make = SmallThetaStepper if is_small(assembly) else ThetaStepper
+        return make(assembly, step, self.theta)
 
 
 @dataclass(frozen=True)
-class _Carried:
+class Carried:
     """Momentum and load at the end of the step, both (d,); rest (m,): Σ C v_θ of the steps so far, m/s.
 
     The momentum is the sum of the impulses, not M v: the factor's round-off E is the same in each step and loses, or
@@ -71,6 +74,7 @@ class ThetaStepper:
         matrix = assembly.mass + (theta * step) ** 2 * assembly.stiffness
         if assembly.viscous is not None:
             matrix = matrix + theta * step * assembly.viscous
+        self._matrix = matrix
         self._condensed = Condensed(assembly, matrix)
         self._moving = assembly.free & ~assembly.massless
 
@@ -90,7 +94,7 @@ class ThetaStepper:
             strain=strain,
             asperity=contact.laws.energy(gaps),
             impulse=np.zeros(contact.laws.row_count),
-            own=_Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v)),
+            own=Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v)),
         )
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
@@ -168,7 +172,7 @@ class ThetaStepper:
         def balance() -> Array:
             return (momentum - state.own.momentum) / step + resisting
 
-        carried = _Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
+        carried = Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
         work = works(
             assembly,
             step=step,

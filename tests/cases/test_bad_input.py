@@ -275,7 +275,8 @@ def readable(path):
     assert steps <= plain.sizes["time"] == plain.attrs["steps_planned"] + 1
     assert result["energy"].notnull().all() and result["interface/contact"]["force"].notnull().all()
     assert result["part/left"]["displacement"].notnull().all()
-    assert (result["time"].diff("time") > 0).all() and abs(result["balance"]).max() <= 1e-12
+    # round-off of a step, however many there were
+    assert (result["time"].diff("time") > 0).all() and abs(result["balance"]).max() <= 1e-15 * max(steps, 1000)
     assert steps - 50 <= result.sizes["frame"] <= steps  # fields_every = 1; blocks of 50 steps
     return steps
 

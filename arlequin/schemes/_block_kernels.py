@@ -1,0 +1,204 @@
+"""Steps of small linear systems in one compiled loop."""
+
+import numpy as np
+from numba import njit
+
+from multilevel._kernels import solve_contact
+
+
+@njit(cache=True)
+def _add(matrix, x, out):
+    """out += A x of A by rows (starts, columns, values)."""
+    starts, columns, values = matrix
+    for i in range(starts.size - 1):
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            total += values[e] * x[columns[e]]
+        out[i] += total
+
+
+@njit(cache=True)
+def _pull(matrix, x, out):
+    """out += Aᵀ x."""
+    starts, columns, values = matrix
+    for i in range(starts.size - 1):
+        if x[i] != 0.0:
+            for e in range(starts[i], starts[i + 1]):
+                out[columns[e]] += values[e] * x[i]
+
+
+@njit(cache=True)
+def _resist(strains, u, relative, out):
+    """out = Bᵀ diag(w) B u; see `arlequin.strains` (relative is work space)."""
+    starts, columns, values, weights, anchor, own = strains
+    for d in range(u.size):
+        relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
+    out[:] = 0.0
+    for i in range(starts.size - 1):
+        seen = relative if i < own else u
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            total += values[e] * seen[columns[e]]
+        total *= weights[i]
+        for e in range(starts[i], starts[i + 1]):
+            out[columns[e]] += values[e] * total
+
+
+@njit(cache=True)
+def _solve(factor, b):
+    """b ← A⁻¹ b by the factor (order, starts, rows, values)."""
+    order, starts, rows, values = factor
+    count = order.size
+    x = np.empty(count)
+    for i in range(count):
+        x[i] = b[order[i]]
+    for i in range(count):
+        first = starts[i]
+        x[i] /= values[first]
+        for e in range(first + 1, starts[i + 1]):
+            x[rows[e]] -= values[e] * x[i]
+    for i in range(count - 1, -1, -1):
+        first = starts[i]
+        total = x[i]
+        for e in range(first + 1, starts[i + 1]):
+            total -= values[e] * x[rows[e]]
+        x[i] = total / values[first]
+    for i in range(count):
+        b[order[i]] = x[i]
+
+
+@njit(cache=True)
+def theta_block(
+    count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
+    schur, rows, by_impulse, released, delassus, gap, summed, touching,
+    external, driven, displaced,
+    first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, method, rho, proximal,
+    u, v, momentum, rest, internal, history, impulse,
+    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, iterations, residuals,
+):  # fmt: skip
+    """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta`); returns how many were accepted.
+
+    Vectors u, v, momentum, internal (d,), rest (m,), history and impulse (r,) hold the state and receive the last one.
+    external (count, d): mean external forces; driven (count, p): values of the dofs `given` at the ends of the steps,
+    displacements where `displaced`, else velocities. by_constraint (d, m), schur (m, m): y and φ by C y = c;
+    by_impulse (d, r), released (m, r): y and φ by impulses; delassus (r, r). gap (k,): at u = 0. summed (d,): dofs
+    whose momentum is the sum of its impulses. touching: largest gap, m, that counts as none.
+    """
+    points, size = gap.size, u.size
+    y, free_b = np.empty(size), np.empty(free.size)
+    force, drag, relative = np.empty(size), np.empty(size), np.empty(size)
+    moves = rows[0].size - 1
+    place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
+    closed = np.empty(points, dtype=np.bool_)
+    gaps = np.empty(points)
+    trial, normal = history.copy(), np.zeros((3, points))
+    status = np.zeros(points, dtype=np.int8)
+    lever = theta * step
+    for n in range(count):
+        # the motion without contact
+        for d in range(size):
+            force[d] = momentum[d] + lever * (external[n, d] - internal[d])
+            y[d] = 0.0
+        for g in range(given.size):
+            d = given[g]
+            if displaced[g]:
+                y[d] = (driven[n, g] - u[d]) / step
+            else:
+                y[d] = theta * driven[n, g] + (1.0 - theta) * v[d]
+        for i in range(free.size):
+            free_b[i] = force[free[i]]
+        if given.size:
+            for i in range(free.size):
+                for e in range(to_given[0][i], to_given[0][i + 1]):
+                    free_b[i] -= to_given[2][e] * y[given[to_given[1][e]]]
+        _solve(factor, free_b)
+        for i in range(free.size):
+            y[free[i]] = free_b[i]
+        multipliers = np.zeros(rest.size)
+        if rest.size:
+            missing = np.zeros(rest.size)
+            _add(constraints, y, missing)
+            wanted = np.zeros(rest.size)
+            if theta == 0.5:
+                wanted -= rest
+            else:
+                _add(constraints, v, wanted)
+                wanted *= 1.0 - theta
+            missing = wanted - missing
+            multipliers = schur @ missing
+            y += by_constraint @ missing
+
+        # the contact
+        acts = False
+        if points:
+            place[:] = 0.0
+            speed[:] = 0.0
+            end[:] = 0.0
+            _add(rows, u, place)
+            _add(rows, v, speed)
+            _add(rows, y, end)
+            for r in range(place.size):
+                rate[r] = (1.0 - 1.0 / theta) * speed[r] + end[r] / theta
+                end[r] = place[r] + step * end[r]
+            for k in range(points):
+                closed[k] = gap[k] + place[first[k]] + 0.5 * step * speed[first[k]] <= touching
+                gaps[k] = gap[k] + end[first[k]]
+                acts = acts or closed[k] or level[k] == 1 or laws[k + 1] > laws[k]
+        if acts:
+            used, residual = 1, 0.0
+            if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0:
+                slack = compliance[0] / (step * area[0])
+                if level[0] == 1:
+                    impulse[0] = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
+                else:
+                    impulse[0] = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
+                normal[2, 0] = impulse[0]
+                status[0] = 1 if impulse[0] > 0.0 else 0
+            else:
+                used, residual, _ = solve_contact(
+                    delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws,
+                    kind, coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho,
+                    proximal, 20000,
+                )  # fmt: skip
+            if not residual <= 1e-10:
+                return n
+            iterations[n], residuals[n] = used, residual
+            y += theta * (by_impulse @ impulse)
+            if rest.size:
+                multipliers -= theta * (released @ impulse)
+        else:
+            impulse[:] = 0.0
+            normal[:] = 0.0
+            status[:] = 0
+            iterations[n], residuals[n] = 0, 0.0
+        multipliers /= theta
+
+        # the new state
+        finite = True
+        drag[:] = 0.0
+        if viscous[0].size > 1:
+            _add(viscous, y, drag)
+        for d in range(size):
+            force[d] = momentum[d] + step * (external[n, d] - (1.0 - theta) * internal[d] - drag[d])
+            u[d] += step * y[d]
+            v[d] += (y[d] - v[d]) / theta
+            finite = finite and np.isfinite(u[d])
+        if not finite:
+            return n
+        _resist(strains, u, relative, internal)
+        if rest.size:
+            _add(constraints, y, rest)
+        for d in range(size):
+            force[d] -= step * theta * internal[d]
+        _pull(constraints, multipliers, force)
+        _pull(rows, impulse, force)
+        momentum[:] = 0.0
+        _add(mass, v, momentum)
+        for d in range(size):
+            if summed[d]:
+                momentum[d] = force[d]
+        history[:] = trial
+        all_u[n], all_v[n], all_y[n] = u, v, y
+        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
+        all_multipliers[n] = multipliers
+    return count

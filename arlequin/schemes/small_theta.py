@@ -1,0 +1,203 @@
+"""The θ-scheme for small linear systems: blocks of steps in one compiled loop."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.action import Action
+from arlequin.assembly import Assembly
+from arlequin.condensed import Condensed
+from arlequin.energy import Forces, works
+from arlequin.schemes.block import Block
+from arlequin.schemes.scheme import State
+from arlequin.schemes.theta import Carried, ThetaStepper
+from arlequin.strains import Strains
+from arlequin.touch import applied
+from models.small_factor import SmallFactor
+from multilevel.law import Array
+from multilevel.method import METHODS
+
+LARGEST = 200  # dofs up to which a step is worth a compiled loop
+
+
+def is_small(assembly: Assembly) -> bool:
+    """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings."""
+    return (
+        assembly.dof_count <= LARGEST
+        and assembly.absorber is None
+        and assembly.contact.fixed
+        and assembly.laws.row_count <= LARGEST
+        and assembly.strains is not None
+    )
+
+
+@dataclass(frozen=True)
+class _Pushes:
+    """Contact impulses (b, r) and the parts (b, k) of the normal ones."""
+
+    impulse: Array
+    stored: Array
+    dissipated: Array
+    multiplier: Array
+
+
+class SmallThetaStepper(ThetaStepper):
+    """The same steps as `ThetaStepper`, which takes those that end in an error, to say it."""
+
+    def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
+        super().__init__(assembly, step, theta)
+        assert assembly.strains is not None
+        self._strains = assembly.strains
+        given = assembly.imposed_dofs
+        free = np.flatnonzero(assembly.free)
+        matrix = sp.csr_array(self._matrix[free])
+        self._factor = SmallFactor.of(sp.csr_array(matrix[:, free]))
+        self._system = (free, given, _rows(sp.csr_array(matrix[:, given])))
+        self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
+        self._columns = _columns(self._condensed, assembly)
+
+    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
+        """Up to `count` steps; None where the first one is not accepted."""
+        from arlequin.schemes._block_kernels import theta_block
+
+        assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
+        loads = assembly.loads(step * np.arange(state.n, state.n + count + 1, dtype=float))
+        external = (1.0 - theta) * loads[:-1] + theta * loads[1:]
+        driven = np.zeros((count, 0))
+        if assembly.imposed_dofs.size:
+            driven = np.array([assembly.imposed((state.n + 1 + i) * step) for i in range(count)])
+        d, r, k, m = state.u.size, laws.row_count, laws.count, assembly.constraints.shape[0]
+        u, v, momentum, rest, internal, history, impulse = (
+            np.array(x)
+            for x in (
+                state.u,
+                state.v,
+                state.own.momentum,
+                state.own.rest,
+                state.internal,
+                state.history,
+                state.impulse,
+            )
+        )
+        out: Any = [np.zeros((count, d)) for _ in range(3)]
+        out += [
+            np.zeros((count, r)),
+            np.zeros((count, 3, k)),
+            np.zeros((count, k), dtype=np.int8),
+            np.zeros((count, m)),
+        ]
+        out += [np.zeros(count, dtype=np.int64), np.zeros(count)]
+        viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, d))
+        kernels, kind = laws.kernels
+        contact, method = assembly.contact, assembly.contact.method
+        proximal = 1e-3 if method.stabilised is True else float(method.stabilised)
+        if method.method == "augmented":
+            proximal = 1.0 / method.augmentation
+        taken = theta_block(
+            count, step, theta,
+            (self._factor.order, self._factor.starts, self._factor.rows, self._factor.values), *self._system,
+            _rows(assembly.mass), _strained(self._strains), _rows(viscous), _rows(assembly.constraints),
+            *self._columns[:2], _rows(contact.basis), *self._columns[2:], self._touch.gap, self._moving,
+            contact.touching,
+            external, driven, assembly.imposes_displacement,
+            laws.first, laws.area, laws.level, laws.compliance, laws.friction, laws.tangential_compliance, kernels,
+            laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation, proximal,
+            u, v, momentum, rest, internal, history, impulse, *out,
+        )  # fmt: skip
+        if not taken:
+            return None
+        out = [values[:taken] for values in out]
+        block, energies = self._audited(state, loads[: taken + 1], external[:taken], out)
+        end = State(
+            n=state.n + taken,
+            u=u,
+            v=v,
+            history=history,
+            internal=internal,
+            kinetic=float(energies[0]),
+            strain=float(energies[1]),
+            asperity=float(energies[2]),
+            impulse=impulse,
+            own=Carried(momentum, loads[taken], rest),
+        )
+        return end, block
+
+    def _audited(self, state: State, loads: Array, external: Array, out: Any) -> tuple[Block, Array]:
+        """What is recorded of the steps, and the energies (kinetic, strain, asperity) at the end of the last one."""
+        assembly, theta, step, touch = self._assembly, self._theta, self.step, self._touch
+        u, v, y, impulse, normal, status, multipliers, iterations, residuals = out
+        pushes = _Pushes(impulse, *np.moveaxis(normal, 1, 0))
+        all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
+        strain = self._strains.at(all_u)
+        internal = self._strains.forces(strain)
+        gaps = touch.gaps(applied(touch.basis, all_u))
+        momentum = applied(assembly.mass, all_v)
+        stored = self._strains.energy(strain), assembly.laws.energy(gaps)
+        path = 0.5 * step * (all_v[:-1] + v)
+        mean = (1.0 - theta) * internal[:-1] + theta * internal[1:]
+        damping = np.zeros_like(u) if assembly.viscous is None else applied(assembly.viscous, y)
+        reaction = np.zeros_like(u)
+        dofs = assembly.imposed_dofs
+        if dofs.size:
+            given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, impulse)
+            missing = (np.diff(momentum, axis=0) - given) / step + mean + damping - external
+            reaction[:, dofs] = missing[:, dofs]
+        work = works(
+            assembly,
+            step=step,
+            du=step * y,
+            path=path,
+            impulse_path=path,
+            stored_path=path,
+            slip_path=path,
+            touch=touch,
+            forces=Forces(mean, damping, external, reaction),
+            contact=pushes,
+            multipliers=multipliers,
+            flow=y,
+            stored_before=(stored[0][:-1], stored[1][:-1]),
+            stored_after=(stored[0][1:], stored[1][1:]),
+        )
+        kinetic = 0.5 * np.vecdot(v, momentum[1:])
+        work["kinetic"] = kinetic
+        block = Block(
+            n=state.n + 1 + np.arange(len(u)),
+            u=u,
+            v=v,
+            works=work.values,
+            multipliers=multipliers,
+            gaps=gaps[1:],
+            action=Action.of(touch, impulse, status, path, step),
+            iterations=iterations,
+            residual=residuals,
+        )
+        return block, np.array([kinetic[-1], stored[0][-1], stored[1][-1]])
+
+
+def _rows(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
+    """A sparse matrix by rows, as kernels take it: starts, columns, values."""
+    matrix = sp.csr_array(matrix)
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(float)
+
+
+def _strained(strains: Strains) -> Any:
+    """Strains as kernels take them: starts, columns, values, weights, anchor, rows of parts."""
+    return (*_rows(strains.rows), strains.weights, strains.anchor, strains.own)
+
+
+def _columns(condensed: Condensed, assembly: Assembly) -> tuple[Array, Array, Array, Array, Array]:
+    """y (d, m) and φ (m, m) by C y = c, y (d, r) and what is taken off φ (m, r) by contact impulses, and W (r, r)."""
+    d, m, r = assembly.dof_count, assembly.constraints.shape[0], assembly.laws.row_count
+    rest, none = np.zeros(assembly.imposed_dofs.size), np.zeros(d)
+    by_constraint = [condensed.free(none, c, rest) for c in np.eye(m)]
+    by_impulse = [condensed.response(p) for p in np.eye(r)]
+    released = [condensed.constraint_response(p) for p in np.eye(r)]
+    return (
+        np.ascontiguousarray(np.array([free.y for free in by_constraint]).reshape(m, d).T),
+        np.ascontiguousarray(np.array([free.multipliers for free in by_constraint]).reshape(m, m).T),
+        np.ascontiguousarray(np.array(by_impulse).reshape(r, d).T),
+        np.ascontiguousarray(np.array(released).reshape(r, m).T),
+        np.ascontiguousarray(condensed.compliance.chosen(np.arange(r))) if r else np.zeros((0, 0)),
+    )

@@ -1,0 +1,43 @@
+"""Cholesky factors of small systems as bare arrays, for kernels that solve inside a time loop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from models.errors import UserError
+from models.part import Array
+
+_FILL = 1e-15  # entries of the factor below this share of their row's diagonal are none
+
+
+@dataclass(frozen=True, eq=False)
+class SmallFactor:
+    """P A Pᵀ = L Lᵀ of a symmetric positive definite A (d, d) with a narrow band: A x = b by two sweeps over L.
+
+    order (d,): row i of P A Pᵀ is row order[i] of A. L by columns: starts (d + 1,), rows and values (l,), the diagonal
+    first in each column.
+    """
+
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    values: Array
+
+    @classmethod
+    def of(cls, matrix: csr_array) -> "SmallFactor":
+        """Of a matrix of at most some hundred rows (reverse Cuthill–McKee order, dense Cholesky)."""
+        order = np.asarray(reverse_cuthill_mckee(csr_array(matrix), symmetric_mode=True)).astype(np.int64)
+        dense = matrix.toarray()[np.ix_(order, order)]
+        try:
+            lower = scipy.linalg.cholesky(dense, lower=True)
+        except scipy.linalg.LinAlgError:
+            raise UserError("the matrix of a step is not positive definite", code=1) from None
+        lower[np.abs(lower) <= _FILL * lower.diagonal()[:, None]] = 0.0
+        columns = csc_array(lower)
+        columns.sort_indices()
+        starts, rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+        return cls(order, starts, rows, columns.data.copy())
