@@ -1,5 +1,7 @@
 """Which scalar scikit-fem element and which quadrature a mesh and an order give."""
 
+from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,9 @@ _SHAPES = {
 }
 _SECOND_ORDER = (skfem.MeshTri2, skfem.MeshQuad2, skfem.MeshTet2, skfem.MeshHex2)
 
+# Local coordinates of points on facets: next to a corner of nearly 180° round-off leaves more than scikit-fem's 1e-12.
+INVERSE = 1e-9
+
 
 def shape_of(mesh: Any) -> str:
     """The cells' shape: Line, Tri, Quad, Tet or Hex."""
@@ -59,7 +64,11 @@ def facet_basis(mesh: Any, order: int, facets: np.ndarray) -> Any:
     """The scalar `FacetBasis` on the facets, exact to degree 2·order + 1."""
     shape = shape_of(mesh)
     element, degree = _ELEMENTS[shape, order]
-    return skfem.FacetBasis(mesh, element(), facets=facets, intorder=4 if (shape, order) == ("Tet", 1) else degree)
+    mapping = copy(mesh.mapping())
+    if isinstance(mapping, skfem.MappingIsoparametric):
+        mapping.invF = partial(mapping.invF, newton_tol=INVERSE)
+    degree = 4 if (shape, order) == ("Tet", 1) else degree
+    return skfem.FacetBasis(mesh, element(), mapping=mapping, facets=facets, intorder=degree)
 
 
 def tetrahedron_rule() -> tuple[Array, Array]:

@@ -1,5 +1,7 @@
 """Boundaries as surfaces: areas, outward normals, turned facets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,3 +105,15 @@ def test_inner_boundary():
     part = Solid("block", plain.with_boundaries({"crack": inner}), MATERIAL, plane="strain")
     with pytest.raises(UserError, match="facets inside the part"):
         part.boundary("crack")
+
+
+def test_nearly_straight_corners():
+    """A square mapped to a disc has corners of nearly 180° on the rim: the length of its polygon, in closed form."""
+    count = 320
+    square = mesh.rectangle((-1.0, 1.0), (-1.0, -0.9), cells=(count, 16))
+    u, v = square.p
+    place = 0.02 * np.stack([u * np.sqrt(1 - v**2 / 2), v * np.sqrt(1 - u**2 / 2)])
+    disc = Solid("disc", replace(square, doflocs=place), MATERIAL, plane="strain")
+    x, y = place[:, v == -1.0]
+    chords = np.hypot(np.diff(np.sort(x)), np.diff(y[np.argsort(x)]))
+    assert float(disc.boundary("bottom").areas.sum()) == pytest.approx(chords.sum(), rel=1e-12)
