@@ -11,11 +11,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from cases.choices import AsperityExponent, AsperityHeight, AsperityStiffness, Young
 from cases.comparison import Check
 from cases.impact import mean_pressures, worst_balance
 from cases.parameters import Quantity
 from cases.reference.press import Press
-from models.checks import non_negative, positive, positive_integer, within
+from models.checks import non_negative, positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,13 @@ class Parameters:
     """Steel bar of 0.1 m, asperities of 0.5 mm with κ = 5e15 Pa/m², m = 2."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
+    young: Young = 2.0e11
     gap: Annotated[float, Quantity("m", "distance at which the substrates touch", non_negative)] = 5e-4
     displacement: Annotated[float, Quantity("m", "imposed displacement of the far end", positive)] = 1.5e-3
     law: Annotated[Literal["asperities", "multilevel"], Quantity("", "interface law")] = "multilevel"
-    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 5e15
-    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 2.0
-    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 5e-4
+    asperity_stiffness: AsperityStiffness = 5e15
+    asperity_exponent: AsperityExponent = 2.0
+    asperity_height: AsperityHeight = 5e-4
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 20
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 100
 

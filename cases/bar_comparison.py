@@ -24,6 +24,7 @@ import xarray
 import arlequin as aq
 from arlequin.record import Recorder, Variable
 from cases import two_bars
+from cases.choices import Density, ThetaValue, Young
 from cases.comparison import Check
 from cases.impact import BALANCE_LIMIT, mean_pressures, rigid_velocity, stored_energy, worst_balance
 from cases.parameters import Quantity
@@ -38,8 +39,8 @@ class Parameters:
     """The bars of `two_bars`, all variants at its step of least phase error."""
 
     length: Annotated[float, Quantity("m", "length of each bar", positive)] = 0.1
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    young: Young = 2.0e11
+    density: Density = 7800.0
     velocity: Annotated[float, Quantity("m/s", "each bar moves at ± this", positive)] = 10.0
     gap: Annotated[float, Quantity("m", "initial distance between the ends", non_negative)] = 1e-4
     elements: Annotated[int, Quantity("", "elements of each bar", positive_integer)] = 100
@@ -47,7 +48,7 @@ class Parameters:
     penalty_stiffness: Annotated[float, Quantity("Pa/m", "of the penalty", positive)] = 1e14
     newmark_beta: Annotated[float, Quantity("", "β of Newmark's scheme", within, 0.25, 1.0)] = 0.25
     newmark_gamma: Annotated[float, Quantity("", "γ of Newmark's scheme", within, 0.5, 1.0)] = 0.5
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    theta: ThetaValue = 0.5
 
 
 def as_bars(parameters: Parameters) -> two_bars.Parameters:

@@ -9,19 +9,37 @@ The default step is h/(√2 c): the phase errors of consistent linear elements, 
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import xarray
 
 import arlequin as aq
-from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
+from cases.choices import (
+    AnyLaw,
+    AsperityDamping,
+    AsperityDampingExponent,
+    AsperityExponent,
+    AsperityHeight,
+    AsperityStiffness,
+    Courant,
+    Density,
+    Mass,
+    PenaltyStiffness,
+    PenaltyViscosity,
+    Scheme,
+    ThetaValue,
+    Young,
+    laws_of,
+    reference_law,
+    scheme_of,
+)
 from cases.comparison import Check
 from cases.impact import end_time, energy_checks, pressure_checks, rigid_velocity
 from cases.parameters import Quantity
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
-from models.checks import non_negative, positive, positive_integer, within
+from models.checks import non_negative, positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -29,29 +47,26 @@ class Parameters:
     """A steel bar of 0.1 m at 100 m/s, asperities of 0.5 mm (they touch the wall at the start)."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    young: Young = 2.0e11
+    density: Density = 7800.0
     velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 100.0
     gap: Annotated[
         float,
         Quantity("m", "distance at which the substrates touch; asperities engage at gap − height", non_negative),
     ] = 5e-4
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
-    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
-    law: Annotated[
-        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity", "asperities", "multilevel"],
-        Quantity("", "interface law"),
-    ] = "unilateral-velocity"
-    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 1e15
-    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 4e9
-    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 1e12
-    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 1.0
-    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 5e-4
-    asperity_damping: Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative)] = 0.0
-    asperity_damping_exponent: Annotated[float, Quantity("", "m'", non_negative)] = 0.0
-    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 0.7071
+    scheme: Scheme = "theta"
+    theta: ThetaValue = 0.5
+    law: AnyLaw = "unilateral-velocity"
+    penalty_stiffness: PenaltyStiffness = 1e15
+    penalty_viscosity: PenaltyViscosity = 4e9
+    asperity_stiffness: AsperityStiffness = 1e12
+    asperity_exponent: AsperityExponent = 1.0
+    asperity_height: AsperityHeight = 5e-4
+    asperity_damping: AsperityDamping = 0.0
+    asperity_damping_exponent: AsperityDampingExponent = 0.0
+    mass: Mass = "consistent"
+    courant: Courant = 0.7071
     duration: Annotated[
         float | None, Quantity("s", "none: to 1.25 transits after the substrates would touch", positive)
     ] = None

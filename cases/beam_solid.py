@@ -11,11 +11,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from cases.choices import Density, Poisson, Young
 from cases.comparison import Check
 from cases.impact import worst, worst_balance
 from cases.parameters import Quantity
 from cases.reference.beams import Cantilever
-from models.checks import positive, positive_integer, within
+from models.checks import positive, positive_integer
 
 MODES = 5
 
@@ -30,9 +31,9 @@ class Parameters:
     width: Annotated[float, Quantity("m", "width of the section", positive)] = 0.07
     beam_length: Annotated[float, Quantity("m", "length of the beam part", positive)] = 1.1
     overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.2
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    young: Young = 2.0e11
+    poisson: Poisson = 0.3
+    density: Density = 7800.0
     force: Annotated[float, Quantity("N", "end force", positive)] = 1000.0
     beam_size: Annotated[float, Quantity("m", "cells of the beam", positive)] = 0.1
     solid_size: Annotated[float, Quantity("m", "cells of the solid along the axis", positive)] = 0.05

@@ -11,18 +11,31 @@ Source of the case: D. Doyen, A. Ern, S. Piperno, SIAM Journal on Scientific Com
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import MassName, SchemeName, laws_of, scheme_of
+from cases.choices import (
+    Courant,
+    Density,
+    FieldsEvery,
+    Mass,
+    PenaltyStiffness,
+    PenaltyViscosity,
+    PlainLaw,
+    Scheme,
+    ThetaValue,
+    Young,
+    laws_of,
+    scheme_of,
+)
 from cases.comparison import Check
 from cases.impact import Array, conserving, energy_checks, mean_pressures, plateaus, stored_checks
 from cases.parameters import Quantity
 from cases.reference.bouncing import BouncingBar
-from models.checks import positive, positive_integer, within
+from models.checks import positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -30,22 +43,19 @@ class Parameters:
     """E = ρ = L = 1, compressed by a half: contact in [1, 2] s of every three, at a pressure of a half; energy 1/8."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 1.0
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 1.0
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 1.0
+    young: Young = 1.0
+    density: Density = 1.0
     compression: Annotated[float, Quantity("", "shortening over length at the start", positive)] = 0.5
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
-    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
-    law: Annotated[
-        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"],
-        Quantity("", "contact law"),
-    ] = "unilateral-velocity"
-    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 1e3
-    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 1e3
-    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 0.7071
+    scheme: Scheme = "theta"
+    theta: ThetaValue = 0.5
+    law: PlainLaw = "unilateral-velocity"
+    penalty_stiffness: PenaltyStiffness = 1e3
+    penalty_viscosity: PenaltyViscosity = 1e3
+    mass: Mass = "consistent"
+    courant: Courant = 0.7071
     duration: Annotated[float | None, Quantity("s", "none: three bounces, 9 L/c", positive)] = None
-    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 1
+    fields_every: FieldsEvery = 1
 
 
 def duration(parameters: Parameters) -> float:

@@ -14,6 +14,7 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
+from cases.choices import Poisson, Young
 from cases.comparison import Check
 from cases.graded import turned
 from cases.parameters import Quantity
@@ -34,8 +35,8 @@ class Parameters:
     """Steel half-cylinders of R = 50 mm, pressed until b = 0.02 R, μ = 0.3, sheared by half of what friction holds."""
 
     radius: Annotated[float, Quantity("m", "radius R of both", positive)] = 0.05
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.1e11
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
+    young: Young = 2.1e11
+    poisson: Poisson = 0.3
     half_width: Annotated[float, Quantity("", "b/R by the theory; gives the load", within, 1e-4, 0.1)] = 0.02
     friction: Annotated[float, Quantity("", "coefficient μ", positive)] = 0.3
     shear: Annotated[float, Quantity("", "Q/(μP)", within, 0.05, 0.95)] = 0.5

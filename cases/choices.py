@@ -1,9 +1,11 @@
-"""Choices that several cases share: schemes, laws and masses by name, and the parameters of asperities."""
+"""What several cases share: parameters with unit and range, schemes, laws and masses by name."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import arlequin as aq
+from cases.parameters import Quantity
 from cases.reference.interface import ContactLaw
+from models.checks import non_negative, positive, positive_integer, within
 
 SchemeName = Literal[
     "theta",
@@ -15,6 +17,30 @@ SchemeName = Literal[
     "central-difference",
 ]
 MassName = Literal["consistent", "lumped", "redistributed"]
+
+# parameters: a case gives each its name and default
+Young = Annotated[float, Quantity("Pa", "Young's modulus", positive)]
+Poisson = Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)]
+Density = Annotated[float, Quantity("kg/m3", "density", positive)]
+Scheme = Annotated[SchemeName, Quantity("", "time scheme")]
+ThetaValue = Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)]
+Mass = Annotated[MassName, Quantity("", "mass matrix")]
+Courant = Annotated[float, Quantity("", "c Δt/h", positive)]
+FieldsEvery = Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)]
+PenaltyStiffness = Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)]
+PenaltyViscosity = Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)]
+AsperityStiffness = Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)]
+AsperityExponent = Annotated[float, Quantity("", "m", within, 1.0, 100.0)]
+AsperityHeight = Annotated[float, Quantity("m", "a", non_negative)]
+AsperityDamping = Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative)]
+AsperityDampingExponent = Annotated[float, Quantity("", "m'", non_negative)]
+PlainLaw = Annotated[
+    Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"], Quantity("", "contact law")
+]
+AnyLaw = Annotated[
+    Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity", "asperities", "multilevel"],
+    Quantity("", "contact law"),
+]
 
 
 def scheme_of(name: SchemeName, theta: float) -> Any:

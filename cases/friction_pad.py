@@ -14,7 +14,7 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
-from cases.choices import scheme_of
+from cases.choices import AsperityExponent, AsperityHeight, AsperityStiffness, Density, Poisson, Young, scheme_of
 from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
@@ -36,9 +36,9 @@ class Parameters:
     frequency: Annotated[float, Quantity("Hz", "of the oscillating drive", positive)] = 1500.0
     pressure: Annotated[float, Quantity("Pa", "pressure on the plane", positive)] = 1e6
     law: Annotated[Literal["unilateral", "asperities", "multilevel"], Quantity("", "normal law")] = "unilateral"
-    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 1e16
-    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 2.0
-    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 2e-5
+    asperity_stiffness: AsperityStiffness = 1e16
+    asperity_exponent: AsperityExponent = 2.0
+    asperity_height: AsperityHeight = 2e-5
     multiplier: Annotated[
         Literal["default", "nodes", "gauss", "P0", "P1"], Quantity("", "where the laws hold on the base")
     ] = "default"
@@ -48,9 +48,9 @@ class Parameters:
     mass: Annotated[Literal["consistent", "lumped"], Quantity("", "mass matrix")] = "consistent"
     width: Annotated[float, Quantity("m", "width of the pad", positive)] = 0.1
     height: Annotated[float, Quantity("m", "height of the pad", positive)] = 0.05
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 1.0e9
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 1200.0
+    young: Young = 1.0e9
+    poisson: Poisson = 0.3
+    density: Density = 1200.0
     cells: Annotated[int, Quantity("", "cells over the height", positive_integer)] = 20
     courant: Annotated[float, Quantity("", "c Δt/h of the waves of shear", positive)] = 0.7
     transits: Annotated[float, Quantity("", "duration in transits 2H/c of a wave of shear", positive)] = 8.0

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
+from cases.choices import Poisson, Young
 from cases.comparison import Check
 from cases.parameters import Quantity
 from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of
@@ -26,8 +27,8 @@ class Parameters:
 
     dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "of the model")] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius R of the ball", positive)] = 0.05
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 7e10
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
+    young: Young = 7e10
+    poisson: Poisson = 0.3
     half_width: Annotated[float, Quantity("", "a/R by the theory; gives the load", within, 1e-4, 0.3)] = 0.03
     formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
     penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/a", positive)] = None

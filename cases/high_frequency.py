@@ -11,12 +11,13 @@ import xarray
 
 import arlequin as aq
 from cases import wave_junction
+from cases.choices import FieldsEvery
 from cases.comparison import Check
 from cases.impact import energy_checks
 from cases.parameters import Quantity
 from cases.wave_junction import DENSITY, YOUNG, Layout
 from cases.waves import stretch_energy
-from models.checks import positive, positive_integer
+from models.checks import positive
 
 Model = Literal["point", "arlequin", "absorbing", "fine"]
 MODELS: tuple[Model, ...] = get_args(Model)
@@ -32,7 +33,7 @@ class Parameters:
     overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
     wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 0.1
     courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
-    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 50
+    fields_every: FieldsEvery = 50
 
 
 def as_wave(parameters: Parameters) -> wave_junction.Parameters:

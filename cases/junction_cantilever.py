@@ -14,6 +14,7 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
+from cases.choices import Density, FieldsEvery, Poisson, Young
 from cases.comparison import Check
 from cases.impact import energy_checks
 from cases.parameters import Quantity
@@ -32,15 +33,15 @@ class Parameters:
     overlap: Annotated[float, Quantity("m", "width of the gluing zone", positive)] = 0.0254
     length: Annotated[float, Quantity("m", "length", positive)] = 0.254
     height: Annotated[float, Quantity("m", "height", positive)] = 0.0254
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 6.895e9
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.25
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 2768.0
+    young: Young = 6.895e9
+    poisson: Poisson = 0.25
+    density: Density = 2768.0
     bend: Annotated[float, Quantity("1/m", "initial u_y / x²", finite)] = 0.393701
     cells: Annotated[int, Quantity("", "coarse cells over the height", positive_integer)] = 2
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 2
     step: Annotated[float, Quantity("s", "time step", positive)] = 1e-6
     duration: Annotated[float, Quantity("s", "end of the run", positive)] = 1e-2
-    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 20
+    fields_every: FieldsEvery = 20
 
 
 def build(parameters: Parameters) -> aq.Study:

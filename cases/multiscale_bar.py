@@ -14,14 +14,29 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import MassName, laws_of, reference_law, scheme_of
+from cases.choices import (
+    AsperityDamping,
+    AsperityDampingExponent,
+    AsperityExponent,
+    AsperityHeight,
+    AsperityStiffness,
+    Density,
+    FieldsEvery,
+    MassName,
+    Poisson,
+    ThetaValue,
+    Young,
+    laws_of,
+    reference_law,
+    scheme_of,
+)
 from cases.comparison import Check
 from cases.impact import energy_checks, mean_pressures
 from cases.parameters import Quantity
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
-from models.checks import non_negative, positive, positive_integer, within
+from models.checks import non_negative, positive
 
 # the midpoint scheme is for bars: its massless contact points must not act on each other
 SolidScheme = Literal[
@@ -42,25 +57,25 @@ class Parameters:
     coarse_size: Annotated[float, Quantity("m", "cells of the coarse part", positive)] = 1.25e-3
     overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 5e-3
     absorbing: Annotated[bool, Quantity("", "take away the waves that the coarse cells cannot carry")] = False
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.0
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    young: Young = 2.0e11
+    poisson: Poisson = 0.0
+    density: Density = 7800.0
     velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 100.0
     gap: Annotated[float, Quantity("m", "distance at which the substrates touch", non_negative)] = 5e-4
     law: Annotated[
         Literal["unilateral", "unilateral-velocity", "asperities", "multilevel"], Quantity("", "interface law")
     ] = "multilevel"
-    asperity_stiffness: Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)] = 1e12
-    asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 100.0)] = 1.0
-    asperity_height: Annotated[float, Quantity("m", "a", non_negative)] = 5e-4
-    asperity_damping: Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative)] = 0.0
-    asperity_damping_exponent: Annotated[float, Quantity("", "m'", non_negative)] = 0.0
+    asperity_stiffness: AsperityStiffness = 1e12
+    asperity_exponent: AsperityExponent = 1.0
+    asperity_height: AsperityHeight = 5e-4
+    asperity_damping: AsperityDamping = 0.0
+    asperity_damping_exponent: AsperityDampingExponent = 0.0
     scheme: Annotated[SolidScheme, Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    theta: ThetaValue = 0.5
     mass: Annotated[MassName, Quantity("", "mass matrix of both parts")] = "consistent"
     courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 1.0
     duration: Annotated[float, Quantity("s", "end of the run", positive)] = 6e-5
-    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 20
+    fields_every: FieldsEvery = 20
 
     def __post_init__(self) -> None:
         if self.law in ("asperities", "multilevel") and self.gap < self.asperity_height:

@@ -13,6 +13,7 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
+from cases.choices import Poisson, Young
 from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
@@ -37,8 +38,8 @@ class Parameters:
     slave: Annotated[Slave, Quantity("", "the block whose surface carries the multipliers")] = "upper"
     lower_cells: Annotated[int, Quantity("", "cells of the lower block along", positive_integer)] = 7
     upper_cells: Annotated[int, Quantity("", "cells of the upper block along", positive_integer)] = 4
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
-    poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
+    young: Young = 2.0e11
+    poisson: Poisson = 0.3
     width: Annotated[float, Quantity("m", "width, and depth in 3D", positive)] = 1.0
     height: Annotated[float, Quantity("m", "height of both blocks together", positive)] = 1.0
     compression: Annotated[float, Quantity("m", "displacement imposed on the top", positive)] = 0.01

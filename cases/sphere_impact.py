@@ -14,7 +14,7 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
-from cases.choices import scheme_of
+from cases.choices import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from cases.comparison import Check
 from cases.impact import energy_checks, momentum_check
 from cases.parameters import Quantity
@@ -35,18 +35,18 @@ class Parameters:
         Literal["axisymmetric", "solid"], Quantity("", "a half-plane that revolves, or a quarter of the ball in 3D")
     ] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius of the ball", positive)] = 0.02
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 2.0e11
+    young: Young = 2.0e11
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.49)] = 0.3
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 7800.0
+    density: Density = 7800.0
     velocity: Annotated[float, Quantity("m/s", "velocity towards the plane", positive)] = 0.03
     cells: Annotated[int, Quantity("", "cells over the contact radius at the peak", positive_integer)] = 10
     growth: Annotated[float, Quantity("", "largest ratio of neighbouring cells", within, 1.01, 1.6)] = 1.15
     order: Annotated[Literal[1, 2], Quantity("", "order of the cells; 2 follows the ball's surface")] = 2
     steps: Annotated[int, Quantity("", "steps over the duration of the contact", positive_integer)] = 400
     scheme: Annotated[Literal["theta", "newmark", "generalised-alpha"], Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
+    theta: ThetaValue = 0.5
     level: Annotated[Literal["velocity", "gap"], Quantity("", "level of the contact law")] = "velocity"
-    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 20
+    fields_every: FieldsEvery = 20
 
 
 def reference(parameters: Parameters) -> SphereImpact:

@@ -6,13 +6,26 @@ Source of the case: D. Doyen, A. Ern, S. Piperno, SIAM Journal on Scientific Com
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
+from cases.choices import (
+    Courant,
+    Density,
+    Mass,
+    PenaltyStiffness,
+    PenaltyViscosity,
+    PlainLaw,
+    Scheme,
+    ThetaValue,
+    Young,
+    laws_of,
+    reference_law,
+    scheme_of,
+)
 from cases.comparison import Check
 from cases.impact import (
     conserving,
@@ -28,7 +41,7 @@ from cases.parameters import Quantity
 from cases.reference.bouncing import ThrownBar
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
-from models.checks import non_negative, positive, positive_integer, within
+from models.checks import non_negative, positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -36,21 +49,18 @@ class Parameters:
     """E = 900, ρ = 1, L = 10, from 5 m at 10 m/s: contact from 0.5 to 1.16667 s at 300 Pa."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 10.0
-    young: Annotated[float, Quantity("Pa", "Young's modulus", positive)] = 900.0
-    density: Annotated[float, Quantity("kg/m3", "density", positive)] = 1.0
+    young: Young = 900.0
+    density: Density = 1.0
     height: Annotated[float, Quantity("m", "distance from the wall at the start", non_negative)] = 5.0
     velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 10.0
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
-    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
-    law: Annotated[
-        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"],
-        Quantity("", "contact law"),
-    ] = "unilateral-velocity"
-    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 4.5e4
-    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 3e3
-    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h", positive)] = 0.7071
+    scheme: Scheme = "theta"
+    theta: ThetaValue = 0.5
+    law: PlainLaw = "unilateral-velocity"
+    penalty_stiffness: PenaltyStiffness = 4.5e4
+    penalty_viscosity: PenaltyViscosity = 3e3
+    mass: Mass = "consistent"
+    courant: Courant = 0.7071
     duration: Annotated[float | None, Quantity("s", "none: to a quarter of a contact after the release", positive)] = (
         None
     )

@@ -13,14 +13,24 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.choices import MassName, SchemeName, laws_of, reference_law, scheme_of
+from cases.choices import (
+    Mass,
+    PenaltyStiffness,
+    PenaltyViscosity,
+    PlainLaw,
+    Scheme,
+    ThetaValue,
+    laws_of,
+    reference_law,
+    scheme_of,
+)
 from cases.comparison import Check
 from cases.impact import end_time, energy_checks, momentum_check, pressure_checks, rigid_velocity
 from cases.parameters import Quantity
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
-from models.checks import non_negative, positive, positive_integer, within
+from models.checks import non_negative, positive, positive_integer
 from models.part import Part
 
 
@@ -43,15 +53,12 @@ class Parameters:
     )
     cells_left: Annotated[int, Quantity("", "cells over the left bar's width", positive_integer)] = 2
     cells_right: Annotated[int, Quantity("", "cells over the right bar's width", positive_integer)] = 3
-    scheme: Annotated[SchemeName, Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)] = 0.5
-    law: Annotated[
-        Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"],
-        Quantity("", "contact law"),
-    ] = "unilateral-velocity"
-    penalty_stiffness: Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)] = 1e15
-    penalty_viscosity: Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)] = 4e9
-    mass: Annotated[MassName, Quantity("", "mass matrix")] = "consistent"
+    scheme: Scheme = "theta"
+    theta: ThetaValue = 0.5
+    law: PlainLaw = "unilateral-velocity"
+    penalty_stiffness: PenaltyStiffness = 1e15
+    penalty_viscosity: PenaltyViscosity = 4e9
+    mass: Mass = "consistent"
     courant: Annotated[float, Quantity("", "c Δt/h of the finer bar", positive)] = 1.0
     duration: Annotated[
         float | None, Quantity("s", "none: to 1.25 transits of the longer bar after impact", positive)

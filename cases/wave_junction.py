@@ -12,6 +12,7 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from cases.choices import FieldsEvery
 from cases.comparison import Check
 from cases.impact import energy_checks
 from cases.parameters import Quantity
@@ -43,7 +44,7 @@ class Parameters:
     floor: Annotated[
         float, Quantity("", "weight of coarse cells that go on under the fine part; 0: none do", within, 0.0, 0.5)
     ] = 0.0
-    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 50
+    fields_every: FieldsEvery = 50
 
 
 @dataclass(frozen=True)
