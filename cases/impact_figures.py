@@ -9,6 +9,8 @@ import xarray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from cases.node_pressures import NodePressures
+
 
 def force_panels(
     panels: Mapping[str, Mapping[str, xarray.DataTree]],
@@ -43,6 +45,35 @@ def force_panels(
             axes.set_ylabel(style.label("Contact force", unit))
             if len(own) + len(exact or {}) > 1:
                 axes.legend()
+        rows[-1].set_xlabel(style.label("Time", second))
+    return figure
+
+
+def pressure_panels(panels: "Mapping[str, NodePressures]", shares: tuple[float, ...] = (0.0, 0.4, 0.8)) -> "Figure":
+    """Pressure of a few contact nodes over time, a panel for each title.
+
+    shares: which nodes, as shares of the half-width that the first of them ever presses.
+    """
+    from arlequin.plots import style
+
+    places = next(iter(panels.values())).chosen(shares).offset
+    with style.panels(len(panels), 0.6 + 1.9 * len(panels), sharex=True, sharey=True) as (figure, rows):
+        factor, unit = style.prefix(np.concatenate([nodes.pressure.ravel() for nodes in panels.values()]), "Pa")
+        clock, second = style.prefix(np.concatenate([nodes.time for nodes in panels.values()]), "s")
+        for axes, (title, nodes) in zip(rows, panels.items(), strict=True):
+            for n, place in enumerate(places):
+                values = nodes.pressure[:, int(np.abs(nodes.offset - place).argmin())]
+                axes.plot(
+                    clock * nodes.time,
+                    factor * values,
+                    color=style.COLOURS[n],
+                    drawstyle="steps-pre",
+                    linewidth=1.0,
+                    label=f"node at x = {1e3 * place:.3g} mm",
+                )
+            axes.set_title(title, loc="left", fontsize=10)
+            axes.set_ylabel(style.label("Pressure", unit))
+        rows[0].legend()
         rows[-1].set_xlabel(style.label("Time", second))
     return figure
 
