@@ -130,7 +130,7 @@ def test_frequency():
         {"coarse_order": 1},
         {"law": "asperities", "gap": 1e-5, "scheme": "generalised-alpha"},
         {"law": "penalty"},
-        {"velocity": 500.0, "absorbing": True},
+        {"velocity": 500.0},
         {"friction": 0.3, "tangential": 5.0},
     ],
 )
