@@ -38,12 +38,15 @@ class History:
     Every step goes to `time`; the steps n with n % fields_every = 0, and the last one, to `frame`.
     """
 
-    def __init__(self, assembly: Assembly, step: float, steps: int, fields_every: int, static: bool) -> None:
+    def __init__(
+        self, assembly: Assembly, step: float, steps: int, fields_every: int, static: bool, located: bool
+    ) -> None:
         self._assembly = assembly
         self._step = step
         self._duration = 1.0 if static else step  # impulses are forces in statics
         self._steps = steps
         self._every = fields_every
+        self._located = located
         self.kinds = applicable(assembly)
         self._columns = columns(self.kinds)
         self.count = 0  # states taken
@@ -90,6 +93,8 @@ class History:
             Variable("", "energy", ("time", "kind"), kinds, "J", names[0], coords=kind),
             Variable("", "balance", ("time",), (), "1", names[1]),
         ]
+        if self._located:
+            out.append(Variable("", "event_time", ("time",), (), "s", "instant of the last event inside the step"))
         for part in self._assembly.system.parts:
             out += self._part_variables(part)
         for contact in self._contacts:
@@ -148,6 +153,8 @@ class History:
         assembly, n = self._assembly, block.n
         kept = np.flatnonzero((n % self._every == 0) | (n == self._steps))
         rows: dict[Key, Array] = {("", "energy"): table[:, self._columns], ("", "balance"): balance}
+        if self._located:
+            rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
         bounds = pairwise(assembly.start)
         for part, (a, b) in zip(assembly.system.parts, bounds, strict=True):

@@ -22,6 +22,7 @@ from arlequin.history import History
 from arlequin.record import Record, Recorder, as_record
 from arlequin.schemes import Scheme, State, Stepper
 from arlequin.schemes.block import Block, take
+from arlequin.schemes.located_theta import LocatedThetaStepper
 from arlequin.start import start_fields
 from arlequin.system import System
 from models.checks import positive
@@ -94,7 +95,9 @@ def simulate(
     assembly = assemble(system)
     stepper = scheme.prepare(assembly, step)
     u, v = start_fields(assembly, step, scheme.static)
-    history = History(assembly, step, steps, record.fields_every, scheme.static)
+    history = History(
+        assembly, step, steps, record.fields_every, scheme.static, isinstance(stepper, LocatedThetaStepper)
+    )
     setup = clock.perf_counter() - begin
     recorder = Recorder(
         record,
@@ -238,6 +241,8 @@ def describe(thing: Any) -> str:
     """A scheme as text: its name and what it is made of."""
     if isinstance(thing, float | int):
         return f"{thing:g}"
+    if isinstance(thing, str):
+        return thing
     if not is_dataclass(thing):
         return type(thing).__name__
     values = ", ".join(f"{item.name}={describe(getattr(thing, item.name))}" for item in fields(thing))

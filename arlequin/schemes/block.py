@@ -17,7 +17,7 @@ class Block:
     """Steps n (b,): states u, v (b, d), energies and works (b, kind) as in `energy.KINDS`, multipliers (b, m).
 
     gaps (b, k), m; action: what the contact did, each field with the step as first axis; iterations, residual (b,) of
-    the contact problems.
+    the contact problems; event (b,): instant of the last event located in each step, s, NaN where there is none.
     """
 
     n: NDArray[np.int64]
@@ -29,6 +29,7 @@ class Block:
     action: Action
     iterations: NDArray[np.int64]
     residual: Array
+    event: Array | None = None
 
     def __len__(self) -> int:
         return self.n.size

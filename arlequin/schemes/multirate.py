@@ -257,4 +257,6 @@ def _side(
     own = restricted(assembly, chosen, dofs, kept)
     rows = np.repeat(points, np.diff(assembly.laws.first))
     basis = np.repeat(kept, np.diff(assembly.contact.span))
-    return _Side(dofs, points, rows, basis, own, scheme.prepare(own, step), count)
+    stepper = scheme.prepare(own, step)
+    assert isinstance(stepper, ThetaStepper | CentralStepper)
+    return _Side(dofs, points, rows, basis, own, stepper, count)

@@ -1,6 +1,7 @@
 """The θ-scheme in velocity form."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -8,8 +9,9 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State, StepReport, accept, reaction
-from models.checks import within
+from arlequin.schemes.scheme import State, Stepper, StepReport, accept, reaction
+from models.checks import one_of, within
+from models.errors import UserError
 from multilevel.law import Array
 
 
@@ -23,25 +25,37 @@ class Theta:
     Order 2 at θ = 1/2, where linear bulk conserves energy exactly, else 1. A point counts as closed when
     g(u₀ + ½ Δt v₀) ≤ 0.
 
+    events="locate": impact, release, stick, slip and reversal at their own instants inside the step, with order 4
+    between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.located_theta`).
+
     Source: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
     """
 
     theta: float = 0.5
+    events: Literal["step", "locate"] = "step"
 
     def __post_init__(self) -> None:
         within("theta", self.theta, 0.5, 1.0)
+        one_of("events", self.events, ("step", "locate"))
+        if self.events == "locate" and self.theta != 0.5:
+            raise UserError.parameter("theta", self.theta, 'must be 0.5 with events="locate"')
 
     @property
     def order(self) -> int:
+        if self.events == "locate":
+            return 4
         return 2 if self.theta == 0.5 else 1
 
     @property
     def static(self) -> bool:
         return False
 
-    def prepare(self, assembly: Assembly, step: float) -> "ThetaStepper":
+    def prepare(self, assembly: Assembly, step: float) -> Stepper:
+        from arlequin.schemes.located_theta import LocatedThetaStepper
         from arlequin.schemes.small_theta import SmallThetaStepper, is_small
 
+        if self.events == "locate":
+            return LocatedThetaStepper(assembly, step)
         make = SmallThetaStepper if is_small(assembly) else ThetaStepper
         return make(assembly, step, self.theta)
 

@@ -1,0 +1,182 @@
+"""The θ-scheme with θ = 1/2 between located events, for small linear systems."""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from arlequin.action import Action
+from arlequin.assembly import Assembly
+from arlequin.energy import Work
+from arlequin.schemes.block import Block
+from arlequin.schemes.scheme import State, StepReport
+from arlequin.schemes.small_theta import LARGEST, is_small
+from models.errors import UserError
+from multilevel.law import Array
+
+_RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
+_DIAGONAL = 1e-12
+
+
+class LocatedThetaStepper:
+    """Impact, release, stick, slip and reversal inside the step, each at its own instant.
+
+    In the modes of the system without contact, q̈ + D q̇ + Ω q = f(t) + Hᵀλ, a closed contact holds its row of H at
+    rest, a sticking one its tangent too, and a slipping one pushes with μλ_n against its motion. Between two events the
+    motion is smooth and is taken by three θ = 1/2 steps of lengths γ, 1 − 2γ, γ, γ = 1/(2 − 2^⅓), of the time left:
+    order 4, without loss. Where the step breaks a mode (a gap closes, λ_n < 0, |λ_t| > μλ_n, a slip reverses) the
+    instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
+    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step.
+
+    Source: Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, Springer (2008), ch. 8; Yoshida,
+    Phys. Lett. A 150 (1990) 262–268.
+    """
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        _check(assembly)
+        self.step = step
+        self._assembly = assembly
+        self._free = np.flatnonzero(assembly.free)
+        mass, stiffness = (m[self._free][:, self._free].toarray() for m in (assembly.mass, assembly.stiffness))
+        held = assembly.constraints[:, self._free].toarray()
+        basis = scipy.linalg.null_space(held) if held.size else np.eye(self._free.size)
+        squares, shapes = scipy.linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)
+        self._squares = np.where(np.abs(squares) < _RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
+        self._shapes = np.ascontiguousarray(basis @ shapes)
+        self._inverse = np.ascontiguousarray(self._shapes.T @ mass)
+        damping = np.zeros((squares.size, squares.size))
+        if assembly.viscous is not None:
+            damping = self._shapes.T @ assembly.viscous[self._free][:, self._free].toarray() @ self._shapes
+        self._diagonal = bool(
+            np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
+            <= _DIAGONAL * np.abs(damping).max(initial=0.0)
+        )
+        self._damping = np.ascontiguousarray(0.5 * (damping + damping.T))
+        contact = assembly.contact
+        self._touch = contact.touch(np.zeros(contact.basis.shape[0]))
+        self._rows = np.ascontiguousarray(contact.basis[:, self._free] @ self._shapes)
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0; own: modal displacement and velocity."""
+        assembly = self._assembly
+        q, p = (self._inverse @ field[self._free] for field in (u, v))
+        gaps = self._touch.gaps(assembly.contact.basis @ u)
+        return State(
+            n=0,
+            u=u,
+            v=v,
+            history=assembly.laws.start_history(gaps),
+            internal=np.zeros_like(u),
+            kinetic=0.5 * float(p @ p),
+            strain=0.5 * float(self._squares @ q**2),
+            asperity=0.0,
+            impulse=np.zeros(assembly.laws.row_count),
+            own=(q, p),
+        )
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        """Never a step: what `advance_block` does not take cannot be taken."""
+        from arlequin.schemes._event_kernels import MOST_EVENTS
+
+        raise UserError(
+            f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
+            'try a smaller step, or Theta without events="locate"',
+            code=1,
+        )
+
+    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
+        """Up to `count` steps; None where the first one has too many events."""
+        from arlequin.schemes._event_kernels import located_block, staged
+
+        assembly, laws, step = self._assembly, self._assembly.laws, self.step
+        thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
+        modal = assembly.loads(thirds)[:, self._free] @ self._shapes
+        loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
+        q, p = (x.copy() for x in state.own)
+        size, r, k = q.size, laws.row_count, laws.count
+        out: Any = [np.zeros((count, size)), np.zeros((count, size)), np.zeros((count, 5)), np.zeros((count, r))]
+        out += [np.zeros((count, k)), np.zeros((count, k)), np.zeros((count, k), dtype=np.int8)]
+        out += [np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count)]
+        kernels, kind = laws.kernels
+        system = (self._squares, self._damping, self._diagonal)
+        rows = self._rows
+        delassus = np.ascontiguousarray(rows @ rows.T)
+        taken = located_block(
+            count, step, system, (laws.first, laws.friction, rows, self._touch.gap, delassus),
+            (laws.area, laws.level, laws.compliance, kernels, laws.rows, kind, laws.coefficients, state.history),
+            assembly.contact.touching, loads, staged(*system, step), q, p, *out,
+        )  # fmt: skip
+        if not taken:
+            return None
+        block, energies = self._audited(state, [values[:taken] for values in out])
+        end = State(
+            n=state.n + taken,
+            u=block.u[-1],
+            v=block.v[-1],
+            history=state.history,
+            internal=state.internal,
+            kinetic=energies[0],
+            strain=energies[1],
+            asperity=0.0,
+            impulse=state.impulse,
+            own=(out[0][taken - 1], out[1][taken - 1]),
+        )
+        return end, block
+
+    def _audited(self, state: State, out: Any) -> tuple[Block, tuple[float, float]]:
+        """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
+        assembly, touch = self._assembly, self._touch
+        q, p, sums, impulse, slip, wear, status, events, last, residuals = out
+        u, v = np.zeros((2, len(q), assembly.dof_count))
+        u[:, self._free], v[:, self._free] = q @ self._shapes.T, p @ self._shapes.T
+        strain = 0.5 * (q**2 @ self._squares)
+        work = Work(np.zeros((len(q), Work().values.size)))
+        work["kinetic"], work["strain"] = 0.5 * np.vecdot(p, p), strain
+        work["external_work"], work["damping"] = sums[:, 0], sums[:, 1]
+        work["friction"] = np.maximum(sums[:, 2], 0.0)
+        work["impact"] = sums[:, 3] + np.minimum(sums[:, 2], 0.0)
+        work["scheme"] = sums[:, 4] - np.diff(strain, prepend=state.strain)
+        normal = impulse[:, touch.first]
+        tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
+        if touch.frictional:
+            rough = np.flatnonzero(np.diff(np.append(touch.first, touch.rows)) > 1)
+            tangential[:, rough] = impulse[:, touch.first[rough] + 1, None] * touch.tangents[rough, 0]
+        n: NDArray[np.int64] = state.n + 1 + np.arange(len(q))
+        block = Block(
+            n=n,
+            u=u,
+            v=v,
+            works=work.values,
+            multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
+            gaps=touch.gaps((touch.basis @ u.T).T),
+            action=Action(normal, tangential, impulse, slip, wear, status),
+            iterations=1 + events,
+            residual=residuals,
+            event=np.where(events > 0, self.step * (n - 1 + last), np.nan),
+        )
+        return block, (float(work["kinetic"][-1]), float(strain[-1]))
+
+
+def _check(assembly: Assembly) -> None:
+    """UserError where events cannot be located."""
+    laws, contact = assembly.laws, assembly.contact
+    parts = "point masses, bars, beams, springs and modal parts"
+    if not is_small(assembly):
+        raise UserError(
+            f'events="locate" is for up to {LARGEST} degrees of freedom of {parts}, with obstacles of fixed normals'
+        )
+    if assembly.massless.any():
+        raise UserError('events="locate": a part has nodes without mass, which take no impact: mass="consistent"')
+    if assembly.system.junctions:
+        raise UserError('events="locate": parts glued by a junction are not supported: relations and springs are')
+    if (laws.level != 2).any() or laws.has_regular or laws.compliance.any() or laws.tangential_compliance.any():
+        raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, without compliance')
+    if (np.diff(laws.first) > 2).any():
+        raise UserError('events="locate": friction in space has no line to slip on: take a plane model')
+    instants = np.concatenate([assembly.imposed(t) for t in (0.0, 1.0, np.pi)])
+    if instants.any():
+        raise UserError(
+            'events="locate": imposed motions must be zero; shake the frame instead: gravity as a function of time'
+        )
+    assert contact.fixed
