@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
+from arlequin.layout import Layout
 from arlequin.links import Links, relation_rows
 from arlequin.strains import Strains
 from arlequin.system import System
@@ -25,8 +26,9 @@ class Assembly:
     """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); the contact.
 
     The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and
-    H the contact's kinematics; K and D contain the springs and dashpots, `links`. `start` (parts + 1,) bounds the dofs
-    of the parts, `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
+    H the contact's kinematics; K and D contain the springs and dashpots, `links`. The dofs d are the coordinates of the
+    parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of each part,
+    `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
     """
 
     system: System
@@ -108,10 +110,13 @@ class Assembly:
 
     @cached_property
     def _heaviness(self) -> Array:
-        """M 1 (d, axis), kg: forces of a uniform acceleration along each axis."""
+        """Sᵀ M 1 (d, axis), kg: forces of a uniform acceleration along each axis."""
         axes = self.system.acceleration(0.0).size
-        along = [np.arange(part.dof_count)[:, None] % part.components == np.arange(axes) for part in self.system.parts]
-        return np.asarray(self.mass @ np.concatenate(along).astype(float))
+        forces = []
+        for part, own in zip(self.system.parts, self.parts, strict=True):
+            along = np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)
+            forces.append(own.shapes.T @ (own.inertia @ along.astype(float)))
+        return np.concatenate(forces)
 
     def kinetic(self, v: Array) -> float:
         """Kinetic energy ½ vᵀMv, J."""
@@ -174,9 +179,7 @@ def assemble(system: System) -> Assembly:
     parts = tuple(
         part.assemble(weights.get(part.name), massless=massless_nodes.get(part.name)) for part in system.parts
     )
-    start = np.concatenate([[0], np.cumsum([part.dof_count for part in system.parts])]).astype(np.int64)
-    offset = {part.name: int(a) for part, a in zip(system.parts, start[:-1], strict=True)}
-    count = int(start[-1])
+    layout = Layout.of(system.parts, parts)
 
     mass = sp.csr_array(sp.block_diag([part.mass for part in parts], format="csr"))
     stiffness = sp.csr_array(sp.block_diag([part.stiffness for part in parts], format="csr"))
@@ -184,7 +187,7 @@ def assemble(system: System) -> Assembly:
     if any(part.damping is not None for part in parts):
         blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
         damping = sp.csr_array(sp.block_diag(blocks, format="csr"))
-    links = Links.of(system.springs, offset, count)
+    links = Links.of(system.springs, layout)
     if links.any:
         stiffness = sp.csr_array(stiffness + links.matrix(links.stiffness))
     if links.damping.any():
@@ -194,26 +197,25 @@ def assemble(system: System) -> Assembly:
     constraint_rows, grams = [], []
     operators = tuple(junction.operator() for junction in system.junctions)
     for junction, operator in zip(system.junctions, operators, strict=True):
-        wide = _widen(operator.coarse, offset[junction.coarse.name], count)
-        wide = wide + _widen(operator.fine, offset[junction.fine.name], count)
+        wide = layout.widened(operator.coarse, junction.coarse) + layout.widened(operator.fine, junction.fine)
         constraint_rows.append(wide)
         grams.append(operator.gram)
     for relation in system.relations:
-        constraint_rows.append(relation_rows(relation, offset, count))
+        constraint_rows.append(relation_rows(relation, layout))
         grams.append(sp.eye_array(relation.count, format="csr"))
     return Assembly(
         system=system,
         parts=parts,
-        start=start,
+        start=layout.start,
         mass=mass,
         stiffness=stiffness,
         damping=damping,
-        absorber=_absorber(system, offset, count),
+        absorber=_absorber(system, layout),
         operators=operators,
-        constraints=_stack(constraint_rows, count),
+        constraints=_stack(constraint_rows, layout.count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
         junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
-        contact=Contact.of(system.interfaces, offset, count, system.contact),
+        contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
 
@@ -232,20 +234,13 @@ def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
     return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
 
 
-def _widen(block: sp.csr_array, first: int, count: int) -> sp.csr_array:
-    """The block (m, d_part) in the columns of the whole system."""
-    block = sp.coo_array(block)
-    return sp.csr_array((block.data, (block.row, block.col + first)), shape=(block.shape[0], count))
-
-
-def _absorber(system: System, offset: dict[str, int], count: int) -> sp.csr_array | None:
+def _absorber(system: System, layout: Layout) -> sp.csr_array | None:
     """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
     total = None
     for junction in system.junctions:
         jump = junction.jump()
         if jump is not None:
-            rows = _widen(jump.coarse, offset[junction.coarse.name], count)
-            rows = rows + _widen(jump.fine, offset[junction.fine.name], count)
+            rows = layout.widened(jump.coarse, junction.coarse) + layout.widened(jump.fine, junction.fine)
             own = sp.csr_array(rows.T @ rows)
             total = own if total is None else sp.csr_array(total + own)
     return total

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.layout import Layout
 from arlequin.touch import Touch
 from models.part import Surface
 from multilevel.interface import Interface
@@ -60,8 +61,8 @@ class Contact:
     """The interfaces with their pairings and laws.
 
     start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces whose
-    pairing is fixed, and the dofs of both surfaces of the others (`span` (interfaces + 1,) bounds the rows). offset:
-    the first dof of each part. method: how steps are solved.
+    pairing is fixed, and the dofs of both surfaces of the others (`span` (interfaces + 1,) bounds the rows). method:
+    how steps are solved.
     """
 
     interfaces: tuple[Interface, ...]
@@ -71,13 +72,12 @@ class Contact:
     basis: sp.csr_array
     span: NDArray[np.int64]
     reference: tuple[Kinematics, ...]
-    offset: dict[str, int]
     method: ContactMethod
     _last: list["Problem"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, interfaces: Sequence[Interface], offset: dict[str, int], dofs: int, method: ContactMethod) -> "Contact":
-        """offset: first dof of each part; dofs: how many there are in all."""
+    def of(cls, interfaces: Sequence[Interface], layout: Layout, method: ContactMethod) -> "Contact":
+        """The interfaces between parts of the layout."""
         pairings = tuple(interface.pairing() for interface in interfaces)
         reference = tuple(
             pairing.at(*(_positions(side) for side in (interface.slave, interface.master)))
@@ -91,17 +91,16 @@ class Contact:
         )
         blocks = []
         for interface, pairing, kin in zip(interfaces, pairings, reference, strict=True):
-            surfaces = _surface_rows(interface, offset, dofs)
+            surfaces = _surface_rows(interface, layout)
             blocks.append(sp.csr_array(_used_rows(interface, kin) @ surfaces) if pairing.fixed else surfaces)
         return cls(
             interfaces=tuple(interfaces),
             pairings=pairings,
             laws=laws,
             start=_starts([kin.gap.size for kin in reference]),
-            basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, dofs)),
+            basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
             span=_starts([block.shape[0] for block in blocks]),
             reference=reference,
-            offset=offset,
             method=method,
         )
 
@@ -170,13 +169,13 @@ class Contact:
 
     def resultant(self, index: int) -> Array:
         """Forces on the rows of an interface's basis (its span) to the resultant on the slave (a, rows)."""
-        interface, block = self.interfaces[index], self.basis[self.span[index] : self.span[index + 1]]
-        axes = interface.slave.positions.shape[1]
+        interface, count = self.interfaces[index], self.span[index + 1] - self.span[index]
+        axes, size = interface.slave.positions.shape[1], interface.slave.positions.size
         if not self.pairings[index].fixed:
-            slave = np.arange(block.shape[0]) < interface.slave.positions.size
-            return np.where(slave, np.arange(block.shape[0]) % axes == np.arange(axes)[:, None], False).astype(float)
-        columns = self.offset[interface.slave.part.name] + interface.slave.dofs[:, :axes]
-        return np.stack([np.asarray(block[:, columns[:, i]].sum(axis=1)).ravel() for i in range(axes)])
+            slave = np.arange(count) < size
+            return np.where(slave, np.arange(count) % axes == np.arange(axes)[:, None], False).astype(float)
+        rows = _used_rows(interface, self.reference[index])  # on the nodes of both surfaces
+        return np.stack([np.asarray(rows[:, i:size:axes].sum(axis=1)).ravel() for i in range(axes)])
 
     def compliance_bound(self, inverse: Array) -> Array:
         """Bound (k,) of N M⁻¹ Nᵀ for the diagonal M⁻¹ `inverse` (d,), in any configuration.
@@ -241,16 +240,14 @@ def _normal_rows(interface: Interface, kin: Kinematics) -> slice:
     return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
 
 
-def _surface_rows(interface: Interface, offset: dict[str, int], dofs: int) -> sp.csr_array:
+def _surface_rows(interface: Interface, layout: Layout) -> sp.csr_array:
     """Displacements of the nodes of both surfaces (a × nodes, d); a beam's rotations come after them."""
-    chosen = []
+    blocks = []
     for surface in (interface.slave, interface.master):
         if isinstance(surface, Surface):
             axes = surface.positions.shape[1]
-            chosen.append((offset[surface.part.name] + surface.dofs[:, :axes]).ravel())
-    column = np.concatenate(chosen)
-    entries = (np.ones(column.size), (np.arange(column.size), column))
-    return sp.csr_array(sp.coo_array(entries, shape=(column.size, dofs)))
+            blocks.append(layout.rows(surface.part, surface.dofs[:, :axes].ravel()))
+    return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -96,16 +96,18 @@ def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
 
 def kind(part: MeshedPart) -> tuple[str, float]:
     """Kind of problem that a part solves, and its thickness (m) or section (m²)."""
-    if isinstance(part, Bar):
-        return "bar", part.depth
-    if isinstance(part, Solid):
-        return f"plane {part.plane}" if part.plane in ("strain", "stress") else str(part.plane or "solid"), part.depth
+    model = part.model
+    if isinstance(model, Bar):
+        return "bar", model.depth
+    if isinstance(model, Solid):
+        plane = model.plane
+        return f"plane {plane}" if plane in ("strain", "stress") else str(plane or "solid"), model.depth
     raise UserError.parameter("part of a junction", part, "must be a Bar or a Solid (a beam and a solid: BeamJunction)")
 
 
 def revolves(part: MeshedPart) -> bool:
     """Whether the part is a body of revolution (x is the radius)."""
-    return isinstance(part, Continuum) and part.axisymmetric
+    return isinstance(part.model, Continuum) and part.model.axisymmetric
 
 
 def depth(part: MeshedPart, points: Array) -> Array | float:
@@ -115,9 +117,10 @@ def depth(part: MeshedPart, points: Array) -> Array | float:
 
 def wave_impedance(part: MeshedPart) -> float:
     """ρc of the part's material, Pa·s/m."""
-    if not isinstance(part, Continuum):
+    model = part.model
+    if not isinstance(model, Continuum):
         raise UserError.parameter("part of an absorbing junction", part, "must be a Bar or a Solid")
-    return part.material.density * part.wave_speed
+    return model.material.density * model.wave_speed
 
 
 def extent(part: MeshedPart) -> tuple[Array, Array]:

@@ -62,23 +62,22 @@ class History:
             (
                 f"junction/{junction.name}",
                 slice(a, b),
-                *_junction_operators(assembly, junction.fine.name, a, b),
+                *_junction_operators(assembly, i),
             )
-            for junction, a, b in zip(
-                assembly.system.junctions,
-                assembly.junction_start[:-1],
-                assembly.junction_start[1:],
-                strict=False,  # the rows of relations come after those of the junctions
+            # the rows of relations come after those of the junctions
+            for i, (junction, (a, b)) in enumerate(
+                zip(assembly.system.junctions, pairwise(assembly.junction_start), strict=False)
             )
         ]
 
-        # 1ᵀM by component: momentum is one product
+        # 1ᵀM S by component: momentum is one product
         self._inertia = {}
         self._masses = {}
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-            ones = np.arange(part.dof_count) % part.components == np.arange(_translations(part))[:, None]
-            self._inertia[part.name] = np.asarray((own.mass @ ones.T.astype(float)).T)
-            self._masses[part.name] = float(self._inertia[part.name][0].sum())
+            ones = np.arange(part.dof_count)[:, None] % part.components == np.arange(_translations(part))
+            moved = own.inertia @ ones.astype(float)
+            self._inertia[part.name] = np.asarray((own.shapes.T @ moved).T)
+            self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
 
     @property
     def frame_count(self) -> int:
@@ -156,11 +155,11 @@ class History:
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
-        bounds = pairwise(assembly.start)
-        for part, (a, b) in zip(assembly.system.parts, bounds, strict=True):
+        for part, own, (a, b) in zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True):
             group, axes = f"part/{part.name}", _translations(part)
             rows[group, "momentum"] = block.v[:, a:b] @ self._inertia[part.name].T
-            u, v = (field[kept, a:b].reshape(-1, part.node_count, part.components) for field in (block.u, block.v))
+            moved = ((own.shapes @ field[kept, a:b].T).T for field in (block.u, block.v))
+            u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]
@@ -207,15 +206,13 @@ def _joined(pieces: Sequence[Array]) -> Array:
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
-def _junction_operators(assembly: Assembly, fine: str, a: int, b: int) -> tuple[Any, Any, float, Array]:
+def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, Array]:
     """C of a junction, the inverse of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    a, b = assembly.junction_start[index : index + 2]
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
-    index = assembly.system.names.index(fine)
-    part = assembly.system.parts[index]
-    first, last = assembly.start[index : index + 2]
-    on_fine = operator[:, first:last].T.tocsr()
-    resultant = np.array([on_fine[i :: part.components].sum(axis=0) for i in range(part.components)])
+    part, on_fine = assembly.system.junctions[index].fine, assembly.operators[index].fine
+    resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
     inverse = factorise(gram).solve(np.eye(b - a)) if b - a <= _DENSE else FactoredInverse(factorise(gram))

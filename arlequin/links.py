@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.layout import Layout
 from models.part import Surface
 from models.spring import Relation, Spring
 from multilevel.law import Array
@@ -25,18 +26,18 @@ class Links:
     span: np.ndarray
 
     @classmethod
-    def of(cls, springs: Sequence[Spring], offset: dict[str, int], dofs: int) -> "Links":
-        """offset: first dof of each part; dofs: how many there are in all."""
+    def of(cls, springs: Sequence[Spring], layout: Layout) -> "Links":
+        """The springs between parts of the layout."""
         blocks, stiffness, damping, sizes = [], [], [], []
         for spring in springs:
-            rows = _ends(spring, offset, dofs)
+            rows = _ends(spring, layout)
             k, c = spring.values()
             blocks.append(rows)
             stiffness.append(np.outer(spring.shares, k).ravel())
             damping.append(np.outer(spring.shares, c).ravel())
             sizes.append(rows.shape[0])
         return cls(
-            rows=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, dofs)),
+            rows=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
             stiffness=np.concatenate(stiffness) if blocks else np.zeros(0),
             damping=np.concatenate(damping) if blocks else np.zeros(0),
             span=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -67,17 +68,13 @@ class Links:
             return float(np.sqrt(np.divide(sums, mass, out=np.zeros_like(sums), where=sums > 0.0).max(initial=0.0)))
 
 
-def _ends(spring: Spring, offset: dict[str, int], dofs: int) -> sp.csr_array:
+def _ends(spring: Spring, layout: Layout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
-        columns = offset[surface.part.name] + surface.dofs[nodes, : spring.axes]
-        count, frame = len(columns), spring.frame
-        rows = np.arange(count * len(frame)).reshape(count, -1)
-        values = np.broadcast_to(frame, (count, *frame.shape))
-        at = np.broadcast_arrays(rows[:, :, None], columns[:, None, :])
-        entries = (values.ravel(), (at[0].ravel(), at[1].ravel()))
-        return sp.csr_array(sp.coo_array(entries, shape=(count * len(frame), dofs)))
+        dofs = surface.dofs[nodes, : spring.axes]
+        along = sp.kron(sp.eye_array(len(dofs)), spring.frame, format="csr")
+        return sp.csr_array(along @ layout.rows(surface.part, dofs.ravel()))
 
     first = side(spring.first, slice(None))
     if spring.second is None or spring.partners is None:
@@ -85,12 +82,11 @@ def _ends(spring: Spring, offset: dict[str, int], dofs: int) -> sp.csr_array:
     return sp.csr_array(first - side(spring.second, spring.partners))
 
 
-def relation_rows(relation: Relation, offset: dict[str, int], dofs: int) -> sp.csr_array:
+def relation_rows(relation: Relation, layout: Layout) -> sp.csr_array:
     """The rows (m, d) of a relation, the largest coefficient of each being 1."""
     count, scale = relation.count, max(abs(a) for *_, a in relation.terms) or 1.0
-    total = sp.csr_array((count, dofs))
+    total = sp.csr_array((count, layout.count))
     for surface, component, coefficient in relation.terms:
-        columns = np.broadcast_to(offset[surface.part.name] + relation.dofs(surface, component), count)
-        entries = (np.full(count, coefficient / scale), (np.arange(count), columns))
-        total = total + sp.coo_array(entries, shape=(count, dofs))
+        dofs = np.broadcast_to(relation.dofs(surface, component), count)
+        total = total + (coefficient / scale) * layout.rows(surface.part, dofs)
     return sp.csr_array(total)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
 from arlequin.contact import Contact
+from arlequin.layout import Layout
 from arlequin.links import Links
 from models.errors import UserError
 from models.part import Surface
@@ -32,9 +33,8 @@ def restricted(
 ) -> Assembly:
     """The assembly of some of the parts and their interfaces (masks)."""
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
-    count = int(dofs.sum())
-    start = np.concatenate([[0], np.cumsum([part.dof_count for part in parts])]).astype(np.int64)
-    offset = {part.name: int(a) for part, a in zip(parts, start[:-1], strict=True)}
+    assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
+    layout = Layout.of(parts, assembled)
     kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
     block = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
@@ -42,14 +42,14 @@ def restricted(
     }
     return Assembly(
         system=replace(assembly.system, parts=parts, junctions=(), interfaces=kept, velocity=None, displacement=None),
-        parts=tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes),
-        start=start,
+        parts=assembled,
+        start=layout.start,
         absorber=None,
         operators=(),
-        constraints=sp.csr_array((0, count)),
+        constraints=sp.csr_array((0, layout.count)),
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),
-        contact=Contact.of(kept, offset, count, assembly.contact.method),
-        links=Links.of((), offset, count),
+        contact=Contact.of(kept, layout, assembly.contact.method),
+        links=Links.of((), layout),
         **block,
     )

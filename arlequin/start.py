@@ -12,7 +12,7 @@ from multilevel.law import Array
 
 
 def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:
-    """Initial u and v (d,): as given by the system, then
+    """Initial u and v (d,): as given by the system (a reduced part takes what its shapes hold of it), then
 
     * imposed motions have their values at t = 0 (a velocity is the derivative of an imposed displacement,
     order 2 in Δt),
@@ -21,8 +21,11 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     their cells.
     """
     system = assembly.system
-    u = np.concatenate([system.initial("displacement", part) for part in system.parts])
-    v = np.concatenate([system.initial("velocity", part) for part in system.parts])
+    pairs = list(zip(system.parts, assembly.parts, strict=True))
+    u, v = (
+        np.concatenate([own.coordinates(system.initial(what, part)) for part, own in pairs])
+        for what in ("displacement", "velocity")
+    )
     if static and (u.any() or v.any()):
         raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
     dofs = assembly.imposed_dofs

@@ -93,7 +93,7 @@ class System:
         return finite_array("gravity", np.atleast_1d(given), (axes,))
 
     def initial(self, what: str, part: Part) -> Array:
-        """The start's `what` ("velocity" or "displacement") on the dofs of the part, (d,)."""
+        """The start's `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
         given: Any = getattr(self, what)
         if isinstance(given, Mapping):
             given = given.get(part.name)

@@ -12,7 +12,7 @@ from models.errors import UserError
 from models.frequency import highest_frequency
 from models.loads import Loads
 from models.mass import element_lumped, lumped, node_major, redistributed
-from models.part import Array, Imposed, Indices, Weighting
+from models.part import Array, Imposed, Indices, Nodal, Weighting
 from models.stiffness import scalar_mass, stiffness_matrix
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElasticAssembled:
+class ElasticAssembled(Nodal):
     """M, K, D, internal force, load and imposed motions of a linear elastic part.
 
     kernel: element arrays for the internal force (one point per cell where the strain is uniform in it), with

@@ -107,6 +107,11 @@ class Beam:
     # the part's contract
 
     @property
+    def model(self) -> "Beam":
+        """Itself."""
+        return self
+
+    @property
     def components(self) -> int:
         """3 in the plane, 6 in space."""
         return len(self.axes)

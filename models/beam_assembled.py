@@ -9,14 +9,14 @@ from scipy.sparse import coo_array, csr_array
 
 from models.beam_loads import BeamLoads
 from models.errors import UserError
-from models.part import Array, Imposed, Weighting
+from models.part import Array, Imposed, Nodal, Weighting
 
 if TYPE_CHECKING:
     from models.beam import Beam
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeamAssembled:
+class BeamAssembled(Nodal):
     """M, K, D, internal force, load and imposed motions of a beam.
 
     strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx;

@@ -37,7 +37,8 @@ def make_imposed(
                     value = checks.finite(label, value)
                 dofs = _free_of(taken, dofs, label, kind, value)
                 if dofs.size:
-                    result.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label))
+                    rest = not callable(value) and value == 0.0
+                    result.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, rest))
     return tuple(result)
 
 

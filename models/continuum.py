@@ -98,6 +98,11 @@ class Continuum:
     # what every continuum has
 
     @property
+    def model(self) -> "Continuum":
+        """Itself."""
+        return self
+
+    @property
     def components(self) -> int:
         """Displacement components per node."""
         return int(self.mesh.dim())

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array
 from models import checks
 from models.conditions import Motions, make_imposed
 from models.errors import UserError
-from models.part import Array, Imposed, Indices, Surface, Weighting
+from models.part import Array, Imposed, Indices, Nodal, Surface, Weighting
 
 Force = tuple[float, ...] | float | Callable[[float], Any]
 AXES = ("x", "y", "z")
@@ -121,7 +121,7 @@ class PointMasses:
 
 
 @dataclass(frozen=True, eq=False)
-class LumpedAssembled:
+class LumpedAssembled(Nodal):
     """M of point masses; no stiffness and no damping of their own."""
 
     part: PointMasses

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from models.errors import UserError
 
@@ -81,16 +82,24 @@ class Surface:
 
 @dataclass(frozen=True, eq=False)
 class Imposed:
-    """Dofs of a part with a given motion: `function(t)` → (m,) displacements (m) or velocities (m/s)."""
+    """Dofs of a part with a given motion: `function(t)` → (m,) displacements (m) or velocities (m/s), uniform on them.
+
+    rest: known never to move.
+    """
 
     dofs: Indices
     kind: Literal["displacement", "velocity"]
     function: Callable[[float], Array]
     label: str = ""
+    rest: bool = False
 
 
 class Assembled(Protocol):
-    """Matrices and forces of a part under given weights; node-major dofs: d = node·components + component."""
+    """Matrices and forces of a part under given weights, in its coordinates d.
+
+    Nodal displacements are node-major, node·components + component; they are the coordinates of most parts (`Nodal`),
+    and linear in those of a reduced one: `shapes`.
+    """
 
     @property
     def mass(self) -> csr_array:
@@ -133,6 +142,40 @@ class Assembled(Protocol):
         """Upper bound of the largest angular frequency, rad/s."""
         ...
 
+    @property
+    def shapes(self) -> csr_array:
+        """S (nodal, d): nodal displacements S u of the coordinates u."""
+        ...
+
+    @property
+    def inertia(self) -> csr_array:
+        """Mass matrix (nodal, nodal) of the nodal displacements, kg."""
+        ...
+
+    def coordinates(self, field: Array) -> Array:
+        """Coordinates (d,) of a nodal field (nodal,), M-orthogonally projected where the shapes do not hold it."""
+        ...
+
+
+class Nodal:
+    """What an assembled part is whose coordinates are its nodal displacements."""
+
+    mass: csr_array
+
+    @cached_property
+    def shapes(self) -> csr_array:
+        """The identity (d, d)."""
+        return csr_array(eye_array(self.mass.shape[0], format="csr"))
+
+    @property
+    def inertia(self) -> csr_array:
+        """M (d, d), kg."""
+        return self.mass
+
+    def coordinates(self, field: Array) -> Array:
+        """The field itself (d,)."""
+        return field
+
 
 class Part(Protocol):
     """What moves: its nodes, its boundaries and what it assembles."""
@@ -147,7 +190,9 @@ class Part(Protocol):
     def node_count(self) -> int: ...
 
     @property
-    def dof_count(self) -> int: ...
+    def dof_count(self) -> int:
+        """Number of nodal displacements: nodes × components."""
+        ...
 
     @property
     def positions(self) -> Array:
@@ -167,6 +212,11 @@ class Part(Protocol):
 @runtime_checkable
 class MeshedPart(Part, Protocol):
     """A deformable part: a scikit-fem mesh with fields on it."""
+
+    @property
+    def model(self) -> "MeshedPart":
+        """The finite elements: the part itself, or the one that it reduces."""
+        ...
 
     @property
     def mesh(self) -> Any:

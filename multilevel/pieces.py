@@ -67,7 +67,7 @@ class Facets:
     def of(cls, surface: Surface) -> "Facets":
         axes = surface.positions.shape[1]
         kind = KINDS.get((axes, surface.facets.shape[1]))
-        if kind is None or not isinstance(surface.part, Continuum):
+        if kind is None or not isinstance(surface.meshed.model, Continuum):
             raise UserError(
                 f"boundary '{surface.name}' of part '{surface.part.name}': mortar contact needs facets of a solid in "
                 "2D or 3D; pair nodes instead"
@@ -81,13 +81,17 @@ class Facets:
     @property
     def depth(self) -> float:
         """Thickness of plane problems, m; else 1."""
-        assert isinstance(self.surface.part, Continuum)
-        return self.surface.part.depth
+        return self._solid.depth
 
     @property
     def axisymmetric(self) -> bool:
-        assert isinstance(self.surface.part, Continuum)
-        return self.surface.part.axisymmetric
+        return self._solid.axisymmetric
+
+    @property
+    def _solid(self) -> Continuum:
+        model = self.surface.meshed.model
+        assert isinstance(model, Continuum)
+        return model
 
     @cached_property
     def pieces(self) -> Indices:

@@ -34,7 +34,7 @@ def at_nodes(surface: Surface) -> SlavePoints:
 
 def at_gauss_points(surface: Surface) -> SlavePoints:
     """The quadrature points of the facets (`models.elements.facet_basis`), facet by facet, with their measures."""
-    part = surface.meshed
+    part = surface.meshed.model
     order = 1 if surface.facets.shape[1] in (2, 4) or _is_plain_triangle(surface) else 2
     basis = facet_basis(part.mesh, order, facet_indices(part.name, part.mesh, surface.name))
     measure = facet_measure(basis, part.depth, part.axisymmetric)  # type: ignore[attr-defined]

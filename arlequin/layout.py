@@ -1,0 +1,44 @@
+"""Where the coordinates of each part stand among those of a system, and how its nodes move with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from models.part import Assembled, Part
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part."""
+
+    start: NDArray[np.int64]
+    first: dict[str, int]
+    shapes: dict[str, sp.csr_array]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "Layout":
+        start = np.concatenate([[0], np.cumsum([own.mass.shape[0] for own in assembled])]).astype(np.int64)
+        names = [part.name for part in parts]
+        shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}
+        return cls(start, dict(zip(names, start[:-1].tolist(), strict=True)), shapes)
+
+    @property
+    def count(self) -> int:
+        """Coordinates of the system."""
+        return int(self.start[-1])
+
+    def rows(self, part: Part, dofs: NDArray[np.int64]) -> sp.csr_array:
+        """Displacements of nodal dofs (k,) of a part as rows (k, d) over the coordinates of the system."""
+        return self._widen(self.shapes[part.name][dofs], part)
+
+    def widened(self, operator: sp.csr_array, part: Part) -> sp.csr_array:
+        """An operator (m, nodal) on the nodal displacements of a part as (m, d)."""
+        return self._widen(operator @ self.shapes[part.name], part)
+
+    def _widen(self, block: sp.csr_array, part: Part) -> sp.csr_array:
+        block = sp.coo_array(block)
+        columns = block.col + self.first[part.name]
+        return sp.csr_array((block.data, (block.row, columns)), shape=(block.shape[0], self.count))
