@@ -177,24 +177,23 @@ class Contact:
         rows = _used_rows(interface, self.reference[index])  # on the nodes of both surfaces
         return np.stack([np.asarray(rows[:, i:size:axes].sum(axis=1)).ravel() for i in range(axes)])
 
-    def compliance_bound(self, inverse: Array) -> Array:
-        """Bound (k,) of N M⁻¹ Nᵀ for the diagonal M⁻¹ `inverse` (d,), in any configuration.
+    def frequency_bound(self, inverse: Array) -> float:
+        """Bound of the largest angular frequency of the laws' stiffness on the diagonal M⁻¹ `inverse` (d,), rad/s.
 
-        Where the pairing moves, n is a unit vector and the values on each surface are means: no node counts twice.
+        Of Σ k N M⁻¹ Nᵀ, in any configuration: where the pairing moves, n is a unit vector, the values on each surface
+        are means, and no node counts twice.
         """
-        own = abs(self.basis) @ inverse if not self.fixed else (self.basis.multiply(self.basis)) @ inverse
-        if self.fixed:
-            return np.asarray(own[self.laws.first[:-1]])
-        out = np.empty(self.count)
+        stiffness, own, masters = np.sqrt(self.laws.stiffness_bound()), [], []
         for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
-            rows, points = slice(*self.span[i : i + 2]), slice(*self.start[i : i + 2])
+            rows, roots = self.basis[self.span[i] : self.span[i + 1]], stiffness[self.start[i] : self.start[i + 1]]
             if pairing.fixed:
-                squares = self.basis[rows].multiply(self.basis[rows])
-                out[points] = (squares @ inverse)[_normal_rows(interface, self.reference[i])]
+                normal = rows[_normal_rows(interface, self.reference[i])]
+                own.append(normal.multiply(roots[:, None]))
             else:
                 slave = interface.slave.positions.size
-                out[points] = own[rows][:slave].max() + own[rows][slave:].max(initial=0.0)
-        return out
+                own.append(roots.max() * rows[:slave])
+                masters.append(roots.max() * rows[slave:])
+        return float(np.sqrt(sum(_largest(blocks, inverse) for blocks in (own, masters) if blocks)))
 
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m, of the displacement u (d,)."""
@@ -248,6 +247,14 @@ def _surface_rows(interface: Interface, layout: Layout) -> sp.csr_array:
             axes = surface.positions.shape[1]
             blocks.append(layout.rows(surface.part, surface.dofs[:, :axes].ravel()))
     return sp.csr_array(sp.vstack(blocks, format="csr"))
+
+
+def _largest(blocks: Sequence[sp.csr_array], inverse: Array) -> float:
+    """Gershgorin's bound of the largest eigenvalue of B M⁻¹ Bᵀ, B the blocks, M⁻¹ `inverse` (d,)."""
+    rows = sp.csr_array(sp.vstack(blocks, format="csr").multiply(np.sqrt(inverse)))
+    rows = rows[:, np.unique(rows.indices)]
+    gram = rows @ rows.T if rows.shape[0] <= rows.shape[1] else rows.T @ rows  # the smaller: the same eigenvalues
+    return float(abs(gram).sum(axis=1).max(initial=0.0))
 
 
 def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:

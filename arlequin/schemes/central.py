@@ -254,7 +254,7 @@ class CentralStepper:
 def stable_step(assembly: Assembly) -> float:
     """Bound of the stable step, s: the positive root of ω² Δt² + 2 δ Δt = 4 (2/ω without damping).
 
-    ω² ≤ max over cells ω_c² + bound of the springs + max over contact points Σ k_c |n|²/m; δ the largest
+    ω² ≤ max over parts ω_p² + bounds of the springs and of the contact laws; δ the largest
     eigenvalue of M⁻¹D, D of the parts and of absorbing junctions, whose force lags by half a step.
     """
     square = max(part.highest_frequency() for part in assembly.parts) ** 2
@@ -262,7 +262,7 @@ def stable_step(assembly: Assembly) -> float:
     inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
     square += assembly.links.frequency_bound(diagonal) ** 2
     if assembly.laws.has_regular:
-        square += float((assembly.laws.stiffness_bound() * assembly.contact.compliance_bound(inverse)).max())
+        square += assembly.contact.frequency_bound(inverse) ** 2
     decay = 0.0 if assembly.viscous is None else _largest(assembly.viscous, inverse)
     root = decay + np.sqrt(decay**2 + 4.0 * square)
     return 4.0 / root if root > 0.0 else np.inf
