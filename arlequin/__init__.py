@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from models.errors import UserError
     from models.lumped import PointMasses
     from models.material import LinearElastic, Rayleigh
+    from models.modal import Modal
     from models.section import Section
     from models.solid import Solid
     from models.spring import Relation, Spring
@@ -88,6 +89,7 @@ _HOMES = {
     "models.errors": ("UserError",),
     "models.lumped": ("PointMasses",),
     "models.material": ("LinearElastic", "Rayleigh"),
+    "models.modal": ("Modal",),
     "models.section": ("Section",),
     "models.solid": ("Solid",),
     "models.spring": ("Relation", "Spring"),
@@ -106,11 +108,11 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "H1", "HHT", "L2", "Absorber", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells", "CentralDifference",
     "Constant", "ContactMethod", "Coulomb", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface",
-    "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "ModifiedMeanAcceleration",
-    "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses", "Rayleigh", "Record",
-    "Relation", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface", "Section",
-    "Solid", "Spring", "Static", "Strip", "Study", "System", "Theta", "Tie", "Unilateral", "UserError",
-    "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open", "simulate"
+    "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
+    "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses",
+    "Rayleigh", "Record", "Relation", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere",
+    "RigidSurface", "Section", "Solid", "Spring", "Static", "Strip", "Study", "System", "Theta", "Tie", "Unilateral",
+    "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open", "simulate"
 ]  # fmt: skip
 
 

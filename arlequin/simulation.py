@@ -4,7 +4,7 @@ import subprocess
 import time as clock
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -222,10 +222,12 @@ def _describe(assembly: Assembly, scheme: Scheme, step: float, duration: float) 
 
 def _conditions(assembly: Assembly) -> dict[str, float]:
     """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; above 1e4 constraints lose digits: warns."""
-    mass = {name: part.mass for name, part in zip(assembly.system.names, assembly.parts, strict=True)}
+    own = dict(zip(assembly.system.names, assembly.parts, strict=True))
     found = {}
     for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
-        value = dual_condition(operator, mass[junction.coarse.name], mass[junction.fine.name])
+        coarse, fine = own[junction.coarse.name], own[junction.fine.name]
+        reduced = replace(operator, coarse=operator.coarse @ coarse.shapes, fine=operator.fine @ fine.shapes)
+        value = dual_condition(reduced, coarse.mass, fine.mass)
         found[f"dual_condition_{junction.name}"] = value
         if value > DUAL_LIMIT:
             warnings.warn(

@@ -12,30 +12,34 @@ from multilevel.law import Array
 
 
 def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:
-    """Initial u and v (d,): as given by the system (a reduced part takes what its shapes hold of it), then
+    """Initial u and v (d,):
 
-    * imposed motions have their values at t = 0 (a velocity is the derivative of an imposed displacement,
-    order 2 in Δt),
+    * as given by the system (a reduced part takes what its shapes hold of it), imposed motions at their values at
+    t = 0 (a velocity is the derivative of an imposed displacement, order 2 in Δt),
     * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
     their cells.
     """
     system = assembly.system
-    pairs = list(zip(system.parts, assembly.parts, strict=True))
+    fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
+    if static and any(field.any() for every in fields.values() for field in every):
+        raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
+    now, one, two = (assembly.imposed(i * step) for i in range(3))
+    displaced = assembly.imposes_displacement
+    given = {
+        "displacement": np.where(displaced, now, np.nan),
+        "velocity": np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now) * (not static),
+    }
+    bounds = np.cumsum([sum(item.dofs.size for item in own.imposed) for own in assembly.parts])[:-1]
     u, v = (
-        np.concatenate([own.coordinates(system.initial(what, part)) for part, own in pairs])
+        np.concatenate(
+            [
+                own.coordinates(field, values)
+                for own, field, values in zip(assembly.parts, fields[what], np.split(given[what], bounds), strict=True)
+            ]
+        )
         for what in ("displacement", "velocity")
     )
-    if static and (u.any() or v.any()):
-        raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
-    dofs = assembly.imposed_dofs
-    if dofs.size:
-        now, one, two = (assembly.imposed(i * step) for i in range(3))
-        displaced = assembly.imposes_displacement
-        u[dofs] = np.where(displaced, now, u[dofs])
-        v[dofs] = np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now)
-        if static:
-            v[:] = 0.0
     u[assembly.ghost] = v[assembly.ghost] = 0.0
     if not static:
         u, v = _project(assembly, [u, v])

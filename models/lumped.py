@@ -82,7 +82,7 @@ class PointMasses:
         """Matrices, forces and motions; masses share their place with no other part and keep their mass."""
         if weighting is not None:
             raise UserError(f"{self.name}: point masses cannot be glued; use a spring or a relation")
-        return LumpedAssembled(self)
+        return LumpedAssembled(self, self.motions)
 
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N."""
@@ -125,6 +125,7 @@ class LumpedAssembled(Nodal):
     """M of point masses; no stiffness and no damping of their own."""
 
     part: PointMasses
+    imposed: tuple[Imposed, ...]
 
     @cached_property
     def mass(self) -> csr_array:
@@ -139,11 +140,6 @@ class LumpedAssembled(Nodal):
     @property
     def damping(self) -> None:
         """None."""
-
-    @property
-    def imposed(self) -> tuple[Imposed, ...]:
-        """Imposed motions, on disjoint dofs."""
-        return self.part.motions
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """No force and no energy."""

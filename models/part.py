@@ -152,8 +152,11 @@ class Assembled(Protocol):
         """Mass matrix (nodal, nodal) of the nodal displacements, kg."""
         ...
 
-    def coordinates(self, field: Array) -> Array:
-        """Coordinates (d,) of a nodal field (nodal,), M-orthogonally projected where the shapes do not hold it."""
+    def coordinates(self, field: Array, given: Array) -> Array:
+        """Coordinates (d,) of a nodal field (nodal,), M-orthogonally projected where the shapes do not hold it.
+
+        given (p,): values of the imposed coordinates; nan leaves them as the field has them.
+        """
         ...
 
 
@@ -161,6 +164,7 @@ class Nodal:
     """What an assembled part is whose coordinates are its nodal displacements."""
 
     mass: csr_array
+    imposed: tuple[Imposed, ...]
 
     @cached_property
     def shapes(self) -> csr_array:
@@ -172,9 +176,13 @@ class Nodal:
         """M (d, d), kg."""
         return self.mass
 
-    def coordinates(self, field: Array) -> Array:
-        """The field itself (d,)."""
-        return field
+    def coordinates(self, field: Array, given: Array) -> Array:
+        """The field (d,) with its imposed values."""
+        values = field.copy()
+        if given.size:
+            dofs = np.concatenate([item.dofs for item in self.imposed])
+            values[dofs] = np.where(np.isnan(given), field[dofs], given)
+        return values
 
 
 class Part(Protocol):

@@ -1,0 +1,200 @@
+"""Modal reduction: a part that moves in its lowest modes and static shapes only."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from models import checks
+from models.beam import Beam
+from models.continuum import Continuum
+from models.errors import UserError
+from models.modal_assembled import ModalAssembled
+from models.modal_basis import modal_basis
+from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
+from models.rigid_motion import Flexibility
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Modal:
+    """A bar, beam or solid reduced to its lowest modes; takes the place of the part (and its name) in a system.
+
+    modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:
+    boundaries of the part: the displacement under a unit force along each axis, shared among a boundary's nodes as its
+    area is (of a floating part under forces of inertia too), is added to the shapes, so that statics under such forces
+    is exact. Name the boundaries that are touched, held or pulled. damping: viscous ratio ζ of all modes, or one for
+    each with the last one for all that follow; by default the Rayleigh damping of the part. Moved supports (motions
+    imposed other than 0) carry the part along their static shapes. All nodes keep their mass (`redistributed` counts as
+    consistent). Initial fields are taken as far as the shapes hold them (M-orthogonal projection).
+
+    >>> from models.bar import Bar; from models.material import LinearElastic; from models.mesh import interval
+    >>> bar = Bar("bar", interval(0.0, 1.0, cells=50), LinearElastic(young=1.0, density=1.0))
+    >>> free = Modal(bar, 3).frequencies
+    >>> print([round(float(f), 3) for f in free])
+    [0.0, 0.5, 1.001]
+    """
+
+    part: Continuum | Beam
+    modes: int = 10
+    static: Sequence[Surface] = field(default=(), kw_only=True)
+    damping: float | Sequence[float] | None = field(default=None, kw_only=True)
+    frequency: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.part, Continuum | Beam):
+            raise UserError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
+        checks.positive_integer("modes", self.modes)
+        for surface in self.static:
+            if not isinstance(surface, Surface) or surface.part is not self.part:
+                rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
+                raise UserError.parameter("static", surface, rule)
+        if self.frequency is not None:
+            checks.positive("frequency", self.frequency)
+        if self.damping is not None:
+            ratios = checks.finite_array("damping", self.damping)
+            if ratios.ndim > 1 or not ratios.size or (ratios < 0.0).any():
+                raise UserError.parameter("damping", self.damping, "must be a ratio not below 0, or one for each mode")
+
+    def __repr__(self) -> str:
+        return f"Modal({self.part!r}, {self.modes})"
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """Natural frequencies (r,), Hz, those of the static shapes among them."""
+        return np.sqrt(self._whole.squares) / (2 * np.pi)
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> ModalAssembled:
+        """The reduced part; under weights its shapes are those of the weighted part."""
+        return self._whole if weighting is None else self._reduced(weighting)
+
+    @cached_property
+    def _whole(self) -> ModalAssembled:
+        return self._reduced(None)
+
+    def _reduced(self, weighting: Weighting | None) -> ModalAssembled:
+        nodal = self.part.assemble(weighting)
+        flexibility = Flexibility.of(self.part, nodal)
+        highest = math.inf if self.frequency is None else 2 * np.pi * self.frequency
+        forces = self._unit_forces()
+        held = np.ones(self.dof_count, dtype=bool)
+        held[flexibility.free] = False
+        forces[held] = 0.0
+        basis, squares = modal_basis(flexibility, self.modes, forces, highest)
+        supports = tuple(item for item in nodal.imposed if not item.rest)
+        moved = _support_shapes(flexibility, supports)
+        coupling = basis.T @ (nodal.mass @ moved)
+        own = self.part.damping
+        return ModalAssembled(
+            nodal=nodal,
+            basis=basis,
+            squares=squares,
+            supports=supports,
+            carried=moved - basis @ coupling,
+            support_strains=_support_strains(nodal, moved),
+            coupling=coupling,
+            rayleigh=(0.0, 0.0) if own is None else (own.mass, own.stiffness),
+            ratios=self._ratios(squares.size),
+        )
+
+    def _unit_forces(self) -> Array:
+        """Forces (nodal, k) of 1 N along each axis on each of the static boundaries."""
+        columns = []
+        for surface in self.static:
+            areas = np.maximum(surface.areas, 0.0)
+            for dofs in surface.dofs[:, : surface.positions.shape[1]].T:
+                force = np.zeros(self.dof_count)
+                force[dofs] = areas / areas.sum()
+                columns.append(force)
+        return np.stack(columns, axis=1) if columns else np.zeros((self.dof_count, 0))
+
+    def _ratios(self, count: int) -> Array | None:
+        if self.damping is None:
+            return None
+        given = np.atleast_1d(np.asarray(self.damping, dtype=float))[:count]
+        return np.concatenate([given, np.full(count - given.size, given[-1])])
+
+    # what the finite elements say
+
+    @property
+    def model(self) -> Continuum | Beam:
+        """The part that is reduced."""
+        return self.part
+
+    @property
+    def name(self) -> str:
+        """The part's name."""
+        return self.part.name
+
+    @property
+    def components(self) -> int:
+        """Displacement components of a node."""
+        return self.part.components
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self.part.node_count
+
+    @property
+    def dof_count(self) -> int:
+        """Number of nodal displacements."""
+        return self.part.dof_count
+
+    @property
+    def positions(self) -> Array:
+        """Initial positions of the nodes (n, axis), m."""
+        return self.part.positions
+
+    @property
+    def connectivity(self) -> Indices:
+        """Nodes at the corners of the cells (c, corner)."""
+        return self.part.connectivity
+
+    @property
+    def mesh(self) -> Any:
+        """The scikit-fem mesh."""
+        return self.part.mesh
+
+    @property
+    def basis(self) -> Any:
+        """The scalar scikit-fem basis."""
+        return self.part.basis
+
+    @property
+    def wave_speed(self) -> float:
+        """Speed of the fastest elastic wave, m/s."""
+        return self.part.wave_speed
+
+    def boundary(self, name: str) -> Surface:
+        """The named boundary, moved by the modes."""
+        return replace(self.part.boundary(name), part=self)
+
+    def quadrature_points(self) -> Array:
+        """Positions of the quadrature points (axis, c, q), m."""
+        return self.part.quadrature_points()
+
+    def stress(self, u: Array) -> Array:
+        """Stress (c, q, component) in Pa at the nodal displacement u (nodal,)."""
+        return self.part.stress(u)
+
+
+def _support_shapes(flexibility: Flexibility, supports: Sequence[Imposed]) -> Array:
+    """Static displacements Ψ (nodal, g) under a unit motion of each support, the others at rest."""
+    own, free = flexibility.own, flexibility.free
+    moved = np.zeros((own.mass.shape[0], len(supports)))
+    for i, item in enumerate(supports):
+        moved[item.dofs, i] = 1.0
+    pull = np.zeros_like(moved)
+    pull[free] = (own.stiffness @ moved)[free]
+    return moved - flexibility.solve(pull) if supports else moved
+
+
+def _support_strains(nodal: Assembled, moved: Array) -> Array:
+    """G (g, g), GᵀG = ΨᵀKΨ: a common motion, which stretches nothing, has G s = 0 to round-off."""
+    stiffness = moved.T @ (nodal.stiffness @ moved)
+    _, vectors = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+    energies = [nodal.internal(np.ascontiguousarray(shape))[1] for shape in (moved @ vectors).T]
+    return np.sqrt(2.0 * np.array(energies))[:, None] * vectors.T

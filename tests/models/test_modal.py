@@ -1,0 +1,180 @@
+"""Modal reduction against closed forms, dense eigenproblems and full statics."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import arlequin as aq
+from models.part import Weighting
+
+STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+SPEED = np.sqrt(2e11 / 7800.0)
+
+
+def bar(cells=40, **more):
+    return aq.Bar("bar", aq.mesh.interval(0.0, 1.0, cells=cells), STEEL, section=1e-4, **more)
+
+
+def beam(cells=20, dimension=2, height=0.02, **more):
+    section = aq.Section.rectangle(height, 0.03)
+    return aq.Beam("beam", aq.mesh.interval(0.0, 1.0, cells=cells), STEEL, section, dimension=dimension, **more)
+
+
+def block(**more):
+    mesh = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.3), cells=(10, 3))
+    return aq.Solid("block", mesh, STEEL, **{"plane": "strain", **more})
+
+
+CLAMPED = {"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}
+
+
+@pytest.mark.parametrize("cells", [40, 500])
+def test_frequencies_of_a_bar(cells):
+    """Consistent mass: ω = (c/h) √(6 (1 − cos kh)/(2 + cos kh)), k = (j − ½) π/L; dense and Lanczos."""
+    modal = aq.Modal(bar(cells, imposed={"left": {"x": 0.0}}), 6)
+    kh = (np.arange(1, 7) - 0.5) * np.pi / cells
+    exact = SPEED * cells * np.sqrt(6 * (1 - np.cos(kh)) / (2 + np.cos(kh)))
+    np.testing.assert_allclose(2 * np.pi * modal.frequencies, exact, rtol=1e-9)
+
+
+def test_frequencies_of_a_cantilever():
+    """Slender: f = (βL)² √(EI/ρA)/(2π L²)."""
+    modal = aq.Modal(beam(60, height=1e-3, imposed=CLAMPED), 3)
+    roots = np.array([1.8751040687, 4.6940911330, 7.8547574382])
+    exact = roots**2 * SPEED * np.sqrt(1e-6 / 12) / (2 * np.pi)
+    np.testing.assert_allclose(modal.frequencies, exact, rtol=2e-4)
+
+
+CUBE = aq.mesh.box((0.0, 1.0), (0.0, 0.4), (0.0, 0.3), cells=(4, 2, 2))
+FLOATING = {
+    "bar": (bar(), 1),
+    "plane beam": (beam(), 3),
+    "beam": (beam(8, 3), 6),
+    "plane": (block(), 3),
+    "revolution": (block(plane="axisymmetric"), 1),
+    "space": (aq.Solid("cube", CUBE, STEEL), 6),
+    "rollers": (block(imposed={"left": {"x": 0.0}}), 1),
+    "hinge": (beam(imposed={"left": {"x": 0.0, "y": 0.0}}), 1),
+    "lumped": (block(mass="lumped"), 3),
+}
+
+
+@pytest.mark.parametrize("part, rigid", FLOATING.values(), ids=FLOATING)
+def test_rigid_motions_are_counted_and_exact(part, rigid):
+    own = part.assemble()
+    held = np.concatenate([item.dofs for item in own.imposed]) if own.imposed else []
+    free = np.setdiff1d(np.arange(part.dof_count), held)
+    mass, stiffness = (matrix.toarray()[np.ix_(free, free)] for matrix in (own.mass, own.stiffness))
+    exact = scipy.linalg.eigh(stiffness, mass, eigvals_only=True)[: rigid + 4]
+    modal = aq.Modal(part, rigid + 4)
+    squares = (2 * np.pi * modal.frequencies) ** 2
+    assert (squares[:rigid] == 0.0).all()
+    np.testing.assert_allclose(squares[rigid:], exact[rigid:], rtol=1e-7)
+    reduced = modal.assemble()
+    shapes = reduced.shapes.toarray()
+    np.testing.assert_allclose(shapes.T @ own.mass @ shapes, np.eye(rigid + 4), atol=1e-12)
+    np.testing.assert_allclose(shapes.T @ own.stiffness @ shapes, np.diag(squares), atol=1e-9 * squares.max())
+    for shape in shapes.T[:rigid]:
+        assert own.internal(shape)[1] < 1e-20 * squares.max()
+
+
+@pytest.mark.parametrize("part, name", [
+    (beam(imposed=CLAMPED, end_loads={"right": (3.0, 5.0)}), "right"),
+    (block(imposed={"left": {"x": 0.0, "y": 0.0}}, tractions={"right": (1e5, 2e5)}), "right"),
+], ids=["beam", "block"])  # fmt: skip
+def test_static_shapes_make_the_deflection_exact(part, name):
+    """Under any load the mean displacement of a static boundary is that of the full model (reciprocity)."""
+    own, surface = part.assemble(), part.boundary(name)
+    free = np.setdiff1d(np.arange(part.dof_count), np.concatenate([item.dofs for item in own.imposed]))
+    share = surface.areas / surface.areas.sum()
+
+    def mean(u):
+        return share @ u.reshape(part.node_count, -1)[surface.nodes, :2]
+
+    loads = np.random.default_rng(1).standard_normal(part.dof_count)
+    misses = []
+    for force in (own.load(0.0), loads):
+        exact = np.zeros(part.dof_count)
+        exact[free] = np.linalg.solve(own.stiffness.toarray()[np.ix_(free, free)], force[free])
+        for static in ((), (surface,)):
+            reduced = aq.Modal(part, 3, static=static).assemble()
+            q = np.linalg.solve(reduced.stiffness.toarray(), reduced.shapes.T @ force)
+            misses.append(np.abs(mean(reduced.shapes @ q) - mean(exact)).max() / np.abs(mean(exact)).max())
+    assert misses[0] > 1e-3
+    assert max(misses[1::2]) < 1e-10
+
+
+def test_inertia_relief():
+    """A free bar pulled at its end: F = m a, and it stretches by F L/(2 E A)."""
+    part = bar()
+    reduced = aq.Modal(part, 1, static=[part.boundary("right")]).assemble()
+    force = np.zeros(part.dof_count)
+    force[part.boundary("right").nodes] = 1.0
+    pull, elastic = reduced.shapes.T @ force, reduced.squares > 0.0
+    u = reduced.shapes @ np.where(elastic, pull / np.where(elastic, reduced.squares, 1.0), 0.0)
+    ends = [u[part.boundary(name).nodes[0]] for name in ("left", "right")]
+    assert ends[1] - ends[0] == pytest.approx(1.0 / (2 * 2e11 * 1e-4), rel=1e-11)
+
+
+def test_all_modes_hold_the_static_shapes():
+    part = bar(10, imposed={"left": {"x": 0.0}})
+    assert aq.Modal(part, 10, static=[part.boundary("right")]).frequencies.size == 10
+    assert aq.Modal(part, 4, static=[part.boundary("right")]).frequencies.size == 5
+
+
+def test_supports_move_along_their_static_shapes():
+    """A bar between two supports: u = s₁ (1 − x) + s₂ x, energy ½ EA (s₂ − s₁)²; none for a common motion."""
+    part = bar(imposed={"left": {"x": lambda t: t}, "right": {"x": lambda t: -t}})
+    reduced = aq.Modal(part, 4).assemble()
+    x = part.positions[:, 0]
+    for first, second in ((2.0, -1.0), (3.0, 3.0)):
+        field = first * (1 - x) + second * x
+        q = reduced.coordinates(np.zeros_like(x), np.array([first, second]))
+        q[:4] = reduced.basis.T @ part.assemble().mass @ field
+        np.testing.assert_allclose(reduced.shapes @ q, field, rtol=1e-12)
+        force, energy = reduced.internal(q)
+        assert energy == pytest.approx(0.5 * 2e11 * 1e-4 * (second - first) ** 2, rel=1e-11, abs=1e-18)
+        np.testing.assert_allclose(force, reduced.stiffness @ q, atol=1e-6)
+    gram = (reduced.shapes.T @ reduced.inertia @ reduced.shapes).toarray()
+    np.testing.assert_allclose(gram, reduced.mass.toarray(), atol=1e-14)
+
+
+def test_highest_frequency_kept():
+    part = bar(imposed={"left": {"x": 0.0}})
+    assert aq.Modal(part, 10, frequency=3 * SPEED / 4 * 1.01).frequencies.size == 2
+
+
+def test_weights_act_on_the_shapes():
+    """Half of everything: the frequencies stay, shapes grow by √2."""
+    part = bar(imposed={"left": {"x": 0.0}})
+    modal, half = aq.Modal(part, 4), np.full(part.cells.dx.shape, 0.5)
+    weighted = modal.assemble(Weighting(half, half, half))
+    np.testing.assert_allclose(weighted.squares, modal.assemble().squares, rtol=1e-9)
+    np.testing.assert_allclose(weighted.shapes.toarray(), np.sqrt(2) * modal.assemble().shapes.toarray(), atol=1e-9)
+
+
+def test_damping_ratios():
+    part = bar(imposed={"left": {"x": 0.0}}, damping=aq.Rayleigh(3.0, 1e-6))
+    omega = 2 * np.pi * aq.Modal(part, 4).frequencies
+    np.testing.assert_allclose(aq.Modal(part, 4).assemble().damping.diagonal(), 3.0 + 1e-6 * omega**2, rtol=1e-12)
+    given = aq.Modal(part, 4, damping=(0.1, 0.02)).assemble().damping
+    np.testing.assert_allclose(given.toarray(), np.diag(2 * omega * [0.1, 0.02, 0.02, 0.02]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("part, options, text", [
+    (aq.PointMasses("m", 0.0, 1.0), {}, "must be a Bar, a Beam or a Solid"),
+    (bar(), {"modes": 0}, "modes"),
+    (bar(), {"modes": 1.5}, "modes"),
+    (bar(), {"static": [bar().boundary("left")]}, "boundaries of the part"),
+    (bar(), {"damping": -0.1}, "damping"),
+    (bar(), {"frequency": 0.0}, "frequency"),
+])  # fmt: skip
+def test_bad_input(part, options, text):
+    with pytest.raises(aq.UserError, match=text):
+        aq.Modal(part, **options)
+
+
+@pytest.mark.parametrize("part, modes", [(bar(10), 12), (beam(), 2)])
+def test_modes_that_the_part_has_not(part, modes):
+    with pytest.raises(aq.UserError, match=r"modes = .*must be in \["):
+        aq.Modal(part, modes).assemble()
