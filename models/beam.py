@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from models import checks
 from models.beam_assembled import BeamAssembled, assemble_beam
-from models.beam_element import BeamElements
+from models.beam_element import BeamElements, relative
 from models.beam_loads import BeamLoads, make_beam_loads
 from models.cells import check_cells
 from models.conditions import Motions, make_imposed
@@ -296,10 +296,3 @@ class Beam:
         rows, columns = np.broadcast_arrays(dofs[:, :, None], dofs[:, None, :])
         size = self.dof_count
         return csr_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(size, size))
-
-
-def relative(values: Array, axes: int) -> Array:
-    """Nodal values (c, 2, component) with the first node's displacements taken off both: no round-off of them."""
-    values = values.copy()
-    values[..., :axes] -= values[:, :1, :axes].copy()
-    return values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from models.beam_element import relative
 from models.beam_loads import BeamLoads
 from models.errors import UserError
 from models.part import Array, Imposed, Nodal, Weighting
@@ -36,8 +37,6 @@ class BeamAssembled(Nodal):
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,) in N, N·m and stored energy in J, from the strains: a rigid translation gives 0."""
-        from models.beam import relative
-
         beam = self.beam
         u = np.asarray(u, dtype=float)
         if u.shape != (beam.dof_count,):

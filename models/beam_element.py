@@ -97,3 +97,10 @@ def _curvature(xi: Array, length: Array, phi: Array) -> Array:
     slope = 6 * (2 * xi - 1) / length
     rows = [slope, 6 * xi - 4 - phi, -slope, 6 * xi - 2 + phi]
     return np.stack([np.broadcast_to(row, slope.shape) for row in rows], axis=-1) / ((1 + phi) * length)[..., None]
+
+
+def relative(values: Array, axes: int) -> Array:
+    """Nodal values (c, 2, component) with the first node's displacements taken off both: no round-off of them."""
+    values = values.copy()
+    values[..., :axes] -= values[:, :1, :axes].copy()
+    return values

@@ -97,6 +97,17 @@ def test_modal_damping_decays():
     assert (np.diff(result["energy"].sel(kind="damping")) >= 0.0).all()
 
 
+def test_carried_by_its_support():
+    """Ratios damp the motion relative to the supports: carried along, a bar loses nothing and is not strained."""
+    modal = aq.Modal(bar(imposed_velocity={"left": {"x": 3.0}}), 4, damping=0.1)
+    result = run(aq.System([modal], velocity=3.0), 1e-2, 1e-4)
+    exact = 3.0 * result["time"].values
+    np.testing.assert_allclose(field(result, "bar")[:, :, 0], np.tile(exact[:, None], 21), rtol=1e-11)
+    # strains are differences; the loss is a product with D, and has the round-off of the whole motion
+    for kind, round_off in (("strain", 1e-20), ("damping", 1e-13)):
+        assert np.abs(result["energy"].sel(kind=kind)).max() < round_off * result["energy"].max()
+
+
 def test_central_difference_up_to_its_limit():
     modal = aq.Modal(bar(imposed={"left": {"x": 0.0}}), 4)
     limit = 2.0 / (2 * np.pi * modal.frequencies[-1])
@@ -226,6 +237,19 @@ def test_junction_glues_modal_parts(which):
         assert_same(*results, name, 1e-8)
     forces = [result["junction/junction"].dataset["force"].values for result in results]
     assert np.abs(forces[0] - forces[1]).max() <= 1e-7 * np.abs(forces[0]).max()
+
+
+def test_cells_that_weigh_nothing():
+    """A modal coarse part that goes on under the fine one: its nodes there have no mass, and rest."""
+    coarse, fine = bar(20, "coarse"), bar(30, "fine", (0.4, 1.0))
+
+    def path(first):
+        junction = aq.Junction(first, fine, zone=aq.Strip(0.4, 0.6))
+        return run(aq.System([first, fine], [junction], velocity=lambda x: np.sin(np.pi * x)), 4e-4, 2e-6)
+
+    results = path(coarse), path(aq.Modal(coarse, 13))
+    assert_same(*results, "coarse", 1e-8)
+    assert_same(*results, "fine", 1e-8)
 
 
 def test_few_modes_glued():
