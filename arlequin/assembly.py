@@ -64,6 +64,11 @@ class Assembly:
     def laws(self) -> PointLaws:
         return self.contact.laws
 
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the coordinates of each part stand."""
+        return Layout.of(self.system.parts, self.parts)
+
     def split(self, vector: Array) -> list[Array]:
         """The vector's (d,) pieces by part."""
         return [vector[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]

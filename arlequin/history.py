@@ -164,8 +164,8 @@ class History:
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]
         for contact in self._contacts:
-            own, fields = contact.add(block, kept)
-            rows.update(own)
+            timed, fields = contact.add(block, kept)
+            rows.update(timed)
             frames.update(fields)
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))

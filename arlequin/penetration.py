@@ -58,7 +58,8 @@ def _moved(assembly: Assembly, surface: Surface | Obstacle, u: Array) -> Array:
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
     axes = surface.positions.shape[1]
-    return np.asarray(surface.positions + u[assembly.contact.offset[surface.part.name] + surface.dofs[:, :axes]])
+    moved = assembly.layout.rows(surface.part, surface.dofs[:, :axes].ravel()) @ u
+    return np.asarray(surface.positions + moved.reshape(-1, axes))
 
 
 def _distances(points: Array, surface: Surface, positions: Array) -> Array:

@@ -32,14 +32,15 @@ class Strains:
         """forms: of each part."""
         anchors, first = [], 0
         for (rows, _), part in zip(forms, parts, strict=True):
-            component = np.arange(part.dof_count) % part.components
-            anchor = np.full(part.dof_count, -1)
+            count = rows.shape[1]
+            component = np.arange(count) % part.components
+            anchor = np.full(count, -1)
             for i in range(part.components):
                 along = (component == i).astype(float)
                 if (abs(rows @ along) <= _STILL * (abs(rows) @ along)).all():
                     anchor[component == i] = first + i
             anchors.append(anchor)
-            first += part.dof_count
+            first += count
         own = sp.csr_array(sp.block_diag([rows for rows, _ in forms], format="csr"))
         return cls(
             rows=sp.csr_array(sp.vstack([own, links.rows], format="csr")),

@@ -85,10 +85,14 @@ class ModalAssembled:
         a, b = self.rayleigh
         return csr_array(a * self.mass + b * self.stiffness) if a or b else None
 
+    @cached_property
+    def _to_relative(self) -> csr_array:
+        """T (r, d), e = T (q, s)."""
+        return csr_array(sp.hstack([sp.eye_array(self.squares.size), csr_array(-self.coupling)], format="csr"))
+
     def _relative(self, values: Array) -> csr_array:
-        """Tᵀ diag(values) T (d, d), e = T (q, s)."""
-        to_relative = sp.csr_array(sp.hstack([sp.eye_array(values.size), sp.csr_array(-self.coupling)], format="csr"))
-        product = csr_array(to_relative.T @ sp.diags_array(values) @ to_relative)
+        """Tᵀ diag(values) T (d, d)."""
+        product = csr_array(self._to_relative.T @ sp.diags_array(values) @ self._to_relative)
         product.eliminate_zeros()
         return product
 
@@ -114,6 +118,19 @@ class ModalAssembled:
     def load(self, t: float) -> Array:
         """Sᵀ f (d,) at the time t."""
         return self._shapes.T @ self.nodal.load(t)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return self.nodal.steady
+
+    def strain_form(self) -> tuple[csr_array, Array]:
+        """e = q − C s of the modes that are strained, with ω², and G s with 1."""
+        elastic = self.squares > 0.0
+        relative = self._to_relative[np.flatnonzero(elastic)]
+        own = sp.hstack([csr_array((len(self.supports), self.squares.size)), csr_array(self.support_strains)])
+        rows = csr_array(sp.vstack([relative, own], format="csr"))
+        return rows, np.concatenate([self.squares[elastic], np.ones(len(self.supports))])
 
     def highest_frequency(self) -> float:
         """Largest angular frequency of the shapes, rad/s."""
