@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from models.lumped import PointMasses
     from models.material import LinearElastic, Rayleigh
     from models.modal import Modal
+    from models.rigid import RigidBody
     from models.section import Section
     from models.solid import Solid
     from models.spring import Relation, Spring
@@ -90,6 +91,7 @@ _HOMES = {
     "models.lumped": ("PointMasses",),
     "models.material": ("LinearElastic", "Rayleigh"),
     "models.modal": ("Modal",),
+    "models.rigid": ("RigidBody",),
     "models.section": ("Section",),
     "models.solid": ("Solid",),
     "models.spring": ("Relation", "Spring"),
@@ -110,9 +112,9 @@ __all__ = [
     "Constant", "ContactMethod", "Coulomb", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface",
     "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses",
-    "Rayleigh", "Record", "Relation", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere",
-    "RigidSurface", "Section", "Solid", "Spring", "Static", "Strip", "Study", "System", "Theta", "Tie", "Unilateral",
-    "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open", "simulate"
+    "Rayleigh", "Record", "Relation", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
+    "RigidSphere", "RigidSurface", "Section", "Solid", "Spring", "Static", "Strip", "Study", "System", "Theta", "Tie",
+    "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open", "simulate"
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.layout import Layout
+from arlequin.side import Side
 from arlequin.touch import Touch
 from models.part import Surface
 from multilevel.interface import Interface
@@ -60,9 +61,9 @@ class Problem:
 class Contact:
     """The interfaces with their pairings and laws.
 
-    start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces whose
-    pairing is fixed, and the dofs of both surfaces of the others (`span` (interfaces + 1,) bounds the rows). method:
-    how steps are solved.
+    start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces that are
+    steady, whose pairing is fixed and whose nodes move linearly, and those of both sides of the others (`span`
+    (interfaces + 1,) bounds the rows). method: how steps are solved.
     """
 
     interfaces: tuple[Interface, ...]
@@ -72,6 +73,8 @@ class Contact:
     basis: sp.csr_array
     span: NDArray[np.int64]
     reference: tuple[Kinematics, ...]
+    sides: tuple[tuple[Side, Side], ...]
+    steady: tuple[bool, ...]
     method: ContactMethod
     _last: list["Problem"] = field(default_factory=list, init=False, repr=False)
 
@@ -89,10 +92,12 @@ class Contact:
             [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
             axes=reference[0].normals.shape[1] if reference else 1,
         )
-        blocks = []
-        for interface, pairing, kin in zip(interfaces, pairings, reference, strict=True):
-            surfaces = _surface_rows(interface, layout)
-            blocks.append(sp.csr_array(_used_rows(interface, kin) @ surfaces) if pairing.fixed else surfaces)
+        sides = tuple((Side.of(item.slave, layout), Side.of(item.master, layout)) for item in interfaces)
+        steady, blocks = [], []
+        for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
+            both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
+            steady.append(pairing.fixed and all(side.turning is None for side in pair))
+            blocks.append(sp.csr_array(_used_rows(interface, kin) @ both) if steady[-1] else both)
         return cls(
             interfaces=tuple(interfaces),
             pairings=pairings,
@@ -101,6 +106,8 @@ class Contact:
             basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
             span=_starts([block.shape[0] for block in blocks]),
             reference=reference,
+            sides=sides,
+            steady=tuple(steady),
             method=method,
         )
 
@@ -111,8 +118,13 @@ class Contact:
 
     @cached_property
     def fixed(self) -> bool:
-        """Whether all pairings are fixed: gaps are linear in the displacement then."""
-        return all(pairing.fixed for pairing in self.pairings)
+        """Whether all interfaces are steady: gaps are linear in the coordinates then."""
+        return all(self.steady)
+
+    @cached_property
+    def indeterminate(self) -> bool:
+        """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
+        return any(side.turning is not None for pair in self.sides for side in pair)
 
     def problem(self, points: NDArray[np.int64]) -> "Problem":
         """The contact problem of some of the points; the last one is kept."""
@@ -129,9 +141,20 @@ class Contact:
         own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
         return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=1.0)
 
-    def closed(self, gaps: Array) -> NDArray[np.bool_]:
-        """Points (k,) that touch; a gap of round-off is none, as a point at rest on its partner keeps one."""
-        return np.asarray(gaps <= self.touching)
+    def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
+        """Points (k,) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
+
+        Nor is one of the size of the arcs of a step, moves (q,) = basis · Δt v: a corner on which a rigid part turns
+        rises by as much.
+        """
+        limit = np.full(gaps.size, self.touching)
+        if self.indeterminate:
+            for i, (a, b) in enumerate(pairwise(self.start)):
+                slave, master = self.sides[i]
+                own = moves[self.span[i] : self.span[i + 1]]
+                if not self.steady[i]:
+                    limit[a:b] += slave.sagitta(own[: slave.count]) + master.sagitta(own[slave.count :])
+        return np.asarray(gaps <= limit)
 
     @property
     def touching(self) -> float:
@@ -153,14 +176,13 @@ class Contact:
             return self._at_rest
         found = []
         for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
-            if pairing.fixed:
+            own = place[self.span[i] : self.span[i + 1]]
+            if self.steady[i]:
                 kin = self.reference[i]
-                moved = kin.gap + place[self.span[i] : self.span[i + 1]][_normal_rows(interface, kin)]
-                found.append(replace(kin, gap=moved))
+                found.append(replace(kin, gap=kin.gap + own[_normal_rows(interface, kin)]))
                 continue
-            slave, master = _positions(interface.slave), _positions(interface.master)
-            moves = place[self.span[i] : self.span[i + 1]].reshape(-1, slave.shape[1])
-            now = slave + moves[: len(slave)], master + moves[len(slave) :]
+            slave, master = self.sides[i]
+            now = slave.positions(own[: slave.count]), master.positions(own[slave.count :])
             if keeping is not None and isinstance(pairing, KeepingPairing):
                 found.append(pairing.keeping(keeping.found[i], *now))
             else:
@@ -169,11 +191,10 @@ class Contact:
 
     def resultant(self, index: int) -> Array:
         """Forces on the rows of an interface's basis (its span) to the resultant on the slave (a, rows)."""
-        interface, count = self.interfaces[index], self.span[index + 1] - self.span[index]
+        interface, (slave, master) = self.interfaces[index], self.sides[index]
         axes, size = interface.slave.positions.shape[1], interface.slave.positions.size
-        if not self.pairings[index].fixed:
-            slave = np.arange(count) < size
-            return np.where(slave, np.arange(count) % axes == np.arange(axes)[:, None], False).astype(float)
+        if not self.steady[index]:
+            return np.hstack([slave.resultant(axes), np.zeros((axes, master.count))])
         rows = _used_rows(interface, self.reference[index])  # on the nodes of both surfaces
         return np.stack([np.asarray(rows[:, i:size:axes].sum(axis=1)).ravel() for i in range(axes)])
 
@@ -184,15 +205,16 @@ class Contact:
         are means, and no node counts twice.
         """
         stiffness, own, masters = np.sqrt(self.laws.stiffness_bound()), [], []
-        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+        for i, interface in enumerate(self.interfaces):
             rows, roots = self.basis[self.span[i] : self.span[i + 1]], stiffness[self.start[i] : self.start[i + 1]]
-            if pairing.fixed:
+            if self.steady[i]:
                 normal = rows[_normal_rows(interface, self.reference[i])]
                 own.append(normal.multiply(roots[:, None]))
             else:
-                slave = interface.slave.positions.size
-                own.append(roots.max() * rows[:slave])
-                masters.append(roots.max() * rows[slave:])
+                slave, master = self.sides[i]
+                own.append(roots.max() * slave.nodal)
+                if master.surface is not None:
+                    masters.append(roots.max() * master.nodal)
         return float(np.sqrt(sum(_largest(blocks, inverse) for blocks in (own, masters) if blocks)))
 
     def gaps(self, u: Array) -> Array:
@@ -203,12 +225,17 @@ class Contact:
     def _join(self, found: Sequence[Kinematics], place: Array) -> Touch:
         local = None
         if not self.fixed:
-            blocks = [
-                sp.eye_array(b - a, format="csr") if pairing.fixed else _used_rows(interface, kin)
-                for interface, pairing, kin, (a, b) in zip(
-                    self.interfaces, self.pairings, found, pairwise(self.span), strict=True
-                )
-            ]
+            blocks = []
+            for i, (kin, (a, b)) in enumerate(zip(found, pairwise(self.span), strict=True)):
+                if self.steady[i]:
+                    blocks.append(sp.eye_array(b - a, format="csr"))
+                    continue
+                rows, (slave, master) = _used_rows(self.interfaces[i], kin), self.sides[i]
+                if slave.turning is not None or master.turning is not None:
+                    own = place[a:b]
+                    nodes = [slave.nodes(own[: slave.count]), master.nodes(own[slave.count :])]
+                    rows = sp.csr_array(rows @ sp.block_diag(nodes, format="csr"))
+                blocks.append(rows)
             local = sp.csr_array(sp.block_diag(blocks, format="csr"))
         axes = found[0].normals.shape[1] if found else 1
         return Touch(
@@ -237,16 +264,6 @@ def _used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
 
 def _normal_rows(interface: Interface, kin: Kinematics) -> slice:
     return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
-
-
-def _surface_rows(interface: Interface, layout: Layout) -> sp.csr_array:
-    """Displacements of the nodes of both surfaces (a × nodes, d); a beam's rotations come after them."""
-    blocks = []
-    for surface in (interface.slave, interface.master):
-        if isinstance(surface, Surface):
-            axes = surface.positions.shape[1]
-            blocks.append(layout.rows(surface.part, surface.dofs[:, :axes].ravel()))
-    return sp.csr_array(sp.vstack(blocks, format="csr"))
 
 
 def _largest(blocks: Sequence[sp.csr_array], inverse: Array) -> float:

@@ -94,8 +94,12 @@ class History:
         ]
         if self._located:
             out.append(Variable("", "event_time", ("time",), (), "s", "instant of the last event inside the step"))
-        for part in self._assembly.system.parts:
+        for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
             out += self._part_variables(part)
+            if own.turning:
+                group = f"part/{part.name}"
+                out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
+                out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
         for contact in self._contacts:
             out += contact.variables()
         for spring in self._springs:
@@ -158,7 +162,9 @@ class History:
         for part, own, (a, b) in zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True):
             group, axes = f"part/{part.name}", _translations(part)
             rows[group, "momentum"] = block.v[:, a:b] @ self._inertia[part.name].T
-            moved = ((own.shapes @ field[kept, a:b].T).T for field in (block.u, block.v))
+            moved = own.nodal_motion(block.u[kept, a:b], block.v[kept, a:b])
+            if own.turning:
+                rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
             u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
             if part.components > axes:

@@ -12,18 +12,23 @@ from models.part import Assembled, Part
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part."""
+    """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part.
+
+    turning: the parts whose nodes move on circles.
+    """
 
     start: NDArray[np.int64]
     first: dict[str, int]
     shapes: dict[str, sp.csr_array]
+    turning: dict[str, Assembled]
 
     @classmethod
     def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "Layout":
         start = np.concatenate([[0], np.cumsum([own.mass.shape[0] for own in assembled])]).astype(np.int64)
         names = [part.name for part in parts]
         shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}
-        return cls(start, dict(zip(names, start[:-1].tolist(), strict=True)), shapes)
+        turning = {name: own for name, own in zip(names, assembled, strict=True) if own.turning}
+        return cls(start, dict(zip(names, start[:-1].tolist(), strict=True)), shapes, turning)
 
     @property
     def count(self) -> int:
@@ -33,6 +38,10 @@ class Layout:
     def rows(self, part: Part, dofs: NDArray[np.int64]) -> sp.csr_array:
         """Displacements of nodal dofs (k,) of a part as rows (k, d) over the coordinates of the system."""
         return self._widen(self.shapes[part.name][dofs], part)
+
+    def own(self, part: Part) -> sp.csr_array:
+        """The coordinates of a part as rows (d_part, d) over those of the system."""
+        return self._widen(sp.eye_array(self.shapes[part.name].shape[1]), part)
 
     def widened(self, operator: sp.csr_array, part: Part) -> sp.csr_array:
         """An operator (m, nodal) on the nodal displacements of a part as (m, d)."""

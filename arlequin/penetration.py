@@ -5,9 +5,10 @@ from itertools import pairwise
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.inside import inside
+from arlequin.inside import inside, inside_outline
+from arlequin.side import Side
 from models.errors import UserError
-from models.part import Surface
+from models.part import MeshedPart, Surface
 from multilevel.facets import FacetMesh
 from multilevel.interface import Interface
 from multilevel.law import Array
@@ -57,9 +58,8 @@ def _moved(assembly: Assembly, surface: Surface | Obstacle, u: Array) -> Array:
     """Positions (n, a) of a surface's nodes; none of a rigid obstacle."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
-    axes = surface.positions.shape[1]
-    moved = assembly.layout.rows(surface.part, surface.dofs[:, :axes].ravel()) @ u
-    return np.asarray(surface.positions + moved.reshape(-1, axes))
+    side = Side.of(surface, assembly.layout)
+    return side.positions(side.rows @ u)
 
 
 def _distances(points: Array, surface: Surface, positions: Array) -> Array:
@@ -78,7 +78,9 @@ def _refuse_inside(interface: Interface, points: Array) -> None:
     """Refuses points that lie too deep inside the master to have found a partner."""
     if not isinstance(interface.master, Surface) or not len(points):
         return
-    deep = points[inside(interface.master.meshed.mesh, points)]
+    part = interface.master.part
+    within = inside(part.mesh, points) if isinstance(part, MeshedPart) else inside_outline(interface.master, points)
+    deep = points[within]
     if len(deep):
         apart = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
         _refuse(interface, apart.max(), deep[int(np.argmax(apart))])

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from scipy.sparse import csr_array
 
 from models.errors import UserError
-from models.part import Array, Assembled, Imposed
+from models.part import Array, Assembled, Imposed, Linear
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModalAssembled:
+class ModalAssembled(Linear):
     """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the moved supports' values.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static

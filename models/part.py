@@ -148,6 +148,19 @@ class Assembled(Protocol):
         ...
 
     @property
+    def turning(self) -> bool:
+        """Whether the nodes move on circles: S is then that of the start, and `rates` the one of a configuration."""
+        ...
+
+    def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """Nodal displacements and velocities (f, nodal) for coordinates and their rates (f, d)."""
+        ...
+
+    def rates(self, u: Array) -> Any:
+        """S (nodal, d) at the coordinates u (d,)."""
+        ...
+
+    @property
     def inertia(self) -> csr_array:
         """Mass matrix (nodal, nodal) of the nodal displacements, kg."""
         ...
@@ -160,7 +173,29 @@ class Assembled(Protocol):
         ...
 
 
-class Nodal:
+class Linear:
+    """What an assembled part is whose nodes move linearly with its coordinates."""
+
+    @property
+    def shapes(self) -> csr_array:
+        """S (nodal, d)."""
+        raise NotImplementedError
+
+    @property
+    def turning(self) -> bool:
+        """S is the same at all times."""
+        return False
+
+    def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """S u and S v (f, nodal)."""
+        return (self.shapes @ u.T).T, (self.shapes @ v.T).T
+
+    def rates(self, u: Array) -> csr_array:
+        """S (nodal, d)."""
+        return self.shapes
+
+
+class Nodal(Linear):
     """What an assembled part is whose coordinates are its nodal displacements."""
 
     mass: csr_array

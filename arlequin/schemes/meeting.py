@@ -1,6 +1,7 @@
 """The contact problem of one step: pairing, gaps and rates, impulses."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -70,12 +71,13 @@ def meet(
     round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
     pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
     changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
-    forces still have no moment. Fixed pairings need one pass.
+    forces still have no moment. Fixed pairings need one pass. Forces that a rigid part leaves undetermined are those of
+    the stabilised form: the proximal ones to the guess.
     """
     laws, time = contact.laws, 1.0 if static else step
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
-    closed = np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle))
+    closed = np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle), step * motion.speed)
     least, stuck, keep = np.inf, 0, False
     iterations, singular = 0, False
     for pairing in range(_PASSES):
@@ -83,9 +85,10 @@ def meet(
             history = laws.reopened(history, touch.gaps(motion.place))
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
         delassus = scale * touch.delassus(compliance, some.rows)
-        part = solve_contact(
+        known = partial(
+            solve_contact,
             some.laws,
-            delassus,
+            scale * touch.delassus(compliance, some.rows),
             lever=lever,
             gap_free=touch.gaps(motion.end)[some.points],
             rate_free=touch.turn(motion.rate)[some.rows],
@@ -94,11 +97,12 @@ def meet(
             step=np.inf if static else step,
             theta=theta,
             impulse_factor=time,
-            guess=guess[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
-            stabilised=contact.method.stabilised,
         )
+        part = known(guess=guess[some.rows], stabilised=contact.method.stabilised)
+        if part.singular and contact.indeterminate:
+            part = known(guess=part.impulse, stabilised=True)
         iterations += part.iterations
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular

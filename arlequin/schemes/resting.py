@@ -36,7 +36,7 @@ def _resting_forces(
     contact = assembly.contact
     u, v = motion
     rates = touch.rates(v)
-    closed = contact.closed(touch.gaps(touch.basis @ u))
+    closed = contact.closed(touch.gaps(touch.basis @ u), np.zeros(touch.basis.shape[0]))
     closed &= np.abs(rates[touch.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
     laws = contact.laws.multipliers()
     rows_of = contact.laws.rows_of
