@@ -17,7 +17,7 @@ from models.errors import UserError
 from models.loads import Given, Loads, Region, make_loads, weight_at_facets
 from models.mass import KINDS
 from models.material import LinearElastic, Rayleigh
-from models.part import Array, Imposed, Indices, Surface, Weighting
+from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
 from models.surface import facet_indices, facet_measure, make_surface
 
 
@@ -151,11 +151,14 @@ class Continuum:
         """Positions of the quadrature points (axis, c, q), m."""
         return np.asarray(self.basis.global_coordinates())
 
-    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> ElasticAssembled:
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled:
         """Matrices, forces and motions under the weights (1 by default).
 
         massless: nodes without mass, used by `mass="redistributed"` only.
         """
+        return self._elastic(weighting, massless)
+
+    def _elastic(self, weighting: Weighting | None, massless: Indices | None) -> ElasticAssembled:
         if weighting is None:
             weighting = Weighting.uniform(*self.cells.dx.shape)
         elif weighting.stiffness.shape != self.cells.dx.shape:

@@ -220,6 +220,30 @@ class Nodal(Linear):
         return values
 
 
+@runtime_checkable
+class Nonlinear(Assembled, Protocol):
+    """A part whose internal force is not K u: `stiffness` is only the tangent at u = 0, and the pattern of all.
+
+    `damping` is what is linear in the velocity; `mean_viscous` the rest of the damping.
+    """
+
+    def tangent(self, u: Array) -> csr_array:
+        """∂f/∂u (d, d) of `internal` at u, N/m; symmetric."""
+        ...
+
+    def mean_internal(self, u0: Array, u1: Array) -> Array:
+        """Mean force (d,) of a step, N, with f·(u₁ − u₀) the change of the stored energy."""
+        ...
+
+    def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
+        """Mean viscous force (d,) of a step (s), N; it dissipates f·(u₁ − u₀) ≥ 0."""
+        ...
+
+    def mean_tangent(self, u0: Array, u1: Array, step: float | None = None, symmetric: bool = False) -> csr_array:
+        """∂/∂u₁ (d, d) of `mean_internal`, with a step of it and `mean_viscous`; symmetric: an approximation."""
+        ...
+
+
 class Part(Protocol):
     """What moves: its nodes, its boundaries and what it assembles."""
 

@@ -1,29 +1,39 @@
-"""Solids: plane strain, plane stress, axisymmetric and three-dimensional linear elasticity."""
+"""Solids: plane strain, plane stress, axisymmetric and three-dimensional elasticity, of small or finite rotations."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from models import checks
 from models.continuum import Continuum
 from models.errors import UserError
-from models.part import Array
+from models.finite_assembled import FiniteAssembled
+from models.finite_stress import cauchy_stress
+from models.material import Rayleigh
+from models.part import Array, Assembled, Indices, Weighting
 from models.stress import displacement_gradient
 
 PLANES = ("strain", "stress", "axisymmetric")
+KINEMATICS = ("small", "finite")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid(Continuum):
-    """A linear elastic solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2.
+    """An elastic solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2.
 
     plane: "strain", "stress" or "axisymmetric" for 2D meshes (axisymmetric: x is r ≥ 0, y is z, the whole
     circle), None in 3D; thickness (m) multiplies everything in plane problems. The other parameters: see
     `Continuum`.
+
+    kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
+    E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`). Plane stress has σ_zz = 0
+    by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are per reference area and volume.
     """
 
     plane: str | None = None
     thickness: float = field(default=1.0, kw_only=True)
+    kinematics: Literal["small", "finite"] = field(default="small", kw_only=True)
 
     def _check_geometry(self) -> None:
         dimension = self.mesh.dim()
@@ -33,6 +43,7 @@ class Solid(Continuum):
             checks.one_of("plane", self.plane, PLANES)
         elif self.plane is not None:
             raise UserError.parameter("plane", self.plane, "must be None for a 3D mesh")
+        checks.one_of("kinematics", self.kinematics, KINEMATICS)
         checks.positive("thickness", self.thickness)
         if self.thickness != 1.0 and self.plane not in ("strain", "stress"):
             raise UserError.parameter("thickness", self.thickness, "is for plane strain and plane stress only")
@@ -69,8 +80,21 @@ class Solid(Continuum):
         named = {"strain": ("xx", "yy", "zz", "xy"), "stress": ("xx", "yy", "xy")}
         return named.get(self.plane, ("rr", "zz", "tt", "rz"))
 
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled:
+        """Matrices, forces and motions under the weights (1 by default); a `Nonlinear` part where finite.
+
+        massless: nodes without mass, used by `mass="redistributed"` only.
+        """
+        linear = self._elastic(weighting, massless)
+        return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
+
     def stress(self, u: Array) -> Array:
-        """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε."""
+        """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.
+
+        In finite kinematics the Cauchy stress σ = F S Fᵀ/det F, on the axes of space (not turned with the part).
+        """
+        if self.kinematics == "finite":
+            return cauchy_stress(self, u)
         lam, mu = self.lame
         gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), self.components)
         size = self.mesh.dim()

@@ -1,0 +1,255 @@
+"""Force and tangent of the St. Venant–Kirchhoff solid from the reference gradients, over a step from u₀ to u₁.
+
+All kernels take nodes (c, n), gradients (c, q, axis, n), hoop (c, q, n) = φ_n/r (axisymmetric only, else of no
+size), weight (c, q) (the weighted measure), the Lamé constants and the two displacements (d,). At a point
+
+    F = (F₀ + F₁)/2,  D = F₁ − F₀,  ½(E₀ + E₁) = ½(FᵀF − 1) + ⅛ DᵀD,  E₁ − E₀ = sym(FᵀD),
+
+and S = C:(elastic · ½(E₀ + E₁) + viscous · (E₁ − E₀)). u₀ = u₁ gives the force and the tangent at one
+displacement. Displacements are taken relative to the cell's first node, so that a translation gives exactly nothing.
+"""
+
+import numba
+import numpy as np
+from numba import types
+
+# sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
+FAST = {"reassoc", "contract", "nsz"}
+
+
+def _given(dtype, axes):
+    """The type of an array that is only read: writable ones are taken too."""
+    return types.Array(dtype, axes, "C", readonly=True)
+
+
+_REAL = types.float64
+_VECTOR = _given(_REAL, 1)
+_MATRIX = types.Array(_REAL, 2, "C")
+_CELLS = (_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _given(_REAL, 2), _REAL, _REAL)
+
+
+@numba.njit(
+    types.void(_given(types.int64, 1), types.boolean, _VECTOR, _VECTOR, _MATRIX, _MATRIX), cache=True, fastmath=FAST
+)
+def _gather(nodes, axisymmetric, u0, u1, mid, delta):
+    """A cell's (u₀ + u₁)/2 and u₁ − u₀ (i, n), relative to its first node but for u_r, which makes a strain."""
+    components = mid.shape[0]
+    for i in range(components):
+        base0 = u0[components * nodes[0] + i]
+        base1 = u1[components * nodes[0] + i]
+        if axisymmetric and i == 0:
+            base0 = 0.0
+            base1 = 0.0
+        for n in range(nodes.size):
+            a = u0[components * nodes[n] + i] - base0
+            b = u1[components * nodes[n] + i] - base1
+            mid[i, n] = 0.5 * (a + b)
+            delta[i, n] = b - a
+
+
+@numba.njit(types.void(_given(_REAL, 2), _MATRIX, _MATRIX, _MATRIX, _MATRIX), cache=True, fastmath=FAST)
+def _deform(gradient, mid, delta, F, D):
+    """F = 1 + ∂(u₀ + u₁)/2 and D = ∂(u₁ − u₀) at a point."""
+    axes, size = gradient.shape
+    for i in range(axes):
+        for j in range(axes):
+            total = 0.0
+            change = 0.0
+            for n in range(size):
+                total += mid[i, n] * gradient[j, n]
+                change += delta[i, n] * gradient[j, n]
+            F[i, j] = total
+            D[i, j] = change
+
+
+@numba.njit(
+    types.UniTuple(_REAL, 2)(_REAL, _REAL, _REAL, _REAL, _MATRIX, _MATRIX, _REAL, _REAL, _MATRIX),
+    cache=True,
+    fastmath=FAST,
+)
+def _stress(lam, mu, elastic, viscous, F, D, hoop, dhoop, S):
+    """S and (S_θθ, S:E) from the gradients H = F − 1 (in F, which becomes F) and D, and those of the hoop."""
+    axes = F.shape[0]
+    # E from H, not FᵀF − 1, which would leave round-off of 1 where the strain is small
+    trace = 0.0
+    for i in range(axes):
+        for j in range(i + 1):
+            square = 0.0
+            change = D[i, j] + D[j, i]
+            for k in range(axes):
+                square += F[k, i] * F[k, j] + 0.25 * D[k, i] * D[k, j]
+                change += F[k, i] * D[k, j] + D[k, i] * F[k, j]
+            S[i, j] = 0.5 * (elastic * (F[i, j] + F[j, i] + square) + viscous * change)
+        trace += S[i, i]
+    around = elastic * (hoop + 0.5 * hoop * hoop + 0.125 * dhoop * dhoop) + viscous * (1.0 + hoop) * dhoop
+    trace += around
+    work = lam * trace * trace + 2.0 * mu * around * around
+    for i in range(axes):
+        for j in range(i):
+            work += 4.0 * mu * S[i, j] * S[i, j]
+            S[i, j] *= 2.0 * mu
+            S[j, i] = S[i, j]
+        work += 2.0 * mu * S[i, i] * S[i, i]
+        S[i, i] = lam * trace + 2.0 * mu * S[i, i]
+        F[i, i] += 1.0
+    return lam * trace + 2.0 * mu * around, work
+
+
+@numba.njit(
+    _REAL(*_CELLS, _REAL, _REAL, _VECTOR, _VECTOR, types.Array(_REAL, 1, "C")),
+    cache=True,
+    fastmath=FAST,
+)
+def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
+    """Add f_a = ∫ F S ∇φ_a to force (d,); returns ½ ∫ S:(strain that makes S), the energy where u₀ = u₁."""
+    cells, points, axes, size = gradients.shape
+    energy = 0.0
+    mid = np.empty((axes, size))
+    delta = np.empty((axes, size))
+    out = np.empty((axes, size))
+    F = np.empty((axes, axes))
+    D = np.empty((axes, axes))
+    S = np.empty((axes, axes))
+    axisymmetric = hoop.size > 0
+    for c in range(cells):
+        _gather(nodes[c], axisymmetric, u0, u1, mid, delta)
+        out[:] = 0.0
+        for q in range(points):
+            _deform(gradients[c, q], mid, delta, F, D)
+            h = 0.0
+            dh = 0.0
+            if axisymmetric:
+                for n in range(size):
+                    h += hoop[c, q, n] * mid[0, n]
+                    dh += hoop[c, q, n] * delta[0, n]
+            around, work = _stress(lam, mu, elastic, viscous, F, D, h, dh, S)
+            w = weight[c, q]
+            energy += 0.5 * w * work
+            for i in range(axes):
+                for j in range(axes):
+                    P = 0.0
+                    for k in range(axes):
+                        P += F[i, k] * S[k, j]
+                    P *= w
+                    for n in range(size):
+                        out[i, n] += P * gradients[c, q, j, n]
+            if axisymmetric:
+                for n in range(size):
+                    out[0, n] += w * (1.0 + h) * around * hoop[c, q, n]
+        for i in range(axes):
+            for n in range(size):
+                force[axes * nodes[c, n] + i] += out[i, n]
+    return energy
+
+
+@numba.njit(
+    types.void(
+        *_CELLS, _REAL, _REAL, _REAL, _VECTOR, _VECTOR,
+        _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
+    ),
+    cache=True,
+    fastmath=FAST,
+)  # fmt: skip
+def mean_tangent(nodes, gradients, hoop, weight, lam, mu, viscous, lead, scale, u0, u1, starts, slots, data):
+    """Add scale · ∂f/∂u₁ of `mean_force` (elastic 1) to data, the values of a CSR matrix (see `block_slots`).
+
+    With R = F + lead · D (R = F₁ for lead = ½), p_a = F ∇φ_a, r_a = R ∇φ_a, and m = ½ + viscous:
+    K_ab = m ∫ [λ p_a ⊗ r_b + μ p_b ⊗ r_a + μ (∇φ_a·∇φ_b) F Rᵀ] + ½ ∫ (∇φ_a·S ∇φ_b) 1; lead = 0 makes it symmetric.
+    The hoop strain adds F_θθ φ_a/r to the λ term's p_a, and terms of its own in rr.
+    """
+    cells, points, axes, size = gradients.shape
+    mid = np.empty((axes, size))
+    delta = np.empty((axes, size))
+    F = np.empty((axes, axes))
+    D = np.empty((axes, axes))
+    S = np.empty((axes, axes))
+    A = np.empty((axes, axes))
+    p = np.empty((axes, size))
+    r = np.empty((axes, size))
+    bulk = np.empty((axes, size))
+    flat = np.empty(size)
+    geometric = np.empty(size)
+    K = np.empty((size, axes, axes, size))
+    axisymmetric = hoop.size > 0
+    for c in range(cells):
+        _gather(nodes[c], axisymmetric, u0, u1, mid, delta)
+        K[:] = 0.0
+        for q in range(points):
+            _deform(gradients[c, q], mid, delta, F, D)
+            h = 0.0
+            dh = 0.0
+            if axisymmetric:
+                for n in range(size):
+                    h += hoop[c, q, n] * mid[0, n]
+                    dh += hoop[c, q, n] * delta[0, n]
+            around, _ = _stress(lam, mu, 1.0, viscous, F, D, h, dh, S)
+            m = scale * (0.5 + viscous) * weight[c, q]
+            half = 0.5 * scale * weight[c, q]
+            for i in range(axes):
+                for n in range(size):
+                    p[i, n] = 0.0
+                    r[i, n] = 0.0
+                for j in range(axes):
+                    A[i, j] = 0.0
+                    for k in range(axes):
+                        A[i, j] += m * mu * F[i, k] * (F[j, k] + lead * D[j, k])
+                    ahead = F[i, j] + lead * D[i, j]
+                    for n in range(size):
+                        p[i, n] += F[i, j] * gradients[c, q, j, n]
+                        r[i, n] += ahead * gradients[c, q, j, n]
+                for n in range(size):
+                    bulk[i, n] = m * lam * r[i, n]
+            if axisymmetric:
+                for n in range(size):
+                    bulk[0, n] += m * lam * (1.0 + h + lead * dh) * hoop[c, q, n]
+            for a in range(size):
+                for b in range(size):
+                    flat[b] = 0.0
+                    geometric[b] = 0.0
+                for j in range(axes):
+                    slope = gradients[c, q, j, a]
+                    pull = 0.0
+                    for k in range(axes):
+                        pull += S[j, k] * gradients[c, q, k, a]
+                    pull *= half
+                    for b in range(size):
+                        flat[b] += slope * gradients[c, q, j, b]
+                        geometric[b] += pull * gradients[c, q, j, b]
+                for i in range(axes):
+                    whole = p[i, a]
+                    if axisymmetric and i == 0:
+                        whole += (1.0 + h) * hoop[c, q, a]
+                    for j in range(axes):
+                        turn = m * mu * r[j, a]
+                        for b in range(size):
+                            K[a, i, j, b] += whole * bulk[j, b] + turn * p[i, b] + A[i, j] * flat[b]
+                    for b in range(size):
+                        K[a, i, i, b] += geometric[b]
+                if axisymmetric:
+                    ring = 2.0 * m * mu * (1.0 + h) * (1.0 + h + lead * dh) + half * around
+                    ring *= hoop[c, q, a]
+                    for b in range(size):
+                        K[a, 0, 0, b] += ring * hoop[c, q, b]
+        for a in range(size):
+            for i in range(axes):
+                start = starts[axes * nodes[c, a] + i]
+                for b in range(size):
+                    for j in range(axes):
+                        data[start + slots[c, a, b] + j] += K[a, i, j, b]
+
+
+@numba.njit(
+    types.void(
+        _given(types.int64, 2), types.int64, _given(types.int32, 1), _given(types.int32, 1),
+        types.Array(types.int32, 3, "C"),
+    ),
+    cache=True,
+)  # fmt: skip
+def block_slots(nodes, components, starts, columns, slots):
+    """Fill slots (c, a, b): where in the rows of node a of a CSR matrix of node blocks those of node b begin."""
+    for c in range(nodes.shape[0]):
+        for a in range(nodes.shape[1]):
+            first = starts[components * nodes[c, a]]
+            last = starts[components * nodes[c, a] + 1]
+            for b in range(nodes.shape[1]):
+                slots[c, a, b] = np.searchsorted(columns[first:last], components * nodes[c, b])
