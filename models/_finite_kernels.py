@@ -7,6 +7,7 @@ size), weight (c, q) (the weighted measure), the Lamé constants and the two dis
 
 and S = C:(elastic · ½(E₀ + E₁) + viscous · (E₁ − E₀)). u₀ = u₁ gives the force and the tangent at one
 displacement. Displacements are taken relative to the cell's first node, so that a translation gives exactly nothing.
+What is inlined takes the number of axes: as a constant, it unrolls the loops and makes the force twice as fast.
 """
 
 import numba
@@ -28,12 +29,10 @@ _MATRIX = types.Array(_REAL, 2, "C")
 _CELLS = (_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _given(_REAL, 2), _REAL, _REAL)
 
 
-@numba.njit(
-    types.void(_given(types.int64, 1), types.boolean, _VECTOR, _VECTOR, _MATRIX, _MATRIX), cache=True, fastmath=FAST
-)
-def _gather(nodes, axisymmetric, u0, u1, mid, delta):
+@numba.njit(inline="always")
+def _gather(axes, nodes, axisymmetric, u0, u1, mid, delta):
     """A cell's (u₀ + u₁)/2 and u₁ − u₀ (i, n), relative to its first node but for u_r, which makes a strain."""
-    components = mid.shape[0]
+    components = axes
     for i in range(components):
         base0 = u0[components * nodes[0] + i]
         base1 = u1[components * nodes[0] + i]
@@ -47,10 +46,10 @@ def _gather(nodes, axisymmetric, u0, u1, mid, delta):
             delta[i, n] = b - a
 
 
-@numba.njit(types.void(_given(_REAL, 2), _MATRIX, _MATRIX, _MATRIX, _MATRIX), cache=True, fastmath=FAST)
-def _deform(gradient, mid, delta, F, D):
+@numba.njit(inline="always")
+def _deform(axes, gradient, mid, delta, F, D):
     """F = 1 + ∂(u₀ + u₁)/2 and D = ∂(u₁ − u₀) at a point."""
-    axes, size = gradient.shape
+    size = gradient.shape[1]
     for i in range(axes):
         for j in range(axes):
             total = 0.0
@@ -62,14 +61,9 @@ def _deform(gradient, mid, delta, F, D):
             D[i, j] = change
 
 
-@numba.njit(
-    types.UniTuple(_REAL, 2)(_REAL, _REAL, _REAL, _REAL, _MATRIX, _MATRIX, _REAL, _REAL, _MATRIX),
-    cache=True,
-    fastmath=FAST,
-)
-def _stress(lam, mu, elastic, viscous, F, D, hoop, dhoop, S):
+@numba.njit(inline="always")
+def _stress(axes, lam, mu, elastic, viscous, F, D, hoop, dhoop, S):
     """S and (S_θθ, S:E) from the gradients H = F − 1 (in F, which becomes F) and D, and those of the hoop."""
-    axes = F.shape[0]
     # E from H, not FᵀF − 1, which would leave round-off of 1 where the strain is small
     trace = 0.0
     for i in range(axes):
@@ -95,14 +89,10 @@ def _stress(lam, mu, elastic, viscous, F, D, hoop, dhoop, S):
     return lam * trace + 2.0 * mu * around, work
 
 
-@numba.njit(
-    _REAL(*_CELLS, _REAL, _REAL, _VECTOR, _VECTOR, types.Array(_REAL, 1, "C")),
-    cache=True,
-    fastmath=FAST,
-)
-def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
-    """Add f_a = ∫ F S ∇φ_a to force (d,); returns ½ ∫ S:(strain that makes S), the energy where u₀ = u₁."""
-    cells, points, axes, size = gradients.shape
+@numba.njit(inline="always")
+def _mean_force(axes, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
+    """`mean_force` on a constant number of axes."""
+    cells, points, _, size = gradients.shape
     energy = 0.0
     mid = np.empty((axes, size))
     delta = np.empty((axes, size))
@@ -112,17 +102,17 @@ def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1
     S = np.empty((axes, axes))
     axisymmetric = hoop.size > 0
     for c in range(cells):
-        _gather(nodes[c], axisymmetric, u0, u1, mid, delta)
+        _gather(axes, nodes[c], axisymmetric, u0, u1, mid, delta)
         out[:] = 0.0
         for q in range(points):
-            _deform(gradients[c, q], mid, delta, F, D)
+            _deform(axes, gradients[c, q], mid, delta, F, D)
             h = 0.0
             dh = 0.0
             if axisymmetric:
                 for n in range(size):
                     h += hoop[c, q, n] * mid[0, n]
                     dh += hoop[c, q, n] * delta[0, n]
-            around, work = _stress(lam, mu, elastic, viscous, F, D, h, dh, S)
+            around, work = _stress(axes, lam, mu, elastic, viscous, F, D, h, dh, S)
             w = weight[c, q]
             energy += 0.5 * w * work
             for i in range(axes):
@@ -140,6 +130,18 @@ def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1
             for n in range(size):
                 force[axes * nodes[c, n] + i] += out[i, n]
     return energy
+
+
+@numba.njit(
+    _REAL(*_CELLS, _REAL, _REAL, _VECTOR, _VECTOR, types.Array(_REAL, 1, "C")),
+    cache=True,
+    fastmath=FAST,
+)
+def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
+    """Add f_a = ∫ F S ∇φ_a to force (d,); returns ½ ∫ S:(strain that makes S), the energy where u₀ = u₁."""
+    if gradients.shape[2] == 2:
+        return _mean_force(2, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
+    return _mean_force(3, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
 
 
 @numba.njit(
@@ -172,17 +174,17 @@ def mean_tangent(nodes, gradients, hoop, weight, lam, mu, viscous, lead, scale, 
     K = np.empty((size, axes, axes, size))
     axisymmetric = hoop.size > 0
     for c in range(cells):
-        _gather(nodes[c], axisymmetric, u0, u1, mid, delta)
+        _gather(axes, nodes[c], axisymmetric, u0, u1, mid, delta)
         K[:] = 0.0
         for q in range(points):
-            _deform(gradients[c, q], mid, delta, F, D)
+            _deform(axes, gradients[c, q], mid, delta, F, D)
             h = 0.0
             dh = 0.0
             if axisymmetric:
                 for n in range(size):
                     h += hoop[c, q, n] * mid[0, n]
                     dh += hoop[c, q, n] * delta[0, n]
-            around, _ = _stress(lam, mu, 1.0, viscous, F, D, h, dh, S)
+            around, _ = _stress(axes, lam, mu, 1.0, viscous, F, D, h, dh, S)
             m = scale * (0.5 + viscous) * weight[c, q]
             half = 0.5 * scale * weight[c, q]
             for i in range(axes):
