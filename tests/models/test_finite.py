@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_bvp
 from scipy.sparse.linalg import splu
 from scipy.spatial.transform import Rotation
 
@@ -323,6 +324,42 @@ def test_newton_finds_the_stretched_bar(part):
     assert residuals[-1] <= 1e-14 and residuals[4] <= 1e-6
 
 
+def elastica(load):
+    """Shortening and deflection of the tip of a cantilever of unit length and EI under a transverse force."""
+
+    def bent(s, y):  # θ, κ, ∫cos θ, ∫sin θ
+        return np.array([y[1], -load * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])])
+
+    s = np.linspace(0, 1, 40)
+    found = solve_bvp(bent, lambda a, b: np.array([a[0], b[1], a[2], a[3]]), s, np.stack([s, 1 - s, s, s]), tol=1e-8)
+    return 1 - found.y[2, -1], found.y[3, -1]
+
+
+def test_a_cantilever_bent_over_is_the_elastica():
+    """A slender cantilever that turns by 1.43 rad at its tip, to the (h/L)² of its strains (h/L = 1/200)."""
+    thin = 1 / 200
+    young = 12 / thin**3
+    plate = mesh.rectangle((0, 1), (0, thin), cells=(120, 1))
+    part = Solid("plate", plate, LinearElastic(young, 0.0), plane="stress", order=2, kinematics="finite")
+    a, u = part.assemble(), np.zeros(part.dof_count)
+    free = np.setdiff1d(np.arange(part.dof_count), part.boundary("left").dofs)
+    tip = part.boundary("right")
+    pull = np.zeros((part.node_count, 2))
+    for load in np.linspace(0.5, 10, 20):
+        pull[tip.nodes, 1] = load * tip.areas / tip.areas.sum()
+        for _ in range(30):
+            missing = (pull.ravel() - a.internal(u)[0])[free]
+            if np.abs(missing).max() <= 1e-7 * load:
+                break
+            u[free] += splu(a.tangent(u)[free][:, free].tocsc()).solve(missing)
+        else:
+            raise AssertionError("no convergence")
+    shortening, deflection = elastica(10.0)
+    assert (shortening, deflection) == pytest.approx((0.55500, 0.81061), abs=1e-5)  # Mattiasson, IJNME 17, 1981
+    found = u.reshape(-1, 2)[tip.nodes].mean(axis=0)
+    assert found == pytest.approx([-shortening, deflection], rel=1e-4)
+
+
 def spin(part, count, step, symmetric=False, tolerance=1e-13):
     """Energy–momentum steps of a free part thrown in a spin while stretched; the histories and the iterations."""
     a = part.assemble()
@@ -396,6 +433,8 @@ def test_bad_input_is_refused_in_a_line():
     for step in (0.0, -1.0, np.nan, None):
         with pytest.raises(UserError, match=r"^step = .*: must be positive$"):
             assembled.mean_viscous(rest, rest, step)
+    rest.setflags(write=False)  # what cannot be written can be read
+    assert assembled.internal(rest)[1] == 0.0 and not assembled.mean_internal(rest, rest).any()
     with pytest.raises(UserError, match="weighting of shape"):
         part.assemble(Weighting.uniform(3, 4))
     with pytest.raises(UserError, match=r"^block: cell 0 is flat or turned inside out") as caught:
