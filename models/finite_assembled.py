@@ -70,14 +70,19 @@ class FiniteAssembled:
         u = self._displacement(u)
         return self._tangent(u, u, viscous=0.0, lead=0.0, scale=2.0)
 
-    def mean_internal(self, u0: Array, u1: Array) -> Array:
-        """Mean force of a step, a discrete gradient of the energy: f·(u₁ − u₀) = E(u₁) − E(u₀).
+    def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
+        """Mean force of a step, for θ = ½ a discrete gradient of the energy: f·(u₁ − u₀) = E(u₁) − E(u₀).
 
-        f_a = ∫ F_½ S̄ ∇φ_a with F_½ = ½(F₀ + F₁), S̄ = C:½(E₀ + E₁): as E₁ − E₀ = sym(F_½ᵀ(F₁ − F₀)), its work
-        is ∫ ½(E₀ + E₁):C:(E₁ − E₀). Σ f = 0 and Σ x_½ × f = 0, for S̄ is symmetric.
+        f_a = ∫ F_½ S̄ ∇φ_a with F_½ = ½(F₀ + F₁), S̄ = C:((1 − θ)E₀ + θE₁): as E₁ − E₀ = sym(F_½ᵀ(F₁ − F₀)), its
+        work is E(u₁) − E(u₀) + (θ − ½) ∫ (E₁ − E₀):C:(E₁ − E₀). Σ f = 0 and Σ x_½ × f = 0, for S̄ is symmetric.
         Source: Simo & Tarnow, ZAMP 43, 1992.
         """
-        return self._force(self._displacement(u0), self._displacement(u1), 1.0, 0.0)[0]
+        return self._force(self._displacement(u0), self._displacement(u1), 1.0, theta - 0.5)[0]
+
+    @property
+    def viscous(self) -> bool:
+        """Whether there is a viscosity, b > 0."""
+        return self.rayleigh.stiffness > 0.0
 
     def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
         """Mean viscous force of a step Δt (s), N: f_a = ∫ F_½ b C:(E₁ − E₀)/Δt ∇φ_a.
@@ -86,14 +91,16 @@ class FiniteAssembled:
         """
         return self._force(self._displacement(u0), self._displacement(u1), 0.0, self._viscous(step))[0]
 
-    def mean_tangent(self, u0: Array, u1: Array, step: float | None = None, symmetric: bool = False) -> csr_array:
+    def mean_tangent(
+        self, u0: Array, u1: Array, step: float | None = None, symmetric: bool = False, theta: float = 0.5
+    ) -> csr_array:
         """∂f/∂u₁ (d, d) of `mean_internal`, and with the step Δt of `mean_internal` + `mean_viscous`.
 
-        (½ + b/Δt) ∫ B_½ᵀ C B₁ + ½ ∫ ∇φ_a·S̄ ∇φ_b 1, with B δu = sym(Fᵀ δF): not symmetric where F₁ ≠ F₀.
+        (θ + b/Δt) ∫ B_½ᵀ C B₁ + ½ ∫ ∇φ_a·S̄ ∇φ_b 1, with B δu = sym(Fᵀ δF): not symmetric where F₁ ≠ F₀.
         symmetric: B_½ in the place of B₁, off by half the rotation in the step; its material part is semi-definite
         (with it, a part that turns by 0.1 rad a step takes some 6 iterations for 3, by 0.5 rad some 16 for 5).
         """
-        viscous = 0.0 if step is None else self._viscous(step)
+        viscous = theta - 0.5 + (0.0 if step is None else self._viscous(step))
         lead = 0.0 if symmetric else 0.5
         return self._tangent(self._displacement(u0), self._displacement(u1), viscous=viscous, lead=lead, scale=1.0)
 

@@ -231,15 +231,25 @@ class Nonlinear(Assembled, Protocol):
         """∂f/∂u (d, d) of `internal` at u, N/m; symmetric."""
         ...
 
-    def mean_internal(self, u0: Array, u1: Array) -> Array:
-        """Mean force (d,) of a step, N, with f·(u₁ − u₀) the change of the stored energy."""
+    @property
+    def viscous(self) -> bool:
+        """Whether `mean_viscous` is not zero."""
+        ...
+
+    def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
+        """Mean force (d,) of a step, N, with f·(u₁ − u₀) the change of the stored energy; more for θ > ½.
+
+        For small strains and rotations it is (1 − θ) f(u₀) + θ f(u₁).
+        """
         ...
 
     def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
         """Mean viscous force (d,) of a step (s), N; it dissipates f·(u₁ − u₀) ≥ 0."""
         ...
 
-    def mean_tangent(self, u0: Array, u1: Array, step: float | None = None, symmetric: bool = False) -> csr_array:
+    def mean_tangent(
+        self, u0: Array, u1: Array, step: float | None = None, symmetric: bool = False, theta: float = 0.5
+    ) -> csr_array:
         """∂/∂u₁ (d, d) of `mean_internal`, with a step of it and `mean_viscous`; symmetric: an approximation."""
         ...
 
