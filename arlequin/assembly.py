@@ -16,7 +16,7 @@ from arlequin.links import Links, relation_rows
 from arlequin.strains import Strains
 from arlequin.system import System
 from models.checks import finite_array
-from models.part import Assembled, Surface, Weighting
+from models.part import Assembled, Nonlinear, Surface, Weighting
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
 
@@ -26,9 +26,10 @@ class Assembly:
     """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); the contact.
 
     The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and
-    H the contact's kinematics; K and D contain the springs and dashpots, `links`. The dofs d are the coordinates of the
-    parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of each part,
-    `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
+    H the contact's kinematics; K and D contain the springs and dashpots, `links`. f_int is K u unless parts are
+    `Nonlinear`: K is then its tangent at u = 0, and D what of the damping is linear in v. The dofs d are the
+    coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
+    each part, `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
     """
 
     system: System
@@ -44,6 +45,16 @@ class Assembly:
     junction_start: NDArray[np.int64]
     contact: Contact
     links: Links
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all internal forces are K u."""
+        return not any(isinstance(part, Nonlinear) for part in self.parts)
+
+    @cached_property
+    def damped(self) -> bool:
+        """Whether parts or dashpots take energy."""
+        return self.damping is not None or any(isinstance(part, Nonlinear) and part.viscous for part in self.parts)
 
     @cached_property
     def viscous(self) -> sp.csr_array | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arlequin.assembly import Assembly
 from arlequin.compliance import Columns, Compliance
 from models.errors import UserError
-from models.factor import Factor, factorise
+from models.factor import CholeskyFactor, Factor, factorise
 from multilevel.law import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
@@ -38,8 +38,17 @@ class Condensed:
     and a step is one back-substitution for `free` and one product with X for `react`.
     """
 
-    def __init__(self, assembly: Assembly, matrix: sp.csr_array, active: NDArray[np.bool_] | None = None) -> None:
-        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed)."""
+    def __init__(
+        self,
+        assembly: Assembly,
+        matrix: sp.csr_array,
+        active: NDArray[np.bool_] | None = None,
+        former: "Condensed | None" = None,
+    ) -> None:
+        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed).
+
+        former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it serves no longer.
+        """
         unknown = np.flatnonzero(assembly.free if active is None else active)
         self._count = unknown.size
         self._given = assembly.imposed_dofs
@@ -51,7 +60,11 @@ class Condensed:
 
         self._all, self._b = assembly.constraints, assembly.contact.basis
         self._penalty: sp.csr_array | None = None
-        self.factor: Factor = self._factor(free_rows if whole else free_rows[:, self._active])
+        inner = free_rows if whole else free_rows[:, self._active]
+        if former is not None and isinstance(former.factor, CholeskyFactor):
+            self.factor: Factor = former.factor.refactorise(inner)
+        else:
+            self.factor = self._factor(inner)
         c = sp.csr_array(assembly.constraints[:, self._active])
         response = self._solve_columns(c)
         # constraints that others, or imposed motions, imply already are left out

@@ -20,12 +20,16 @@ _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kin
 
 @dataclass(frozen=True)
 class Forces:
-    """Mean forces (d,) over a step, N, as they enter M Δv = Δt Σ F: internal and damping resist, external pushes."""
+    """Mean forces (d,) over a step, N, as they enter M Δv = Δt Σ F: internal and damping resist, external pushes.
+
+    viscous: what of the damping is not linear in the velocity (see `models.part.Nonlinear`); None where there is none.
+    """
 
     internal: Array
     damping: Array
     external: Array
     reaction: Array
+    viscous: Array | None = None
 
 
 class Pushes(Protocol):
@@ -100,6 +104,10 @@ def works(
             # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
             work[kind] = step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
             losses = losses + work[kind]
+    if forces.viscous is not None:
+        rotated = np.maximum(np.vecdot(forces.viscous, du), 0.0)
+        work["damping"] += rotated
+        losses = losses + rotated
     scheme = np.vecdot(forces.internal, path) - strain
     scheme = scheme + np.vecdot(forces.damping, path) - losses
     scheme = scheme + work["external_work"] - np.vecdot(given, path)
@@ -172,7 +180,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         present.add("asperity")
     if assembly.laws.damped:
         present.add("asperity_damping")
-    if assembly.damping is not None:
+    if assembly.damped:
         present.add("damping")
     if assembly.absorber is not None:
         present.add("absorbed")

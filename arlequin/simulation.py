@@ -130,6 +130,8 @@ class _Statistics:
         self.steps = 0
         self.iterations = 0
         self.most_iterations = 0
+        self.newton = 0
+        self.most_newton = 0
         self.worst_residual = 0.0
         self.begin = clock.perf_counter()
 
@@ -137,6 +139,8 @@ class _Statistics:
         self.steps += len(block)
         self.iterations += int(block.iterations.sum())
         self.most_iterations = max(self.most_iterations, int(block.iterations.max()))
+        self.newton += int(block.newton.sum())
+        self.most_newton = max(self.most_newton, int(block.newton.max()))
         self.worst_residual = max(self.worst_residual, float(block.residual.max()))
 
     def attributes(self) -> dict[str, float | int]:
@@ -148,6 +152,8 @@ class _Statistics:
             "contact_iterations": self.iterations,
             "contact_iterations_most": self.most_iterations,
             "contact_residual_worst": self.worst_residual,
+            "newton_iterations": self.newton,
+            "newton_iterations_most": self.most_newton,
         }
 
 

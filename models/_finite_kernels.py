@@ -144,6 +144,37 @@ def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1
     return _mean_force(3, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
 
 
+@numba.njit(_REAL(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR), cache=True, fastmath=FAST)
+def least_volume(nodes, gradients, hoop, u):
+    """The smallest det F at the points, F of the plane alone (with the hoop's where there is one) on 2D meshes."""
+    cells, points, axes, size = gradients.shape
+    mid = np.empty((axes, size))
+    delta = np.empty((axes, size))
+    F = np.empty((axes, axes))
+    D = np.empty((axes, axes))
+    axisymmetric = hoop.size > 0
+    least = np.inf
+    for c in range(cells):
+        _gather(axes, nodes[c], axisymmetric, u, u, mid, delta)
+        for q in range(points):
+            _deform(axes, gradients[c, q], mid, delta, F, D)
+            for i in range(axes):
+                F[i, i] += 1.0
+            if axes == 2:
+                volume = F[0, 0] * F[1, 1] - F[0, 1] * F[1, 0]
+            else:
+                volume = F[0, 0] * (F[1, 1] * F[2, 2] - F[1, 2] * F[2, 1])
+                volume -= F[0, 1] * (F[1, 0] * F[2, 2] - F[1, 2] * F[2, 0])
+                volume += F[0, 2] * (F[1, 0] * F[2, 1] - F[1, 1] * F[2, 0])
+            if axisymmetric:
+                h = 1.0
+                for n in range(size):
+                    h += hoop[c, q, n] * mid[0, n]
+                volume *= h
+            least = min(least, volume)
+    return least
+
+
 @numba.njit(
     types.void(
         *_CELLS, _REAL, _REAL, _REAL, _VECTOR, _VECTOR,

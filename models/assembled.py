@@ -12,7 +12,8 @@ from models.errors import UserError
 from models.frequency import highest_frequency
 from models.loads import Loads
 from models.mass import element_lumped, lumped, node_major, redistributed
-from models.part import Array, Imposed, Indices, Nodal, Weighting
+from models.nodal import Nodal
+from models.part import Array, Imposed, Indices, Weighting
 from models.stiffness import scalar_mass, stiffness_matrix
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from scipy.sparse import coo_array, csr_array
 from models.beam_element import relative
 from models.beam_loads import BeamLoads
 from models.errors import UserError
-from models.part import Array, Imposed, Nodal, Weighting
+from models.nodal import Nodal
+from models.part import Array, Imposed, Weighting
 
 if TYPE_CHECKING:
     from models.beam import Beam

@@ -17,11 +17,12 @@ from models import checks
 from models.assembled import ElasticAssembled
 from models.errors import UserError
 from models.material import Rayleigh
+from models.nodal import Nodal
 from models.part import Array, Imposed, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FiniteAssembled:
+class FiniteAssembled(Nodal):
     """M, K (the tangent at u = 0), D, forces and tangents of a solid of finite rotations.
 
     linear: the part's small-strain matrices and element arrays under the same weights. rayleigh: D = a M is
@@ -32,7 +33,7 @@ class FiniteAssembled:
     linear: ElasticAssembled
     rayleigh: Rayleigh
 
-    @property
+    @cached_property
     def mass(self) -> csr_array:
         """M (d, d), kg."""
         return self.linear.mass
@@ -47,14 +48,22 @@ class FiniteAssembled:
         """The part of the damping that is linear, a M, N·s/m (see `mean_viscous` for the other)."""
         return csr_array(self.rayleigh.mass * self.mass) if self.rayleigh.mass else None
 
-    @property
-    def imposed(self) -> tuple[Imposed, ...]:
+    @cached_property
+    def imposed(self) -> tuple[Imposed, ...]:  # type: ignore[override]
         """Imposed motions."""
         return self.linear.imposed
 
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N, per reference area and volume, of fixed direction."""
         return self.linear.load(t)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return self.linear.steady
+
+    def strain_form(self) -> None:
+        """None: the strains are not linear in u."""
 
     def highest_frequency(self) -> float:
         """Bound of the largest angular frequency at u = 0, rad/s; stretched cells have higher ones."""
@@ -69,6 +78,13 @@ class FiniteAssembled:
         """∂f/∂u (d, d) of `internal` at u, N/m: material and geometric stiffness; symmetric."""
         u = self._displacement(u)
         return self._tangent(u, u, viscous=0.0, lead=0.0, scale=2.0)
+
+    def least_volume(self, u: Array) -> float:
+        """The smallest det F at the quadrature points (of the area, in plane problems)."""
+        from models import _finite_kernels
+
+        nodes, gradients, hoop, *_ = self._arrays
+        return float(_finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u)))
 
     def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
         """Mean force of a step, for θ = ½ a discrete gradient of the energy: f·(u₁ − u₀) = E(u₁) − E(u₀).

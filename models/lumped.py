@@ -11,7 +11,8 @@ from scipy.sparse import csr_array, diags_array
 from models import checks
 from models.conditions import Motions, make_imposed
 from models.errors import UserError
-from models.part import Array, Imposed, Indices, Nodal, Surface, Weighting
+from models.nodal import Nodal
+from models.part import Array, Imposed, Indices, Surface, Weighting
 
 Force = tuple[float, ...] | float | Callable[[float], Any]
 AXES = ("x", "y", "z")

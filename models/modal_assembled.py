@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse import csr_array
 
 from models.errors import UserError
-from models.part import Array, Assembled, Imposed, Linear
+from models.nodal import Linear
+from models.part import Array, Assembled, Imposed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
 from models.errors import UserError
 
@@ -173,53 +172,6 @@ class Assembled(Protocol):
         ...
 
 
-class Linear:
-    """What an assembled part is whose nodes move linearly with its coordinates."""
-
-    @property
-    def shapes(self) -> csr_array:
-        """S (nodal, d)."""
-        raise NotImplementedError
-
-    @property
-    def turning(self) -> bool:
-        """S is the same at all times."""
-        return False
-
-    def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """S u and S v (f, nodal)."""
-        return (self.shapes @ u.T).T, (self.shapes @ v.T).T
-
-    def rates(self, u: Array) -> csr_array:
-        """S (nodal, d)."""
-        return self.shapes
-
-
-class Nodal(Linear):
-    """What an assembled part is whose coordinates are its nodal displacements."""
-
-    mass: csr_array
-    imposed: tuple[Imposed, ...]
-
-    @cached_property
-    def shapes(self) -> csr_array:
-        """The identity (d, d)."""
-        return csr_array(eye_array(self.mass.shape[0], format="csr"))
-
-    @property
-    def inertia(self) -> csr_array:
-        """M (d, d), kg."""
-        return self.mass
-
-    def coordinates(self, field: Array, given: Array) -> Array:
-        """The field (d,) with its imposed values."""
-        values = field.copy()
-        if given.size:
-            dofs = np.concatenate([item.dofs for item in self.imposed])
-            values[dofs] = np.where(np.isnan(given), field[dofs], given)
-        return values
-
-
 @runtime_checkable
 class Nonlinear(Assembled, Protocol):
     """A part whose internal force is not K u: `stiffness` is only the tangent at u = 0, and the pattern of all.
@@ -229,6 +181,10 @@ class Nonlinear(Assembled, Protocol):
 
     def tangent(self, u: Array) -> csr_array:
         """∂f/∂u (d, d) of `internal` at u, N/m; symmetric."""
+        ...
+
+    def least_volume(self, u: Array) -> float:
+        """The smallest ratio of a volume at u (d,) to the one at rest; not positive where a cell is inside out."""
         ...
 
     @property

@@ -27,8 +27,9 @@ class Solid(Continuum):
     `Continuum`.
 
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
-    E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`). Plane stress has σ_zz = 0
-    by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are per reference area and volume.
+    E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
+    `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
+    per reference area and volume.
     """
 
     plane: str | None = None

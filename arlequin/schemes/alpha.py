@@ -9,7 +9,7 @@ from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.resting import start_accelerations
-from arlequin.schemes.scheme import State, StepReport, accept, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, linear_only, reaction
 from models.checks import positive, within
 from multilevel.law import Array
 
@@ -53,6 +53,7 @@ class GeneralisedAlpha:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> "AlphaStepper":
+        linear_only(assembly, "GeneralisedAlpha")
         return AlphaStepper(assembly, step, self)
 
     @classmethod

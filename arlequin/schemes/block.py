@@ -17,7 +17,8 @@ class Block:
     """Steps n (b,): states u, v (b, d), energies and works (b, kind) as in `energy.KINDS`, multipliers (b, m).
 
     gaps (b, k), m; action: what the contact did, each field with the step as first axis; iterations, residual (b,) of
-    the contact problems; event (b,): instant of the last event located in each step, s, NaN where there is none.
+    the contact problems; newton (b,): linearisations of the bulk; event (b,): instant of the last event located in
+    each step, s, NaN where there is none.
     """
 
     n: NDArray[np.int64]
@@ -29,6 +30,7 @@ class Block:
     action: Action
     iterations: NDArray[np.int64]
     residual: Array
+    newton: NDArray[np.int64]
     event: Array | None = None
 
     def __len__(self) -> int:
@@ -51,6 +53,7 @@ class Block:
             action=action.stacked(),
             iterations=np.array([report.iterations if report else 0]),
             residual=np.array([report.residual if report else 0.0]),
+            newton=np.array([report.newton if report else 0]),
         )
 
 

@@ -10,7 +10,7 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State, StepReport, accept, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, linear_only, reaction
 from models.errors import UserError
 from multilevel.law import Array
 
@@ -38,6 +38,7 @@ class CentralDifference:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> "CentralStepper":
+        linear_only(assembly, "CentralDifference")
         return CentralStepper(assembly, step)
 
 

@@ -153,6 +153,7 @@ class LocatedThetaStepper:
             action=Action(normal, tangential, impulse, slip, wear, status),
             iterations=1 + events,
             residual=residuals,
+            newton=np.ones_like(events),
             event=np.where(events > 0, self.step * (n - 1 + last), np.nan),
         )
         return block, (float(work["kinetic"][-1]), float(strain[-1]))

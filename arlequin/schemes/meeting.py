@@ -45,11 +45,13 @@ class Meeting:
         """The impulses on the rows of the basis (q,), N·s."""
         return self.touch.spread(self.solution.impulse)
 
-    def report(self, multipliers: Array, work: Work, path: Array) -> StepReport:
-        """What the step did."""
+    def report(self, multipliers: Array, work: Work, path: Array, newton: int = 1) -> StepReport:
+        """What the step did, after so many linearisations of the bulk."""
         own = self.solution
         action = Action.of(self.touch, own.impulse, own.status, path, self.time)
-        return StepReport(own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, action)
+        return StepReport(
+            own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, action, newton
+        )
 
 
 def meet(

@@ -18,6 +18,9 @@ class Midpoint:
     (mass="redistributed", gap level): they are condensed, and the contact force is the discrete gradient of the
     condensed energy (see `MasslessCondensation`). On linear bulk this is θ = 1/2 on the condensed system.
 
+    With parts of finite rotations it is the energy–momentum scheme, `Theta(0.5)`: unilateral contact then acts on the
+    velocity at the end of the step, on nodes with mass, and what impacts take is `impact`.
+
     Source: Gonzalez, J. Nonlinear Sci. 6 (1996) 449–467; Khenous, Laborde & Renard (2008).
     """
 
@@ -30,6 +33,8 @@ class Midpoint:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
+        if not assembly.linear:
+            return ThetaStepper(assembly, step, 0.5)
         if assembly.massless.any():
             return CondensedStepper(MasslessCondensation.of(assembly), step)
         if (assembly.laws.level > 0).any():

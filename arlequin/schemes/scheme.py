@@ -11,6 +11,7 @@ from arlequin.assembly import Assembly
 from arlequin.energy import Work
 from arlequin.touch import Touch
 from models.errors import UserError
+from models.part import Nonlinear
 from multilevel.law import Array
 from multilevel.solver import ContactSolution
 
@@ -46,7 +47,7 @@ class StepReport:
     """What a step did: contact (r,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures.
 
     path (d,): the displacement on which the impulses work, as constant forces over the step, m. touch: the kinematics
-    of the contact impulses; action: what they did at the points.
+    of the contact impulses; action: what they did at the points. newton: linearisations of the bulk solved.
     """
 
     iterations: int
@@ -57,6 +58,7 @@ class StepReport:
     path: Array
     touch: Touch
     action: Action
+    newton: int = 1
 
 
 class Stepper(Protocol):
@@ -81,6 +83,16 @@ class Scheme(Protocol):
     def prepare(self, assembly: Assembly, step: float) -> Stepper: ...
 
 
+def linear_only(assembly: Assembly, scheme: str) -> None:
+    """Refuses nonlinear parts, which the scheme would step as linear ones."""
+    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        if isinstance(own, Nonlinear):
+            raise UserError(
+                f"part '{part.name}' has finite rotations, which {scheme} does not step: "
+                "take Theta, Midpoint or, without inertia, Static"
+            )
+
+
 def accept(contact: ContactSolution, u: Array, t: float, remedy: str = "a smaller step or softer asperities") -> None:
     """Raises where a step must not be accepted: nothing is ever recorded from a step that did not converge."""
     if contact.singular:
@@ -97,6 +109,17 @@ def accept(contact: ContactSolution, u: Array, t: float, remedy: str = "a smalle
         )
     if not np.isfinite(u).all():
         raise UserError(f"the motion is no longer finite at t = {t:.6g} s: try a smaller step", code=1)
+
+
+def accept_shape(assembly: Assembly, u: Array, t: float) -> None:
+    """Raises where a cell of a nonlinear part is inside out: a solution of the equations, but none of a solid."""
+    for part, own, piece in zip(assembly.system.parts, assembly.parts, assembly.split(u), strict=True):
+        if isinstance(own, Nonlinear) and not own.least_volume(piece) > 0.0:
+            raise UserError(
+                f"part '{part.name}': a cell is turned inside out at t = {t:.6g} s: try a smaller step; "
+                "if it stays, the strains are too large for the material",
+                code=1,
+            )
 
 
 def reaction(assembly: Assembly, balance: Callable[[], Array], multipliers: tuple[Array, Array]) -> Array:

@@ -52,11 +52,14 @@ class SmallThetaStepper(ThetaStepper):
         self._strains = assembly.strains
         given = assembly.imposed_dofs
         free = np.flatnonzero(assembly.free)
-        matrix = sp.csr_array(self._matrix[free])
+        matrix = sp.csr_array(assembly.mass + (theta * step) ** 2 * assembly.stiffness)
+        if assembly.viscous is not None:
+            matrix = sp.csr_array(matrix + theta * step * assembly.viscous)
+        matrix = sp.csr_array(matrix[free])
         self._factor = SmallFactor.of(sp.csr_array(matrix[:, free]))
         self._system = (free, given, _rows(sp.csr_array(matrix[:, given])))
         self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
-        self._columns = _columns(self._condensed, assembly)
+        self._columns = _columns(self._bulk.condensed, assembly)
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""
@@ -172,6 +175,7 @@ class SmallThetaStepper(ThetaStepper):
             action=Action.of(touch, impulse, status, path, step),
             iterations=iterations,
             residual=residuals,
+            newton=np.ones_like(iterations),
         )
         return block, np.array([kinetic[-1], stored[0][-1], stored[1][-1]])
 

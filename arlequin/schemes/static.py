@@ -1,5 +1,6 @@
 """Quasi-static load stepping."""
 
+import contextlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.mixing import Mixing
-from arlequin.schemes.scheme import State, StepReport, accept, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, accept_shape, reaction
+from arlequin.tangents import Tangents
 from models.errors import UserError
 from models.part import MeshedPart
 from multilevel.law import Array
@@ -28,8 +30,10 @@ class Static:
 
         f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
 
+    Parts of finite rotations are solved by Newton's iterations on their tangent, which must stay positive definite.
     Starts from an unloaded equilibrium. Parts may be held by contact alone, so that forces can press them. Energies by
-    the trapezoidal rule over a step: what it misses of the contact laws' work is `scheme` (order 2 in the step).
+    the trapezoidal rule over a step: what it misses of the work of the contact laws and of finite rotations is `scheme`
+    (order 2 in the step).
     """
 
     @property
@@ -60,13 +64,15 @@ class StaticStepper:
     """Load stepping with the unknown Δu: K Δu = f_ext(t₁) − f_int(u₀) + Cᵀφ + Bᵀr.
 
     Where K leaves rigid motions free, K + s M takes its place and the solution is repeated from where it led, until
-    nothing moves: the proximal point method, whose limit has no s in it.
+    nothing moves: the proximal point method, whose limit has no s in it. Where parts are nonlinear, K is the tangent
+    at the point from which a solution starts: Newton's method.
     """
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
         self._condensed, self._soft = _condense(assembly)
+        self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
@@ -105,6 +111,7 @@ class StaticStepper:
         du, constraint = du + better.y, constraint + better.multipliers
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)")
+        accept_shape(assembly, u, t1)
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
@@ -164,6 +171,7 @@ class StaticStepper:
         last, mixing = np.inf, Mixing()
         for _ in range(_PASSES):
             u = state.u + du
+            self._linearise(u)
             free = self._condensed.free(
                 external - assembly.internal(u)[0], -(assembly.constraints @ u), target - du[dofs]
             )
@@ -185,17 +193,34 @@ class StaticStepper:
             moved, reached = np.abs(change).max(), np.abs(state.u + du).max()
             # stiff laws feel the round-off of the gaps: there the motion does not fall as far
             stands = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
-            if self._soft is None or (stands and self._in_balance(self._soft @ change, external, meeting)):
+            if assembly.linear and self._soft is None:
+                stands = True
+            if stands and self._in_balance(change, external, meeting):
                 return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint
-            last, du = moved, mixing.next(du, change)
+            last, du = moved, du if self._soft is None else mixing.next(du, change)
+            if not np.isfinite(moved):
+                break
+        if self._soft is None:
+            raise UserError(f"statics did not converge at t = {t1:.6g} s: try a smaller step", code=1)
         raise UserError(
             f"statics at t = {t1:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid motions, "
             "or let the loads press it against its partner",
             code=1,
         )
 
-    def _in_balance(self, missing: Array, external: Array, meeting: Meeting) -> bool:
+    def _linearise(self, u: Array) -> None:
+        """K at u where parts are nonlinear; far from equilibrium it may not be definite: the former serves then."""
+        if self._tangents is None:
+            return
+        matrix = self._tangents.matrix(lambda part, at: part.tangent(u[at]))
+        with contextlib.suppress(UserError):
+            self._condensed = Condensed(self._assembly, matrix)
+
+    def _in_balance(self, change: Array, external: Array, meeting: Meeting) -> bool:
         """Whether the proximal term, which equilibrium has not, is nothing beside the forces."""
+        if self._soft is None:
+            return True
+        missing = self._soft @ change
         forces = np.concatenate([external, meeting.impulse])
         return bool(np.abs(missing).max() <= 1e-9 * np.abs(forces).max())
 

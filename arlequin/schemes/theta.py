@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
-from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State, Stepper, StepReport, accept, reaction
+from arlequin.schemes.linear_step import Drive, LinearStep, Solved
+from arlequin.schemes.newton import NewtonStep
+from arlequin.schemes.scheme import State, Stepper, StepReport, accept, accept_shape, reaction
 from models.checks import one_of, within
 from models.errors import UserError
 from multilevel.law import Array
@@ -28,7 +28,11 @@ class Theta:
     events="locate": impact, release, stick, slip and reversal at their own instants inside the step, with order 4
     between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.located_theta`).
 
-    Source: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
+    Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
+    momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses
+    energy. Each step is solved by Newton's iterations (`NewtonStep`).
+
+    Source: Simo & Tarnow, ZAMP 43 (1992) 757–792; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
     """
 
     theta: float = 0.5
@@ -85,11 +89,7 @@ class ThetaStepper:
         self.step = step
         self._assembly = assembly
         self._theta = theta
-        matrix = assembly.mass + (theta * step) ** 2 * assembly.stiffness
-        if assembly.viscous is not None:
-            matrix = matrix + theta * step * assembly.viscous
-        self._matrix = matrix
-        self._condensed = Condensed(assembly, matrix)
+        self._bulk = LinearStep(assembly, theta, step) if assembly.linear else NewtonStep(assembly, theta, step)
         self._moving = assembly.free & ~assembly.massless
 
     def start(self, u: Array, v: Array) -> State:
@@ -118,37 +118,28 @@ class ThetaStepper:
         load = assembly.load(t1)
         external = (1.0 - theta) * state.own.load + theta * load
 
-        driving = external if push is None else external + push
-        free = self._condensed.free(
-            state.own.momentum + theta * step * (driving - state.internal),
-            -state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
-            self._given(state, t1),
+        solved = self._bulk.solve(
+            state,
+            Drive(
+                momentum=state.own.momentum,
+                force=external if push is None else external + push,
+                rest=-state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
+                given=self._given(state, t1),
+                t=t1,
+            ),
         )
-        basis = assembly.contact.basis
-        place, speed = basis @ state.u, basis @ state.v
-        meeting = meet(
-            assembly.contact,
-            self._condensed.compliance,
-            Motion(place, speed, place + step * free.contact, (1.0 - 1.0 / theta) * speed + free.contact / theta),
-            lever=theta * step,
-            step=step,
-            theta=theta,
-            history=state.history,
-            guess=state.impulse,
-        )
-        y, multipliers = self._condensed.react(free, theta * meeting.impulse)
-        multipliers = multipliers / theta
-        u = state.u + step * y
-        v = state.v + (y - state.v) / theta
-        accept(meeting.solution, u, t1)
-        return self._finish(state, y, (u, v), (external, load, push), meeting, multipliers)
+        u = state.u + step * solved.y
+        v = state.v + (solved.y - state.v) / theta
+        accept(solved.meeting.solution, u, t1)
+        accept_shape(assembly, u, t1)
+        return self._finish(state, solved, (u, v), (external, load, push))
 
     def response(self, push: Array, momentum: Array, count: int) -> Array:
         """Displacement (d, r) by `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
         assembly, theta, step = self._assembly, self._theta, self.step
         u = np.zeros_like(push)
         for _ in range(count):
-            y = self._condensed.spread(momentum + theta * step * (push - assembly.stiffness @ u))
+            y = self._bulk.condensed.spread(momentum + theta * step * (push - assembly.stiffness @ u))
             u += step * y
             momentum = momentum + (assembly.mass @ y - momentum) / theta
         return u
@@ -160,24 +151,22 @@ class ThetaStepper:
     def _finish(
         self,
         state: State,
-        y: Array,
+        solved: Solved,
         motion: tuple[Array, Array],
         loads: tuple[Array, Array, Array | None],
-        meeting: Meeting,
-        multipliers: Array,
     ) -> tuple[State, StepReport]:
         """The new state (u, v in `motion`), its energies, the works of the step; loads: mean, at the end, push."""
         (u, v), (external, load, push) = motion, loads
-        assembly, theta, step = self._assembly, self._theta, self.step
+        assembly, step = self._assembly, self.step
+        y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
         touch, contact = meeting.touch, meeting.solution
         internal, strain = assembly.internal(u)
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
 
-        damping = assembly.viscous @ y if assembly.viscous is not None else np.zeros_like(u)
-        mean_internal = (1.0 - theta) * state.internal + theta * internal
-        resisting = mean_internal + damping - external
+        mean = self._bulk.resist(state, u, y, internal)
+        resisting = mean.internal + mean.damping - external
         if push is not None:
             resisting = resisting - push
         path = 0.5 * step * (state.v + v)
@@ -197,10 +186,11 @@ class ThetaStepper:
             slip_path=path,
             touch=touch,
             forces=Forces(
-                mean_internal,
-                damping,
+                mean.internal,
+                mean.damping,
                 external,
                 reaction(assembly, balance, (multipliers / step, meeting.impulse / step)),
+                mean.viscous,
             ),
             contact=contact,
             multipliers=multipliers,
@@ -223,7 +213,7 @@ class ThetaStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, meeting.report(multipliers, work, path)
+        return end, meeting.report(multipliers, work, path, solved.newton)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

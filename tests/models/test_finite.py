@@ -177,6 +177,27 @@ def test_mean_force(part):
     assert viscous @ (u1 - u0) == pytest.approx(dissipated, rel=1e-12) and dissipated > 0
 
 
+@pytest.mark.kernels
+@ALL
+def test_volumes(part):
+    """det F by hand at every point, and below zero where the part is turned inside out."""
+    (u,) = fields(part, 1, size=0.01)
+    E = strains(part, u)[..., : part.components, : part.components]
+    ratio = np.sqrt(np.linalg.det(2 * E + np.eye(part.components)))
+    if part.axisymmetric:
+        ratio = ratio * np.sqrt(1 + 2 * strains(part, u)[..., 2, 2])
+    assembled = part.assemble()
+    assert assembled.least_volume(u) == pytest.approx(ratio.min(), rel=1e-12)
+    flipped = part.positions * ([0.0] * (part.components - 1) + [-1.5])
+    assert assembled.least_volume(flipped.ravel()) == pytest.approx(-0.5, rel=1e-12)
+    # mean forces of other θ take more
+    u0, u1 = fields(part, 2)
+    more = (assembled.mean_internal(u0, u1, 0.8) - assembled.mean_internal(u0, u1)) @ (u1 - u0)
+    change = strains(part, u1) - strains(part, u0)
+    rate = part.lame[0] * np.einsum("cqii->cq", change) ** 2 + 2 * MU * np.einsum("cqij,cqij->cq", change, change)
+    assert more == pytest.approx(0.3 * (rate * part.cells.dx).sum(), rel=1e-11)
+
+
 @ALL
 def test_momenta_of_the_mean_forces(part):
     """No resultant, and no moment about the mean positions; on an axis only along it."""

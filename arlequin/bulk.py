@@ -1,0 +1,62 @@
+"""Mean forces of the bulk over a step, for systems with nonlinear parts, and the matrices of their linearisation."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.assembly import Assembly
+from arlequin.tangents import Tangents
+from models.part import Nonlinear
+from multilevel.law import Array
+
+
+class Bulk:
+    """The forces of the θ-scheme over a step from u₀ to u₁ = u₀ + Δt y.
+
+    Nonlinear parts give their mean force, whose work is the change of their energy at θ = 1/2; linear parts and
+    springs (1 − θ) f(u₀) + θ f(u₁).
+    """
+
+    def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
+        self._assembly, self._theta, self._step = assembly, theta, step
+        parts = zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True)
+        self._parts = [(part, slice(int(a), int(b))) for part, a, b in parts]
+        self._viscous = [(part, at) for part, at in self._parts if isinstance(part, Nonlinear) and part.viscous]
+        rest = assembly.mass
+        if assembly.viscous is not None:
+            rest = rest + theta * step * assembly.viscous
+        self._tangents = Tangents(assembly, sp.csr_array(rest), theta * step**2)
+        # forces change by so much where displacements change in their last digit
+        self._rounding = abs(assembly.stiffness)
+
+    def internal(self, u0: Array, u1: Array) -> Array:
+        """Mean internal force (d,), N."""
+        theta, forces = self._theta, np.empty_like(u0)
+        between = (1.0 - theta) * u0 + theta * u1
+        for part, at in self._parts:
+            if isinstance(part, Nonlinear):
+                forces[at] = part.mean_internal(u0[at], u1[at], theta)
+            else:
+                forces[at] = part.internal(between[at])[0]
+        links = self._assembly.links
+        return forces + links.internal(between)[0] if links.any else forces
+
+    def viscous(self, u0: Array, u1: Array) -> Array | None:
+        """Mean force (d,), N, of the damping that is not linear in the velocity; None where there is none."""
+        if not self._viscous:
+            return None
+        forces = np.zeros_like(u0)
+        for part, at in self._viscous:
+            forces[at] = part.mean_viscous(u0[at], u1[at], self._step)
+        return forces
+
+    def matrix(self, u0: Array, u1: Array) -> sp.csr_array:
+        """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation, off by half the rotation in the step."""
+
+        def tangent(part: Nonlinear, at: slice) -> sp.csr_array:
+            return part.mean_tangent(u0[at], u1[at], self._step, symmetric=True, theta=self._theta)
+
+        return self._tangents.matrix(tangent)
+
+    def rounding(self, u: Array) -> Array:
+        """|K| |u| (d,), N: times the machine's precision, what the round-off of u does to the forces."""
+        return np.asarray(self._rounding @ np.abs(u))

@@ -1,0 +1,85 @@
+"""The θ-scheme's step of a linear bulk, solved at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from arlequin.condensed import Condensed
+from arlequin.schemes.meeting import Meeting, Motion, meet
+from arlequin.schemes.scheme import State
+from multilevel.law import Array
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What drives a step: p₀ (d,), N·s, the mean external force (d,), N, what C y has to be (m,) and y (p,) where it is
+    given, m/s; t (s): its end."""
+
+    momentum: Array
+    force: Array
+    rest: Array
+    given: Array | None
+    t: float
+
+
+@dataclass(frozen=True)
+class Solved:
+    """y (d,), m/s, the impulses of the constraints (m,) and of contact, N·s; newton: linearisations solved."""
+
+    y: Array
+    multipliers: Array
+    meeting: Meeting
+    newton: int
+
+
+@dataclass(frozen=True)
+class Resistance:
+    """Mean forces (d,) of the bulk, N; viscous: what of the damping is not linear in the velocity, if anything."""
+
+    internal: Array
+    damping: Array
+    viscous: Array | None = None
+
+
+class LinearStep:
+    """(M + θΔt D + θ²Δt² K) y = p₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP)."""
+
+    def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
+        self._assembly, self._theta, self._step = assembly, theta, step
+        matrix = assembly.mass + (theta * step) ** 2 * assembly.stiffness
+        if assembly.viscous is not None:
+            matrix = matrix + theta * step * assembly.viscous
+        self.condensed = Condensed(assembly, matrix)
+
+    def solve(self, state: State, drive: Drive) -> Solved:
+        """The step from the state."""
+        theta = self._theta
+        right = drive.momentum + theta * self._step * (drive.force - state.internal)
+        free = self.condensed.free(right, drive.rest, drive.given)
+        motion = motion_of(self._assembly, state, free.contact, theta, self._step)
+        meeting = meet(
+            self._assembly.contact,
+            self.condensed.compliance,
+            motion,
+            lever=theta * self._step,
+            step=self._step,
+            theta=theta,
+            history=state.history,
+            guess=state.impulse,
+        )
+        y, multipliers = self.condensed.react(free, theta * meeting.impulse)
+        return Solved(y, multipliers / theta, meeting, 1)
+
+    def resist(self, state: State, u: Array, y: Array, internal: Array) -> Resistance:
+        """Mean forces of a step that leads to u, where the internal force is given."""
+        viscous, theta = self._assembly.viscous, self._theta
+        damping = viscous @ y if viscous is not None else np.zeros_like(u)
+        return Resistance((1.0 - theta) * state.internal + theta * internal, damping)
+
+
+def motion_of(assembly: Assembly, state: State, free: Array, theta: float, step: float) -> Motion:
+    """Where the rows of the contact's basis go by y = `free` (q,) on them."""
+    basis = assembly.contact.basis
+    place, speed = basis @ state.u, basis @ state.v
+    return Motion(place, speed, place + step * free, (1.0 - 1.0 / theta) * speed + free / theta)

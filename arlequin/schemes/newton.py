@@ -1,0 +1,177 @@
+"""The θ-scheme's step of a bulk with nonlinear parts: Newton's iterations on a factor that is kept while it serves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from arlequin.bulk import Bulk
+from arlequin.condensed import Condensed
+from arlequin.schemes.linear_step import Drive, Resistance, Solved, motion_of
+from arlequin.schemes.meeting import Meeting, meet
+from arlequin.schemes.mixing import Mixing
+from arlequin.schemes.scheme import State
+from arlequin.turning import Turning
+from models.errors import UserError
+from multilevel.law import Array
+
+_PASSES = 40  # passes with one factor at most
+_FACTORS = 8  # factors of a step at most
+_WORTH = 8  # a new factor costs about as much as so many passes
+_GROWTH = 4.0  # of the changes, over the smallest so far, beyond which a factor does not serve
+_EXACT, _ENOUGH = 1e-14, 1e-12  # momentum missing, of the largest impulse: done; done where it falls no further
+_STUCK, _NEAR = (
+    2,
+    8.0,
+)  # passes that do not halve it: it falls no further, and is then as low as so many times the lowest
+_ROUND_OFF = 4.0 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class _Iterate:
+    """What of the momentum is missing at some y, without the impulses of constraints and contact (d,), N·s.
+
+    exact, enough: what may be missing with them, N·s; enough has room for the round-off of the displacements.
+    """
+
+    missing: Array
+    exact: float
+    enough: float
+
+
+class NewtonStep:
+    """M y + θΔt [D y + f̄(u₀, u₀ + Δt y)] = p₀ + θΔt f_θ + θ (Cᵀφ + BᵀP), f̄ the mean force of `Bulk`.
+
+    A pass solves A Δy = (what is missing at y) + θ (Cᵀφ + BᵀP) with the matrix A of an earlier pass or step: contact
+    and constraints hold at y + Δy exactly, the momentum as far as A is the derivative. The rotations in Δy are then
+    made those of the parts at the end of the step (`Turning`), and Anderson's mixing of the passes makes up for what
+    A lacks: it is symmetric, and the parts have turned since it was made. A step is done at a y + Δy at which the
+    momentum holds too. A is made anew when the passes that this would have spared are worth it, or the changes grow.
+    """
+
+    def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
+        if assembly.massless.any():
+            raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
+        self._assembly, self._theta, self._step = assembly, theta, step
+        self._bulk = Bulk(assembly, theta, step)
+        self._turning = Turning(assembly, step)
+        rest = np.zeros(assembly.dof_count)
+        self.condensed = Condensed(assembly, self._bulk.matrix(rest, rest))
+        self._fresh = True  # whether no step was made with the factor
+        self._least = 0  # passes of the first step made with it
+        self._spent = 0  # passes beyond these since
+
+    def solve(self, state: State, drive: Drive) -> Solved:
+        """The step from the state."""
+        y = self._guess(state, drive)
+        if self._spent >= _WORTH or self._fresh:
+            self._linearise(state.u, y, drive.t)
+        passes = 0
+        for _ in range(_FACTORS):
+            solved, y, used = self._iterate(state, drive, y)
+            passes += used
+            if solved is not None:
+                self._count(used)
+                return Solved(solved.y, solved.multipliers, solved.meeting, passes)
+            self._linearise(state.u, y, drive.t)
+        raise UserError(
+            f"the step to t = {drive.t:.6g} s did not converge in {passes} passes: try a smaller step", code=1
+        )
+
+    def resist(self, state: State, u: Array, y: Array, internal: Array) -> Resistance:
+        """Mean forces of a step that leads to u."""
+        linear, loss = self._assembly.viscous, self._bulk.viscous(state.u, u)
+        damping = linear @ y if linear is not None else np.zeros_like(u)
+        return Resistance(self._bulk.internal(state.u, u), damping if loss is None else damping + loss, loss)
+
+    def _guess(self, state: State, drive: Drive) -> Array:
+        """y (d,) of the guess that misses the momentum less."""
+        guesses = self._turning.guesses(state.u, state.v)
+        missing = []
+        for y in guesses:
+            if drive.given is not None:
+                y[self._assembly.imposed_dofs] = drive.given
+            missing.append(np.abs(self._at(state, drive, y).missing).max())
+        return guesses[int(np.argmin(missing))]
+
+    def _iterate(self, state: State, drive: Drive, y: Array) -> tuple[Solved | None, Array, int]:
+        """Passes with the factor from y on: what they found if anything, where to go on from, how many they were."""
+        assembly, theta = self._assembly, self._theta
+        mixing, first, best, least = Mixing(), y, y, np.inf
+        found: Solved | None = None
+        lowest, stuck, guess = np.inf, 0, state.impulse
+        for used in range(1, _PASSES + 1):
+            now = self._at(state, drive, y)
+            if found is not None and self._left(now, found) <= max(now.exact, _NEAR * lowest):
+                return found, y, used
+            given = None if drive.given is None else drive.given - y[assembly.imposed_dofs]
+            free = self.condensed.free(now.missing, drive.rest - assembly.constraints @ y, given)
+            meeting = self._meet(state, assembly.contact.basis @ y + free.contact, guess)
+            change, multipliers = self.condensed.react(free, theta * meeting.impulse)
+            guess = meeting.solution.impulse
+            reached = Solved(y + change, multipliers / theta, meeting, used)
+            left, size = self._left(now, reached), float(np.linalg.norm(change))
+            if not (size <= _GROWTH * least or left <= now.enough):
+                # a new factor that led nowhere from here may from where it led
+                return None, y if self._fresh and best is first else best, used
+            if size < least:
+                best, least = y, size
+            lowest, stuck = (left, 0) if left <= 0.5 * lowest else (lowest, stuck + 1)
+            if left <= now.exact or (stuck >= _STUCK and left <= min(_NEAR * lowest, now.enough)):
+                found, y = reached, reached.y
+            else:
+                found, change = None, self._turning.turned(state.u, y, change)
+                y = mixing.next(y + change, change)
+        return None, best, used
+
+    def _at(self, state: State, drive: Drive, y: Array) -> _Iterate:
+        bulk, step, viscous = self._bulk, self._step, self._assembly.viscous
+        u = state.u + step * y
+        internal = bulk.internal(state.u, u)
+        loss = bulk.viscous(state.u, u)
+        resisting = internal if loss is None else internal + loss
+        if viscous is not None:
+            resisting = resisting + viscous @ y
+        inertia, lever = self._assembly.mass @ y, self._theta * step
+        missing = drive.momentum - inertia + lever * (drive.force - resisting)
+        size = max(np.abs(inertia).max(), lever * np.abs(resisting).max())
+        rounding = _ROUND_OFF * lever * bulk.rounding(u).max()
+        return _Iterate(missing, _EXACT * size, _ENOUGH * size + rounding)
+
+    def _left(self, now: _Iterate, solved: Solved) -> float:
+        """The momentum missing under the impulses, N·s."""
+        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse)
+        rest = now.missing + self._theta * impulses
+        return float(np.abs(rest[self._assembly.free]).max(initial=0.0))
+
+    def _meet(self, state: State, free: Array, guess: Array) -> Meeting:
+        theta, step = self._theta, self._step
+        return meet(
+            self._assembly.contact,
+            self.condensed.compliance,
+            motion_of(self._assembly, state, free, theta, step),
+            lever=theta * step,
+            step=step,
+            theta=theta,
+            history=state.history,
+            guess=guess,
+        )
+
+    def _linearise(self, u: Array, y: Array, t: float) -> None:
+        """A at the step from u by y; where that is not positive definite (a guess far off), at u."""
+        for end in (u + self._step * y, u):
+            try:
+                matrix = self._bulk.matrix(u, end)
+                self.condensed = Condensed(self._assembly, matrix, former=self.condensed)
+            except UserError:
+                continue
+            self._fresh, self._spent = True, 0
+            return
+        raise UserError(
+            f"the step to t = {t:.6g} s has no positive definite tangent (it buckles): try a smaller step", code=1
+        )
+
+    def _count(self, used: int) -> None:
+        if self._fresh:
+            self._fresh, self._least = False, used
+        self._spent += max(used - self._least, 0)

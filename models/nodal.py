@@ -1,0 +1,55 @@
+"""How the nodes of a part move with its coordinates: linearly, or as the coordinates themselves."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+
+from models.part import Array, Imposed
+
+
+class Linear:
+    """What an assembled part is whose nodes move linearly with its coordinates."""
+
+    @property
+    def shapes(self) -> csr_array:
+        """S (nodal, d)."""
+        raise NotImplementedError
+
+    @property
+    def turning(self) -> bool:
+        """S is the same at all times."""
+        return False
+
+    def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """S u and S v (f, nodal)."""
+        return (self.shapes @ u.T).T, (self.shapes @ v.T).T
+
+    def rates(self, u: Array) -> csr_array:
+        """S (nodal, d)."""
+        return self.shapes
+
+
+class Nodal(Linear):
+    """What an assembled part is whose coordinates are its nodal displacements."""
+
+    mass: csr_array
+    imposed: tuple[Imposed, ...]
+
+    @cached_property
+    def shapes(self) -> csr_array:
+        """The identity (d, d)."""
+        return csr_array(eye_array(self.mass.shape[0], format="csr"))
+
+    @property
+    def inertia(self) -> csr_array:
+        """M (d, d), kg."""
+        return self.mass
+
+    def coordinates(self, field: Array, given: Array) -> Array:
+        """The field (d,) with its imposed values."""
+        values = field.copy()
+        if given.size:
+            dofs = np.concatenate([item.dofs for item in self.imposed])
+            values[dofs] = np.where(np.isnan(given), field[dofs], given)
+        return values
