@@ -10,6 +10,8 @@ from scipy.integrate import solve_ivp
 import arlequin as aq
 from arlequin.assembly import assemble
 from arlequin.condensed import Condensed
+from arlequin.schemes import small_theta
+from arlequin.strains import Strains
 from models.assembled import ElasticAssembled
 
 UNIT = aq.LinearElastic(young=1.0, density=1.0)
@@ -283,6 +285,13 @@ def test_a_glued_bar_hits_a_wall(scheme: str, mass: str) -> None:
     assert -momentum >= (0.93 if scheme in CONSERVING else 0.75) * SPEED  # of mass 1; exact: SPEED
 
 
+@pytest.fixture
+def step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No compiled blocks: they have their own forces."""
+    monkeypatch.setattr(small_theta, "LARGEST", -1)
+
+
+@pytest.mark.usefixtures("step_by_step")
 def test_the_balance_fails_for_a_wrong_internal_force(monkeypatch: pytest.MonkeyPatch) -> None:
     right = ElasticAssembled.internal
 
@@ -295,12 +304,14 @@ def test_the_balance_fails_for_a_wrong_internal_force(monkeypatch: pytest.Monkey
         assert worst_balance(bar_on_wall(scheme, "unilateral-velocity", "consistent", "free")) > 1e-9
 
 
+@pytest.mark.usefixtures("step_by_step")
 def test_the_balance_fails_for_a_contact_impulse_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Condensed, "react", lambda self, free, impulse: (free.y, free.multipliers))
     for scheme in ("theta 0.5", "newmark"):
         assert worst_balance(bar_on_wall(scheme, "asperities", "consistent", "free")) > 1e-3
 
 
+@pytest.mark.usefixtures("step_by_step")
 def test_the_scheme_column_shows_a_wrong_strain_energy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strain energy is not the work of the forces by construction: 1 part in a million shows in `scheme`."""
     right = ElasticAssembled.internal
@@ -312,6 +323,25 @@ def test_the_scheme_column_shows_a_wrong_strain_energy(monkeypatch: pytest.Monke
     monkeypatch.setattr(ElasticAssembled, "internal", wrong)
     result = bar_on_wall("theta 0.5", "unilateral-velocity", "consistent", "free")
     assert np.abs(column(result, "scheme")).max() > 1e-8 * largest(result)
+
+
+def test_the_audit_of_blocks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong forces, impulses not applied and a wrong strain energy show in compiled steps too."""
+
+    def run(laws: str = "unilateral-velocity") -> Any:
+        return bar_on_wall("theta 0.5", laws, "consistent", "free")
+
+    form, columns, energy = ElasticAssembled.strain_form, small_theta._columns, Strains.energy
+    with monkeypatch.context() as patch:
+        patch.setattr(ElasticAssembled, "strain_form", lambda self: (form(self)[0], form(self)[1] * (1.0 + 1e-6)))
+        assert worst_balance(run()) > 1e-9
+    with monkeypatch.context() as patch:
+        patch.setattr(small_theta, "_columns", lambda *a: [0.0 * x if i == 2 else x for i, x in enumerate(columns(*a))])
+        assert worst_balance(run("asperities")) > 1e-3
+    with monkeypatch.context() as patch:
+        patch.setattr(Strains, "energy", lambda self, strains: energy(self, strains) * (1.0 + 1e-6))
+        result = run()
+        assert np.abs(column(result, "scheme")).max() > 1e-8 * largest(result)
 
 
 def test_velocity_contact_loses_the_contact_node_s_energy() -> None:
