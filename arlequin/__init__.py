@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from multilevel.interface import Interface
     from multilevel.method import ContactMethod
     from multilevel.obstacle import RigidPlane
-    from multilevel.penalty import Penalty, PerturbedLagrangian, VelocityPenalty
+    from multilevel.penalty import Penalty, PerturbedLagrangian, Shock, VelocityPenalty
     from multilevel.rigid import RigidBox, RigidCylinder, RigidSphere
     from multilevel.rigid_mesh import RigidPolyline, RigidSurface
     from multilevel.unilateral import Unilateral
@@ -102,7 +102,7 @@ _HOMES = {
     "multilevel.obstacle": ("RigidPlane",),
     "multilevel.rigid": ("RigidBox", "RigidCylinder", "RigidSphere"),
     "multilevel.rigid_mesh": ("RigidPolyline", "RigidSurface"),
-    "multilevel.penalty": ("Penalty", "PerturbedLagrangian", "VelocityPenalty"),
+    "multilevel.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
     "multilevel.unilateral": ("Unilateral",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -113,8 +113,9 @@ __all__ = [
     "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses",
     "Rayleigh", "Record", "Relation", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
-    "RigidSphere", "RigidSurface", "Section", "Solid", "Spring", "Static", "Strip", "Study", "System", "Theta", "Tie",
-    "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies", "open", "simulate"
+    "RigidSphere", "RigidSurface", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "System",
+    "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies",
+    "open", "simulate"
 ]  # fmt: skip
 
 

@@ -3,13 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from models.checks import positive
+from models.checks import non_negative, positive
 from multilevel.asperities import Asperities
 
 
 def Penalty(stiffness: float) -> Asperities:
     """Displacement penalty p = κ ⟨−g⟩₊, κ = `stiffness` in Pa/m: a linear asperity layer of no height."""
     return Asperities(positive("stiffness", stiffness), exponent=1.0, height=0.0)
+
+
+def Shock(stiffness: float, damping: float = 0.0) -> Asperities:
+    """Normal part of a shock element: while g < 0, p = ⟨−K g − C ġ⟩₊; K = `stiffness` in Pa/m, C = `damping` in Pa·s/m.
+
+    A spring and a dashpot side by side that cannot pull: as a layer of no height, damped both ways. Over a step the
+    spring's mean is a discrete gradient, and the dashpot takes −C Δg/Δt times the share of the path with g < 0, at most
+    what the spring gives: its loss is never negative. A point mass has the area 1 m²: K in N/m, C in N·s/m. With
+    `Coulomb(μ, stiffness=K_T)` it is the element DIS_CHOC of Code_Aster (V5.01.100).
+    """
+    damping = non_negative("damping", damping)
+    return Asperities(positive("stiffness", stiffness), damping=damping, damping_exponent=0.0, damping_acts="both")
 
 
 @dataclass(frozen=True)
