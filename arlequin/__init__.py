@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from arlequin.schemes import (
         HHT,
         CentralDifference,
+        DeVogelaere,
         GeneralisedAlpha,
         Midpoint,
         ModifiedMeanAcceleration,
         Multirate,
         Newmark,
+        RungeKutta,
         Static,
+        SymplecticEuler,
         Theta,
     )
     from arlequin.simulation import Study, simulate
@@ -77,8 +80,8 @@ _HOMES = {
     "arlequin.record": ("Record",),
     "arlequin.result": ("open",),
     "arlequin.schemes": (
-        "HHT", "CentralDifference", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration", "Multirate", "Newmark",
-        "Static", "Theta",
+        "HHT", "CentralDifference", "DeVogelaere", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration",
+        "Multirate", "Newmark", "RungeKutta", "Static", "SymplecticEuler", "Theta",
     ),
     "arlequin.simulation": ("Study", "simulate"),
     "arlequin.system": ("System",),
@@ -109,13 +112,13 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "H1", "HHT", "L2", "Absorber", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells", "CentralDifference",
-    "Constant", "ContactMethod", "Coulomb", "Cubic", "Function", "GeneralisedAlpha", "HalfSpace", "Interface",
-    "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
+    "Constant", "ContactMethod", "Coulomb", "Cubic", "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace",
+    "Interface", "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses",
     "Rayleigh", "Record", "Relation", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
-    "RigidSphere", "RigidSurface", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "System",
-    "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition", "mesh", "natural_frequencies",
-    "open", "simulate"
+    "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study",
+    "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition",
+    "mesh", "natural_frequencies", "open", "simulate"
 ]  # fmt: skip
 
 

@@ -46,6 +46,7 @@ class Problem:
         trial = history.copy()
         trial[self.histories] = solution.history
         count, points = laws.count, self.points
+        held = solution.held
         return replace(
             solution,
             impulse=spread(solution.impulse, laws.row_count, self.rows),
@@ -54,6 +55,7 @@ class Problem:
             multiplier=spread(solution.multiplier, count, points),
             status=spread(solution.status, count, points),
             history=trial,
+            held=None if held is None else spread(held, laws.row_count, self.rows),
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.touch import Touch, applied
 from multilevel.law import Array
+from multilevel.stick import Held
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "asperity_damping", "damping", "plastic",
@@ -78,6 +79,8 @@ def works(
     flow: Array,
     stored_before: tuple[Any, Any],
     stored_after: tuple[Any, Any],
+    held: Held | None = None,
+    theta: float = 0.5,
 ) -> Work:
     """Works of one step, or of some: every field then has the step as its first axis.
 
@@ -90,7 +93,8 @@ def works(
     is 0 for the conserving pairs.
 
     multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
-    viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J.
+    viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. held: springs of friction, whose loss is as in
+    `multilevel.stick`, on `du`; theta: the scheme's weight on the end of the step.
     """
     strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
     work = Work(np.zeros((*np.shape(strain), len(KINDS))))
@@ -122,8 +126,14 @@ def works(
         if touch.frictional:
             rubbed = -contact.impulse * touch.rates(slip_path) / step
             rubbed[..., first] = 0.0
+            rubbing = 0.0
+            if held is not None:
+                own = held.friction(contact.impulse, touch.rates(du), step, theta).sum(axis=-1)
+                rows, rubbing = held.laws.sprung_rows, own
+                scheme = scheme + rubbed[..., rows].sum(axis=-1) - own
+                rubbed[..., rows] = 0.0
             each = np.add.reduceat(rubbed, first, axis=-1)
-            work["friction"] = np.maximum(each, 0.0).sum(axis=-1)
+            work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
             work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
         scheme = scheme - np.vecdot(contact.stored, touch.rates(stored_path)[..., first]) / step - asperity
         scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - loss
@@ -176,7 +186,7 @@ class Audit:
 def applicable(assembly: Assembly) -> tuple[str, ...]:
     """The kinds that can be other than zero for this system."""
     present = {"kinetic", "strain", "external_work", "scheme"}
-    if assembly.laws.has_regular:
+    if assembly.laws.has_regular or assembly.laws.has_springs:
         present.add("asperity")
     if assembly.laws.damped:
         present.add("asperity_damping")

@@ -253,7 +253,11 @@ def describe(thing: Any) -> str:
         return thing
     if not is_dataclass(thing):
         return type(thing).__name__
-    values = ", ".join(f"{item.name}={describe(getattr(thing, item.name))}" for item in fields(thing))
+    shown = {item.name: getattr(thing, item.name) for item in fields(thing)}
+    usual = {item.name: item.default for item in fields(thing)}
+    # choices left at their default say nothing
+    shown = {name: value for name, value in shown.items() if not (isinstance(value, str) and value == usual[name])}
+    values = ", ".join(f"{name}={describe(value)}" for name, value in shown.items())
     return f"{type(thing).__name__}({values})"
 
 

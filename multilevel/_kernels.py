@@ -89,6 +89,24 @@ def power_law(coefficients, history, gap, step, theta, trial):
     return stored, stored_slope, dissipated, dissipated_slope
 
 
+@njit(types.UniTuple(float64, 4)(float64[::1], float64, float64), cache=True)
+def layer(coefficients, gap, rate):
+    """Stored and lossy pressure of the same layer at an instant, and the slopes of their sum by gap and rate."""
+    kappa, exponent, height, viscosity, damping_exponent, both = coefficients
+    crush = height - gap
+    if crush <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    stored, slope = power(crush, exponent)
+    stored *= kappa
+    if viscosity == 0.0 or (rate >= 0.0 and both == 0.0):
+        return stored, 0.0, -kappa * slope, 0.0
+    share, share_slope = power(crush, damping_exponent)
+    lossy = -viscosity * share * rate
+    if lossy < -stored:  # it cannot pull
+        return stored, -stored, 0.0, 0.0
+    return stored, lossy, -kappa * slope + viscosity * share_slope * rate, -viscosity * share
+
+
 @njit(types.void(PROBLEM, int64, float64, float64[:, ::1], float64[::1]), cache=True)
 def _tractions(p, k, gap, trial, out):
     """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""

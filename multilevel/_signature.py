@@ -19,4 +19,4 @@ REGULAR = types.UniTuple(float64, 4)(float64[::1], float64[::1], float64, float6
 REGULAR_KERNEL = types.FunctionType(REGULAR)
 
 COEFFICIENTS = 6  # room for the constants of any law, so that laws of different kinds share one table
-HISTORY = 1
+HISTORY = 3  # room for what a law, or a spring of friction, remembers

@@ -28,7 +28,8 @@ class Interface:
     surface, or weakly against functions on it, "P0" (one a facet), "P1" (one a corner) or "P2" (one a node of
     second-order cells). Default: the nodes against an obstacle where all have an area, else P1, which passes the patch
     test on meshes that do not match. sliding: "large" finds the partners anew in each step, "small" keeps those of the
-    start. direction: collocated points find their partners along it, not at the closest point.
+    start. direction, from slave to master: collocated points find their partners along it, not at the closest point;
+    two points (masses, ends of beams) need it, and meet along it as `multilevel.points.PointPairing` says.
     """
 
     name: str
@@ -77,9 +78,11 @@ class Interface:
             raise UserError(
                 f"interface '{self.name}': slave '{self.slave.name}' and master '{master.name}' have nodes in common"
             )
-        if isinstance(master, Surface) and axes > 1 and master.facets.shape[1] == 1:
+        lone = isinstance(master, Surface) and master.facets.shape[1] == 1 and (axes > 1 or not master.normals.any())
+        if isinstance(master, Surface) and lone and self.direction is None:
             raise UserError(
-                f"interface '{self.name}': the end of beam '{master.part.name}' is a point: make it the slave"
+                f"interface '{self.name}': '{master.name}' of '{master.part.name}' is a point: make it the slave, or "
+                "between two points give the direction from slave to master"
             )
         if axes == 1 and (self.friction is not None or self.multiplier not in (None, "nodes")):
             raise UserError(f"interface '{self.name}': the end of a bar has no friction and no multiplier functions")

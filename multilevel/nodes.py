@@ -14,6 +14,7 @@ from multilevel.facets import FacetMesh, frames
 from multilevel.kinematics import Kinematics, Pairing, Partners
 from multilevel.law import Array
 from multilevel.obstacle import Obstacle
+from multilevel.points import PointPairing
 from multilevel.search import OVERHANG, FacetTree, in_space
 from multilevel.slave_points import SlavePoints, at_gauss_points, at_nodes
 
@@ -34,7 +35,8 @@ def pair_points(
 
     direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): partners
     farther away do not count (default: twice the largest facet of the master); overhang: how far past a free end of
-    the master a point keeps its partner, in facet sizes. These three are for deformable masters.
+    the master a point keeps its partner, in facet sizes. These three are for deformable masters; one of points has no
+    normal and needs the direction.
     """
     one_of("points", points, ("nodes", "gauss"))
     axes = slave.positions.shape[1]
@@ -51,6 +53,10 @@ def pair_points(
     other = master.positions.shape[1]
     if other != axes:
         raise UserError(f"part '{master.part.name}' has {other} coordinates, part '{slave.part.name}' has {axes}")
+    if master.facets.shape[1] == 1 and direction is not None:
+        if slave.facets.shape[1] > 1:
+            raise UserError(f"'{master.name}' of '{master.part.name}' is a point: make it the slave of '{slave.name}'")
+        return PointPairing.of(slave, master, direction)
     if axes == 1:
         return EndPairing(made, master.normals)
     mesh = FacetMesh.of(master)

@@ -18,8 +18,10 @@ class PointLaws:
 
     area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
     level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
-    m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa). first (k+1,): the rows of
-    point k are first[k] (normal) and, where it has friction, those of the axes − 1 tangents.
+    m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa); tangential_stiffness (k,),
+    Pa/m, infinite without springs. first (k+1,): the rows of point k are first[k] (normal) and, where it has friction,
+    those of the axes − 1 tangents. The history has a row for each regular law and then one for each point with
+    springs: its traction as a vector in space.
     """
 
     area: Array
@@ -30,6 +32,7 @@ class PointLaws:
     compliance: Array
     friction: Array
     tangential_compliance: Array
+    tangential_stiffness: Array
     first: NDArray[np.int64]
 
     @classmethod
@@ -65,6 +68,7 @@ class PointLaws:
             compliance=compliance,
             friction=np.array([0.0 if law is None else law.coefficient for law in friction]),
             tangential_compliance=np.array([0.0 if law is None else law.compliance for law in friction]),
+            tangential_stiffness=np.array([np.inf if law is None else law.stiffness for law in friction]),
             first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         )
 
@@ -94,14 +98,14 @@ class PointLaws:
         """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
         from multilevel._signature import HISTORY
 
-        history = np.zeros((self.coefficients.shape[0], HISTORY))
-        history[:, 0] = np.repeat(gap, np.diff(self.rows))
+        history = np.zeros((self.coefficients.shape[0] + np.count_nonzero(self.sprung), HISTORY))
+        history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
     def reopened(self, history: Array, gap: Array) -> Array:
         """The history with the gaps (k,) at the start of the step as another pairing sees them."""
         history = history.copy()
-        history[:, 0] = np.repeat(gap, np.diff(self.rows))
+        history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
     @cached_property
@@ -123,6 +127,7 @@ class PointLaws:
             compliance=self.compliance[points],
             friction=self.friction[points],
             tangential_compliance=self.tangential_compliance[points],
+            tangential_stiffness=self.tangential_stiffness[points],
             first=np.concatenate([[0], np.cumsum(np.diff(self.first)[points])]).astype(np.int64),
         )
 
@@ -130,7 +135,17 @@ class PointLaws:
         """The set-valued laws and friction alone, all on the velocity."""
         none = np.zeros(self.count + 1, dtype=np.int64)
         level = np.where(self.level > 0, 2, 0)
-        return replace(self, regular=((),) * self.count, rows=none, coefficients=self.coefficients[:0], level=level)
+        # springs of friction carry nothing where contact starts
+        friction = np.where(self.sprung, 0.0, self.friction)
+        return replace(
+            self,
+            regular=((),) * self.count,
+            rows=none,
+            coefficients=self.coefficients[:0],
+            level=level,
+            friction=friction,
+            tangential_stiffness=np.full(self.count, np.inf),
+        )
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the contact problem of some of the points."""
@@ -138,7 +153,55 @@ class PointLaws:
 
     def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the history of some of the points."""
-        return _spans(self.rows, points)
+        springs = np.cumsum(self.sprung) - 1 + self.rows[-1]
+        return np.concatenate([_spans(self.rows, points), springs[points][self.sprung[points]]])
+
+    @cached_property
+    def sprung(self) -> NDArray[np.bool_]:
+        """Points (k,) whose friction has springs."""
+        return np.isfinite(self.tangential_stiffness)
+
+    @property
+    def has_springs(self) -> bool:
+        return self.sprung_rows.size > 0
+
+    @cached_property
+    def sprung_rows(self) -> NDArray[np.int64]:
+        """Tangential rows (s,) of the points with springs."""
+        tangential = np.ones(self.row_count, dtype=bool)
+        tangential[self.first[:-1]] = False
+        return np.flatnonzero(tangential & np.repeat(self.sprung, np.diff(self.first)))
+
+    @cached_property
+    def sprung_points(self) -> NDArray[np.int64]:
+        """Point (s,) of each of these rows."""
+        return np.repeat(np.arange(self.count), np.diff(self.first))[self.sprung_rows]
+
+    @cached_property
+    def sprung_first(self) -> NDArray[np.int64]:
+        """First of these rows (e,) of each point with springs."""
+        return np.flatnonzero(np.diff(self.sprung_points, prepend=-1))
+
+    def held(self, history: Array, tangents: Array) -> Array:
+        """Tractions (r,) of the springs along the tangents (k, a − 1, a): vectors turn with them, lengths kept."""
+        at, out = self.sprung_points[self.sprung_first], np.zeros(self.row_count)
+        vectors = history[self.rows[-1] :, : tangents.shape[2]]
+        along = np.einsum("kta,ka->kt", tangents[at], vectors)
+        size, left = (np.linalg.norm(field, axis=1) for field in (vectors, along))
+        scale = np.divide(size, left, out=np.ones_like(size), where=left > 0.0)
+        out[self.sprung_rows] = (along * scale[:, None]).ravel()
+        return out
+
+    def remember(self, history: Array, held: Array, tangents: Array) -> None:
+        """Puts the tractions (r,) of the springs into a history."""
+        at = self.sprung_points[self.sprung_first]
+        along = held[self.sprung_rows].reshape(at.size, tangents.shape[1])
+        history[self.rows[-1] :, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
+
+    def sprung_energy(self, held: Array) -> Any:
+        """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
+        points = self.sprung_points
+        return held[..., self.sprung_rows] ** 2 @ (0.5 * self.area[points] / self.tangential_stiffness[points])
 
     def energy(self, gap: Array) -> Any:
         """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""

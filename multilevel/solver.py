@@ -9,6 +9,7 @@ from models.checks import non_negative, one_of, positive
 from multilevel.law import Array
 from multilevel.method import METHODS, Method
 from multilevel.point_laws import PointLaws
+from multilevel.stick import end_tractions, free_rates
 
 OPEN, SLIP, STICK = 0, 1, 2
 
@@ -22,7 +23,8 @@ class ContactSolution:
 
     residual, the certificate: the largest of |P − project(P − slack/W_kk)| over multipliers and friction, relative to
     the largest impulse. iterations: of Newton, with the sweeps and gradient steps of other methods. singular: whether
-    the last linear system was: the multipliers are not unique, and `stabilised` finds some.
+    the last linear system was: the multipliers are not unique, and `stabilised` finds some. held (r,): tractions of the
+    springs of friction at the end of the step, Pa; None without springs.
     """
 
     impulse: Array
@@ -34,6 +36,7 @@ class ContactSolution:
     residual: float
     status: NDArray[np.int8]
     singular: bool = False
+    held: Array | None = None
 
 
 def solve_contact(
@@ -52,6 +55,8 @@ def solve_contact(
     augmentation: float = 1.0,
     stabilised: bool | float = False,
     method: Method = "newton",
+    slip_free: Array | None = None,
+    held: Array | None = None,
 ) -> ContactSolution:
     """Solves for the impulses P (r,) with the gaps (k,) and relative velocities (r,) at the end of the step
 
@@ -62,7 +67,8 @@ def solve_contact(
     p the sum of the regular laws' mean tractions, A the area, h = `impulse_factor` (Δt in dynamics, 1 in
     statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of the
     set-valued law on g, or on ġ at the points that are `closed`. `lever` (s) is the gap that a unit of
-    velocity makes; in statics rates are increments.
+    velocity makes; in statics rates are increments. Friction with springs (`multilevel.stick`) needs the slips of the
+    step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa.
 
     method "newton": semismooth Newton on the natural map P − project(P − ρ slack/W_kk), ρ = `augmentation` (it moves
     the way, not the solution); where its statuses cycle they change one at a time, and with friction Gauss–Seidel and
@@ -77,7 +83,7 @@ def solve_contact(
     count = laws.count
     if count == 0:
         empty = np.zeros(0)
-        return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8))
+        return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), held=held)
     if method == "newton" and not stabilised:
         mass = 0.0
         if laws.row_count == 1 and not laws.has_regular:
@@ -92,17 +98,23 @@ def solve_contact(
 
     from multilevel._kernels import solve_contact as kernel
 
+    soft = laws.tangential_compliance
+    if held is not None and slip_free is not None:
+        soft, rate_free = free_rates(laws, rate_free, slip_free, held, lever, theta)
     kernels, kind = laws.kernels
     impulse, trial = guess.copy(), history.copy()
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
     iterations, residual, singular = kernel(
         np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, laws.first, laws.area, laws.level,
-        laws.compliance, laws.friction, laws.tangential_compliance, kernels, laws.rows, kind, laws.coefficients,
+        laws.compliance, laws.friction, soft, kernels, laws.rows, kind, laws.coefficients,
         history, step, theta, impulse_factor,
         impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip
     stored, dissipated, multiplier = normal
-    return ContactSolution(impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular)
+    reached = None if held is None else end_tractions(laws, impulse, held, impulse_factor, theta)
+    return ContactSolution(
+        impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular, reached
+    )
 
 
 def _single_multiplier(

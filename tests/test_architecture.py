@@ -27,6 +27,7 @@ BARE = (
     "point_laws",
     "method",
     "friction",
+    "stick",
     "_kernels",
 )
 

@@ -68,13 +68,30 @@ def _solve(factor, b):
 
 
 @njit(cache=True)
+def _stretch(first, area, friction, springs, impulse, step, theta, held):
+    """Tractions (r,) of friction's springs at the end of a step; see `multilevel.stick`."""
+    for k in range(area.size):
+        n, end = first[k], first[k + 1]
+        if end == n + 1 or springs[n + 1] == 0.0:
+            continue
+        scale, size = step * area[k], 0.0
+        for t in range(n + 1, end):
+            held[t] += (impulse[t] / scale - held[t]) / theta
+            size += held[t] * held[t]
+        size, radius = np.sqrt(size), friction[k] * impulse[n] / scale
+        if size > radius:
+            for t in range(n + 1, end):
+                held[t] *= radius / size
+
+
+@njit(cache=True)
 def theta_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, delassus, gap, summed, touching,
     external, driven, displaced,
-    first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, method, rho, proximal,
-    u, v, momentum, rest, internal, history, impulse,
-    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, iterations, residuals,
+    first, area, level, compliance, friction, soft, springs, kernels, laws, kind, coefficients, method, rho, proximal,
+    u, v, momentum, rest, internal, history, impulse, held,
+    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held, iterations, residuals,
 ):  # fmt: skip
     """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta`); returns how many were accepted.
 
@@ -82,7 +99,8 @@ def theta_block(
     external (count, d): mean external forces; driven (count, p): values of the dofs `given` at the ends of the steps,
     displacements where `displaced`, else velocities. by_constraint (d, m), schur (m, m): y and φ by C y = c;
     by_impulse (d, r), released (m, r): y and φ by impulses; delassus (r, r). gap (k,): at u = 0. summed (d,): dofs
-    whose momentum is the sum of its impulses. touching: largest gap, m, that counts as none.
+    whose momentum is the sum of its impulses. springs (r,): compliance of friction's springs, 0 on other rows; held
+    (r,): their tractions, see `multilevel.stick`. touching: largest gap, m, that counts as none.
     """
     points, size = gap.size, u.size
     y, free_b = np.empty(size), np.empty(free.size)
@@ -138,7 +156,10 @@ def theta_block(
             _add(rows, v, speed)
             _add(rows, y, end)
             for r in range(place.size):
-                rate[r] = (1.0 - 1.0 / theta) * speed[r] + end[r] / theta
+                if springs[r] > 0.0:
+                    rate[r] = end[r] / theta - springs[r] * held[r]
+                else:
+                    rate[r] = (1.0 - 1.0 / theta) * speed[r] + end[r] / theta
                 end[r] = place[r] + step * end[r]
             for k in range(points):
                 closed[k] = gap[k] + place[first[k]] + 0.5 * step * speed[first[k]] <= touching
@@ -163,11 +184,13 @@ def theta_block(
             if not residual <= 1e-10:
                 return n
             iterations[n], residuals[n] = used, residual
+            _stretch(first, area, friction, springs, impulse, step, theta, held)
             y += theta * (by_impulse @ impulse)
             if rest.size:
                 multipliers -= theta * (released @ impulse)
         else:
             impulse[:] = 0.0
+            held[:] = 0.0
             normal[:] = 0.0
             status[:] = 0
             iterations[n], residuals[n] = 0, 0.0
@@ -200,5 +223,5 @@ def theta_block(
         history[:] = trial
         all_u[n], all_v[n], all_y[n] = u, v, y
         all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
-        all_multipliers[n] = multipliers
+        all_multipliers[n], all_held[n] = multipliers, held
     return count

@@ -217,7 +217,7 @@ class AlphaStepper:
         u, v = state.u + du, state.v + dv
         internal, strain = assembly.internal(u)
         touch, contact = meeting.touch, meeting.solution
-        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
+        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
         viscous = assembly.viscous
@@ -269,6 +269,8 @@ class AlphaStepper:
             flow=du / step,
             stored_before=state.stored,
             stored_after=(strain, asperity),
+            held=meeting.held,
+            theta=min(gamma, 1.0),
         )
         work["kinetic"] = kinetic
         end = State(

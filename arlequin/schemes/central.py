@@ -65,6 +65,8 @@ class CentralStepper:
         off = abs(assembly.mass - sp.diags_array(diagonal)).max() if assembly.dof_count else 0.0
         if off > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
             raise UserError('central difference needs mass="lumped" on every part')
+        if assembly.laws.has_springs:
+            raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         limit = stable_step(assembly)
         if step >= limit:
             raise UserError.parameter("step", step, f"must be below the central-difference limit of {limit:.6g} s")

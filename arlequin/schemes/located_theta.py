@@ -171,8 +171,14 @@ def _check(assembly: Assembly) -> None:
         raise UserError('events="locate": a part has nodes without mass, which take no impact: mass="consistent"')
     if assembly.system.junctions:
         raise UserError('events="locate": parts glued by a junction are not supported: relations and springs are')
-    if (laws.level != 2).any() or laws.has_regular or laws.compliance.any() or laws.tangential_compliance.any():
-        raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, without compliance')
+    if (
+        (laws.level != 2).any()
+        or laws.has_regular
+        or laws.compliance.any()
+        or laws.tangential_compliance.any()
+        or laws.has_springs
+    ):
+        raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, both rigid')
     if (np.diff(laws.first) > 2).any():
         raise UserError('events="locate": friction in space has no line to slip on: take a plane model')
     instants = np.concatenate([assembly.imposed(t) for t in (0.0, 1.0, np.pi)])

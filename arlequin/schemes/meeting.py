@@ -13,6 +13,7 @@ from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_contact
+from multilevel.stick import Held
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
@@ -34,16 +35,25 @@ class Motion:
 
 @dataclass(frozen=True)
 class Meeting:
-    """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces."""
+    """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
+
+    held: the springs of friction, where there are some.
+    """
 
     touch: Touch
     solution: ContactSolution
     time: float
+    held: Held | None = None
 
     @property
     def impulse(self) -> Array:
         """The impulses on the rows of the basis (q,), N·s."""
         return self.touch.spread(self.solution.impulse)
+
+    @property
+    def sprung(self) -> float:
+        """What the springs of friction store at the end, J."""
+        return 0.0 if self.held is None else float(self.held.laws.sprung_energy(self.held.after))
 
     def report(self, multipliers: Array, work: Work, path: Array, newton: int = 1) -> StepReport:
         """What the step did, after so many linearisations of the bulk."""
@@ -86,11 +96,12 @@ def meet(
         if not contact.fixed and laws.has_regular:
             history = laws.reopened(history, touch.gaps(motion.place))
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
+        held = laws.held(history, touch.tangents) if laws.has_springs else None
         delassus = scale * touch.delassus(compliance, some.rows)
         known = partial(
             solve_contact,
             some.laws,
-            scale * touch.delassus(compliance, some.rows),
+            delassus,
             lever=lever,
             gap_free=touch.gaps(motion.end)[some.points],
             rate_free=touch.turn(motion.rate)[some.rows],
@@ -99,6 +110,8 @@ def meet(
             step=np.inf if static else step,
             theta=theta,
             impulse_factor=time,
+            slip_free=None if held is None else touch.turn(motion.end - motion.place)[some.rows],
+            held=None if held is None else held[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
         )
@@ -121,7 +134,10 @@ def meet(
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
         middle, guess = reached, solution.impulse
         touch = contact.touch(middle, touch if keep else None)
-    return Meeting(touch, solution, time)
+    if held is None or solution.held is None:
+        return Meeting(touch, solution, time)
+    laws.remember(solution.history, solution.held, touch.tangents)
+    return Meeting(touch, solution, time, Held(laws, held, solution.held))
 
 
 def undetermined(delassus: Array, impulse: Array) -> bool:

@@ -18,6 +18,7 @@ from arlequin.touch import applied
 from models.small_factor import SmallFactor
 from multilevel.law import Array
 from multilevel.method import METHODS
+from multilevel.stick import Held, softness
 
 LARGEST = 200  # dofs up to which a step is worth a compiled loop
 
@@ -90,11 +91,16 @@ class SmallThetaStepper(ThetaStepper):
             np.zeros((count, 3, k)),
             np.zeros((count, k), dtype=np.int8),
             np.zeros((count, m)),
+            np.zeros((count, r)),
         ]
         out += [np.zeros(count, dtype=np.int64), np.zeros(count)]
         viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, d))
         kernels, kind = laws.kernels
         contact, method = assembly.contact, assembly.contact.method
+        held = laws.held(history, self._touch.tangents)
+        soft = softness(laws, theta * step, theta)
+        springs = np.zeros(r)
+        springs[laws.sprung_rows] = soft[laws.sprung_points]
         proximal = 1e-3 if method.stabilised is True else float(method.stabilised)
         if method.method == "augmented":
             proximal = 1.0 / method.augmentation
@@ -105,13 +111,14 @@ class SmallThetaStepper(ThetaStepper):
             *self._columns[:2], _rows(contact.basis), *self._columns[2:], self._touch.gap, self._moving,
             contact.touching,
             external, driven, assembly.imposes_displacement,
-            laws.first, laws.area, laws.level, laws.compliance, laws.friction, laws.tangential_compliance, kernels,
+            laws.first, laws.area, laws.level, laws.compliance, laws.friction, soft, springs, kernels,
             laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation, proximal,
-            u, v, momentum, rest, internal, history, impulse, *out,
+            u, v, momentum, rest, internal, history, impulse, held, *out,
         )  # fmt: skip
         if not taken:
             return None
         out = [values[:taken] for values in out]
+        laws.remember(history, held, self._touch.tangents)
         block, energies = self._audited(state, loads[: taken + 1], external[:taken], out)
         end = State(
             n=state.n + taken,
@@ -130,14 +137,20 @@ class SmallThetaStepper(ThetaStepper):
     def _audited(self, state: State, loads: Array, external: Array, out: Any) -> tuple[Block, Array]:
         """What is recorded of the steps, and the energies (kinetic, strain, asperity) at the end of the last one."""
         assembly, theta, step, touch = self._assembly, self._theta, self.step, self._touch
-        u, v, y, impulse, normal, status, multipliers, iterations, residuals = out
+        u, v, y, impulse, normal, status, multipliers, held, iterations, residuals = out
+        laws = assembly.laws
+        before = laws.held(state.history, touch.tangents)
+        springs = Held(laws, np.concatenate([before[None], held[:-1]]), held)
         pushes = _Pushes(impulse, *np.moveaxis(normal, 1, 0))
         all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
         strain = self._strains.at(all_u)
         internal = self._strains.forces(strain)
         gaps = touch.gaps(applied(touch.basis, all_u))
         momentum = applied(assembly.mass, all_v)
-        stored = self._strains.energy(strain), assembly.laws.energy(gaps)
+        stored = (
+            self._strains.energy(strain),
+            laws.energy(gaps) + laws.sprung_energy(np.concatenate([before[None], held])),
+        )
         path = 0.5 * step * (all_v[:-1] + v)
         mean = (1.0 - theta) * internal[:-1] + theta * internal[1:]
         damping = np.zeros_like(u) if assembly.viscous is None else applied(assembly.viscous, y)
@@ -162,6 +175,8 @@ class SmallThetaStepper(ThetaStepper):
             flow=y,
             stored_before=(stored[0][:-1], stored[1][:-1]),
             stored_after=(stored[0][1:], stored[1][1:]),
+            held=springs if laws.has_springs else None,
+            theta=theta,
         )
         kinetic = 0.5 * np.vecdot(v, momentum[1:])
         work["kinetic"] = kinetic

@@ -113,7 +113,7 @@ class StaticStepper:
         accept(contact, u, t1, remedy="more load steps (a smaller step)")
         accept_shape(assembly, u, t1)
         internal, strain = assembly.internal(u)
-        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
+        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
@@ -142,6 +142,7 @@ class StaticStepper:
             flow=none,
             stored_before=state.stored,
             stored_after=(strain, asperity),
+            held=meeting.held,
         )
         # the forces of the start acted along the normals of the start
         pulled = touch.pull(contact.impulse)

@@ -161,7 +161,7 @@ class ThetaStepper:
         y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
         touch, contact = meeting.touch, meeting.solution
         internal, strain = assembly.internal(u)
-        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u))
+        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
 
@@ -197,6 +197,8 @@ class ThetaStepper:
             flow=y,
             stored_before=state.stored,
             stored_after=(strain, asperity),
+            held=meeting.held,
+            theta=self._theta,
         )
         work["kinetic"] = kinetic
         if push is not None:

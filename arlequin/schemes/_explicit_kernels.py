@@ -1,0 +1,226 @@
+"""Explicit steps of small systems under regular laws in compiled loops; equations in the schemes' own files.
+
+A system is the tuple (inverse (d,), dense (d, d), strains, viscous, rows, gap (k,), first, area, friction, stiffness
+(k,), laws (k + 1,), coefficients): M⁻¹ is `inverse` where `dense` is empty. Contact forces (r,) are in N, tractions of
+friction's springs, held (r,), in Pa.
+"""
+
+import numpy as np
+from numba import njit
+
+from arlequin.schemes._block_kernels import _add, _pull, _resist
+from multilevel._kernels import layer
+
+OPEN, SLIP, STICK = 0, 1, 2
+EXTERNAL, VISCOUS, LAYERS, FRICTION = 0, 1, 2, 3  # works of a step
+
+
+@njit(cache=True)
+def _place(system, u, v, place, rate):
+    """Displacements and velocities (r,) along the rows of the contact."""
+    rows = system[4]
+    place[:] = 0.0
+    rate[:] = 0.0
+    _add(rows, u, place)
+    _add(rows, v, rate)
+
+
+@njit(cache=True)
+def _pressure(system, k, gap, rate):
+    """Pressure of the laws of a point, its share that dissipates, and its slopes by gap and rate."""
+    laws, coefficients = system[10], system[11]
+    total, lossy, by_gap, by_rate = 0.0, 0.0, 0.0, 0.0
+    for row in range(laws[k], laws[k + 1]):
+        stored, lost, slope, slope_rate = layer(coefficients[row], gap, rate)
+        total += stored + lost
+        lossy += lost
+        by_gap += slope
+        by_rate += slope_rate
+    return total, lossy, by_gap, by_rate
+
+
+@njit(cache=True)
+def _meet(system, before, place, rate, held, radius, forces, status):
+    """Contact forces at a place, the springs stretched from `before` and returned to their disk, radius (k,), Pa.
+
+    Returns the power that the layers take and what friction took on the way: the mean of the radii that the spring has
+    met times what slipped.
+    """
+    gap, first, area, friction, stiffness = system[5], system[6], system[7], system[8], system[9]
+    power, loss = 0.0, 0.0
+    for k in range(gap.size):
+        n, end = first[k], first[k + 1]
+        pressure, lossy, _, _ = _pressure(system, k, gap[k] + place[n], rate[n])
+        power -= area[k] * lossy * rate[n]
+        forces[n] = area[k] * pressure
+        status[k] = SLIP if pressure > 0.0 else OPEN
+        if end == n + 1:
+            continue
+        limit, size = friction[k] * pressure, 0.0
+        for t in range(n + 1, end):
+            held[t] -= stiffness[k] * (place[t] - before[t])
+            size += held[t] * held[t]
+        size = np.sqrt(size)
+        if size > limit:
+            loss += 0.5 * area[k] * (min(radius[k], size) + limit) * (size - limit) / stiffness[k]
+            for t in range(n + 1, end):
+                held[t] *= limit / size
+        elif pressure > 0.0:
+            status[k] = STICK
+        radius[k] = limit
+        for t in range(n + 1, end):
+            forces[t] = area[k] * held[t]
+    return power, loss
+
+
+@njit(cache=True)
+def _total(system, load, u, v, forces, relative, drag, force):
+    """All forces (d,), and the power of the dashpots."""
+    _resist(system[2], u, relative, force)
+    power = 0.0
+    drag[:] = 0.0
+    if system[3][0].size > 1:
+        _add(system[3], v, drag)
+        for d in range(u.size):
+            power += v[d] * drag[d]
+    for d in range(u.size):
+        force[d] = load[d] - force[d] - drag[d]
+    _pull(system[4], forces, force)
+    return max(power, 0.0)
+
+
+@njit(cache=True)
+def _accelerate(system, force, out):
+    """out = M⁻¹ force, constraints kept."""
+    inverse, dense = system[0], system[1]
+    if dense.size:
+        out[:] = dense @ force
+    else:
+        for d in range(out.size):
+            out[d] = inverse[d] * force[d]
+
+
+@njit(cache=True)
+def _dot(a, b):
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True)
+def euler_block(
+    count, step, system, loads, u, v, held, radius, forces, status, all_u, all_v, all_push, all_impulse, all_status,
+    all_held, all_work,
+):  # fmt: skip
+    """`count` steps of symplectic Euler; loads (count + 1, d). Returns how many are finite."""
+    size, rows = u.size, forces.size
+    force, drag, relative, a = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    place, rate, before = np.empty(rows), np.empty(rows), np.empty(rows)
+    _place(system, u, v, before, rate)
+    power, _ = _meet(system, before, before, rate, held, radius, forces, status)
+    for n in range(count):
+        load = loads[n]
+        work = all_work[n]
+        work[VISCOUS] = step * _total(system, load, u, v, forces, relative, drag, force)
+        work[LAYERS] = step * power
+        _accelerate(system, force, a)
+        for d in range(size):
+            v[d] += step * a[d]
+            u[d] += step * v[d]
+            all_push[n, d] = step * force[d]
+        work[EXTERNAL] = step * _dot(load, v)
+        for r in range(rows):
+            all_impulse[n, r] = step * forces[r]
+        _place(system, u, v, place, rate)
+        power, work[FRICTION] = _meet(system, before, place, rate, held, radius, forces, status)
+        before[:] = place
+        if not np.isfinite(_dot(u, u) + _dot(v, v)):
+            return n
+        all_u[n], all_v[n], all_held[n], all_status[n] = u, v, held, status
+    return count
+
+
+@njit(cache=True)
+def _half(
+    system, load, u, v, before, place, rate, held, radius, forces, status, relative, drag, force, a, work, weight
+):
+    """Forces and accelerations at u, v; works with the weight of their instant."""
+    _place(system, u, v, place, rate)
+    power, loss = _meet(system, before, place, rate, held, radius, forces, status)
+    work[FRICTION] += loss
+    work[LAYERS] += weight * power
+    work[VISCOUS] += weight * _total(system, load, u, v, forces, relative, drag, force)
+    work[EXTERNAL] += weight * _dot(load, v)
+    _accelerate(system, force, a)
+    before[:] = place
+
+
+@njit(cache=True)
+def vogelaere_block(
+    count, step, system, loads, begun, damped, u, v, held, radius, forces, status, past, all_u, all_v, all_push,
+    all_impulse, all_status, all_held, all_work,
+):  # fmt: skip
+    """`count` steps of De Vogelaere; loads (2 count + 1, d) at the half steps; past (2, d): a at n − 1 and n − ½,
+    known where it has `begun`; damped: whether forces depend on velocities. Returns how many are finite.
+    """
+    size, rows = u.size, forces.size
+    drag, relative = np.empty(size), np.empty(size)
+    place, rate, before = np.empty(rows), np.empty(rows), np.empty(rows)
+    now, half, end = np.empty(size), np.empty(size), np.empty(size)  # forces
+    a, middle, last = np.empty(size), np.empty(size), np.empty(size)  # accelerations
+    trial, speed, mean = np.empty(size), np.empty(size), np.empty(size)
+    _place(system, u, v, before, rate)
+    work = np.zeros(4)
+    _half(system, loads[0], u, v, before, place, rate, held, radius, forces, status, relative, drag, now, a, work, 1.0)
+    powers = work.copy()
+    at_half = np.empty(rows)
+    h = step
+    if not begun:  # past accelerations by the line through a₀ and a prediction of the first half step
+        for d in range(size):
+            trial[d] = u[d] + 0.5 * h * v[d] + 0.125 * h * h * a[d]
+            speed[d] = v[d] + 0.5 * h * a[d]
+        _half(system, loads[1], trial, speed, before.copy(), place, rate, held.copy(), radius.copy(), at_half,
+              status.copy(), relative, drag, half, middle, work, 0.0)  # fmt: skip
+        for d in range(size):
+            past[0, d], past[1, d] = 3.0 * a[d] - 2.0 * middle[d], 2.0 * a[d] - middle[d]
+    for n in range(count):
+        work = all_work[n]
+        work[:] = h / 6.0 * powers
+        work[FRICTION] = 0.0
+        all_impulse[n] = h / 6.0 * forces
+        for d in range(size):
+            trial[d] = u[d] + 0.5 * h * v[d] + h * h / 24.0 * (4.0 * a[d] - past[1, d])
+            speed[d] = v[d] + h / 24.0 * (23.0 * a[d] - 16.0 * past[1, d] + 5.0 * past[0, d])
+        _half(system, loads[2 * n + 1], trial, speed, before, place, rate, held, radius, at_half, status, relative,
+              drag, half, middle, work, 4.0 * h / 6.0)  # fmt: skip
+        for r in range(rows):
+            all_impulse[n, r] += 4.0 * h / 6.0 * at_half[r]
+        for d in range(size):
+            trial[d] = u[d] + h * v[d] + h * h / 6.0 * (a[d] + 2.0 * middle[d])
+            speed[d] = v[d] + h / 6.0 * (past[1, d] - 2.0 * a[d] + 7.0 * middle[d])
+        powers[:] = 0.0
+        _half(system, loads[2 * n + 2], trial, speed, before, place, rate, held, radius, forces, status, relative, drag,
+              end, last, powers, 1.0)  # fmt: skip
+        work[FRICTION] += powers[FRICTION]
+        for e in range(FRICTION):
+            work[e] += h / 6.0 * powers[e]
+        for r in range(rows):
+            all_impulse[n, r] += h / 6.0 * forces[r]
+        for d in range(size):
+            all_push[n, d] = h / 6.0 * (now[d] + 4.0 * half[d] + end[d])
+        _accelerate(system, all_push[n], mean)
+        for d in range(size):
+            past[0, d], past[1, d] = a[d], middle[d]
+            u[d] = trial[d]
+            v[d] += mean[d]
+            a[d], now[d] = last[d], end[d]
+        if damped:  # the forces once more, at the velocity that they have led to
+            powers[:] = 0.0
+            _half(system, loads[2 * n + 2], u, v, before, place, rate, held, radius, forces, status, relative, drag,
+                  now, a, powers, 1.0)  # fmt: skip
+            work[FRICTION] += powers[FRICTION]
+        if not np.isfinite(_dot(u, u) + _dot(v, v)):
+            return n
+        all_u[n], all_v[n], all_held[n], all_status[n] = u, v, held, status
+    return count

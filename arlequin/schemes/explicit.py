@@ -1,0 +1,268 @@
+"""What the explicit schemes of small systems under regular laws share: the system as arrays, limits, audit."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.action import Action
+from arlequin.assembly import Assembly
+from arlequin.condensed import independent
+from arlequin.energy import Work
+from arlequin.schemes.block import Block
+from arlequin.schemes.scheme import State, StepReport
+from arlequin.schemes.small_theta import LARGEST, _rows, _strained, is_small
+from arlequin.touch import applied
+from models.errors import UserError
+from multilevel.asperities import Asperities
+from multilevel.law import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Steps (b,) taken: u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
+    status (b, k); tractions of friction's springs (b, r), Pa; works (b, 4): external, dashpots, layers, friction, J;
+    tries (b,) of sub-steps. own: what the method carries on."""
+
+    u: Array
+    v: Array
+    push: Array
+    impulse: Array
+    status: NDArray[np.int8]
+    held: Array
+    works: Array
+    tries: NDArray[np.int64]
+    own: Any
+
+    @classmethod
+    def room(cls, assembly: Assembly, count: int) -> "Outcome":
+        """Zeros for `count` steps."""
+        size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
+        return cls(
+            u=np.zeros((count, size)),
+            v=np.zeros((count, size)),
+            push=np.zeros((count, size)),
+            impulse=np.zeros((count, rows)),
+            status=np.zeros((count, points), dtype=np.int8),
+            held=np.zeros((count, rows)),
+            works=np.zeros((count, 4)),
+            tries=np.ones(count, dtype=np.int64),
+            own=None,
+        )
+
+    def first(self, taken: int, own: Any) -> "Outcome":
+        """The first steps alone."""
+        names = ("u", "v", "push", "impulse", "status", "held", "works", "tries")
+        return replace(self, **{name: getattr(self, name)[:taken] for name in names}, own=own)
+
+
+class Method(Protocol):
+    """A way to take steps in a compiled loop."""
+
+    def begin(self, system: "ExplicitSystem", u: Array, v: Array) -> Any:
+        """What it carries at the start; `held` (r,) of it are the springs' tractions."""
+        ...
+
+    def take(self, system: "ExplicitSystem", state: State, count: int) -> Outcome:
+        """Up to `count` steps: as many as went well."""
+        ...
+
+    @property
+    def refusal(self) -> str:
+        """Why a step does not go well, and what to try."""
+        ...
+
+
+class ExplicitSystem:
+    """A small system as the kernels read it (`arlequin.schemes._explicit_kernels`)."""
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        _check(assembly)
+        self.assembly, self.step = assembly, step
+        laws, contact = assembly.laws, assembly.contact
+        self.touch = contact.touch(np.zeros(contact.basis.shape[0]))
+        mass, c = assembly.mass, assembly.constraints
+        diagonal = mass.diagonal()
+        off = abs(mass - sp.diags_array(diagonal)).max() if diagonal.size else 0.0
+        self._inverse = np.diag(1.0 / diagonal) if off == 0.0 else np.linalg.inv(mass.toarray())
+        response = self._inverse @ c.T.toarray()
+        self._kept = independent(c @ response)
+        self._rows, self._response = sp.csr_array(c[self._kept]), response[:, self._kept]
+        if self._kept.size:
+            self._schur = np.linalg.inv(self._rows @ self._response)
+            self._inverse = self._inverse - self._response @ self._schur @ self._response.T
+        diagonal_alone = off == 0.0 and not self._kept.size
+        viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, diagonal.size))
+        assert assembly.strains is not None
+        self.arrays = (
+            1.0 / diagonal, np.zeros((0, 0)) if diagonal_alone else np.ascontiguousarray(self._inverse),
+            _strained(assembly.strains), _rows(viscous), _rows(contact.basis), self.touch.gap, laws.first, laws.area,
+            laws.friction, laws.tangential_stiffness, laws.rows, laws.coefficients,
+        )  # fmt: skip
+
+    @property
+    def damped(self) -> bool:
+        """Whether forces depend on velocities."""
+        return self.assembly.viscous is not None or self.assembly.laws.damped
+
+    def spectrum(self) -> tuple[float, float]:
+        """Bounds of the eigenvalues of M⁻¹K, 1/s², and M⁻¹D, 1/s, with all points in contact and stuck."""
+        assembly, laws = self.assembly, self.assembly.laws
+        stiffness, damping = assembly.stiffness.toarray(), np.zeros((assembly.dof_count,) * 2)
+        if assembly.viscous is not None:
+            damping += assembly.viscous.toarray()
+        springs, dashpots = np.zeros(laws.row_count), np.zeros(laws.row_count)
+        springs[laws.first[:-1]] = laws.stiffness_bound()
+        springs[laws.sprung_rows] = (laws.area * laws.tangential_stiffness)[laws.sprung_points]
+        edge, rate = np.array([-1e-300]), np.array([-1.0])
+        for k, own in enumerate(laws.regular):
+            dashpots[laws.first[k]] = laws.area[k] * sum(law.damping_pressure(edge, rate)[0] for law in own)
+        rows = assembly.contact.basis.toarray()
+        stiffness += rows.T @ (springs[:, None] * rows)
+        damping += rows.T @ (dashpots[:, None] * rows)
+        return self._largest(stiffness), self._largest(damping)
+
+    def _largest(self, matrix: Array) -> float:
+        """Of M⁻¹A, constraints kept, A ≥ 0."""
+        values, vectors = np.linalg.eigh(self._inverse)
+        root = vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+        return float(np.linalg.eigvalsh(root @ matrix @ root)[-1]) if matrix.any() else 0.0
+
+    def multipliers(self, push: Array) -> Array:
+        """Impulses (b, m) of the constraints under those of all other forces (b, d)."""
+        out = np.zeros((len(push), self.assembly.constraints.shape[0]))
+        if self._kept.size:
+            out[:, self._kept] = -(push @ self._response) @ self._schur
+        return out
+
+
+class ExplicitStepper:
+    """Takes steps of a method in blocks and accounts for their energy.
+
+    A step's M (v₁ − v₀) is the impulse J of all forces, as the method weighs them, so that the kinetic energy changes
+    by ½ (v₀ + v₁)·J. The works of the forces are integrals by the weights of the method, what friction takes is what
+    slips; the rest is `scheme`.
+    """
+
+    def __init__(self, system: ExplicitSystem, method: Method) -> None:
+        self.step = system.step
+        self._system, self._method = system, method
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0; springs of friction carry nothing."""
+        assembly = self._system.assembly
+        gaps = self._system.touch.gaps(assembly.contact.basis @ u)
+        internal, strain = assembly.internal(u)
+        return State(
+            n=0,
+            u=u,
+            v=v,
+            history=assembly.laws.start_history(gaps),
+            internal=internal,
+            kinetic=assembly.kinetic(v),
+            strain=strain,
+            asperity=float(assembly.laws.energy(gaps)),
+            impulse=np.zeros(assembly.laws.row_count),
+            own=self._method.begin(self._system, u, v),
+        )
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        """One step, or why there is none."""
+        done = self.advance_block(state, 1)
+        if done is None:
+            raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self._method.refusal}", code=1)
+        end, block = done
+        action = Action(*(getattr(block.action, name)[0] for name in Action.__dataclass_fields__))
+        work = Work(block.works[0])
+        path = block.u[0] - state.u
+        touch, residual = self._system.touch, 0.0
+        report = StepReport(
+            int(block.iterations[0]), residual, end.impulse, block.multipliers[0], work, path, touch, action
+        )
+        return end, report
+
+    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
+        """Up to `count` steps."""
+        system = self._system
+        assembly, touch, laws = system.assembly, system.touch, system.assembly.laws
+        out = self._method.take(system, state, count)
+        taken = len(out.u)
+        if not taken:
+            return None
+        all_u, all_v = np.concatenate([state.u[None], out.u]), np.concatenate([state.v[None], out.v])
+        assert assembly.strains is not None
+        strains = assembly.strains.at(all_u)
+        gaps = touch.gaps(applied(touch.basis, all_u))
+        strain = assembly.strains.energy(strains)
+        asperity = laws.energy(gaps) + laws.sprung_energy(np.concatenate([state.own.held[None], out.held]))
+        kinetic = 0.5 * np.vecdot(all_v, applied(assembly.mass, all_v))
+        multipliers = system.multipliers(out.push)
+        mean = 0.5 * (all_v[:-1] + all_v[1:])
+        work = Work(np.zeros((taken, Work().values.size)))
+        work["kinetic"], work["strain"], work["asperity"] = kinetic[1:], strain[1:], asperity[1:]
+        kinds = ("external_work", "damping", "asperity_damping", "friction")
+        for kind, values in zip(kinds, out.works.T, strict=True):
+            work[kind] = values
+        if multipliers.size:
+            work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, mean))
+        kept = np.diff(strain + asperity) + out.works[:, 1:].sum(axis=1) - out.works[:, 0]
+        work["scheme"] = -np.vecdot(mean, out.push) - kept
+        block = Block(
+            n=state.n + 1 + np.arange(taken),
+            u=out.u,
+            v=out.v,
+            works=work.values,
+            multipliers=multipliers,
+            gaps=gaps[1:],
+            action=Action.of(touch, out.impulse, out.status, np.diff(all_u, axis=0), self.step),
+            iterations=out.tries,
+            residual=np.zeros(taken),
+            newton=np.zeros(taken, dtype=np.int64),
+        )
+        history = laws.start_history(gaps[-1])
+        laws.remember(history, out.held[-1], touch.tangents)
+        end = State(
+            n=state.n + taken,
+            u=out.u[-1],
+            v=out.v[-1],
+            history=history,
+            internal=assembly.strains.forces(strains[-1:])[0],
+            kinetic=float(kinetic[-1]),
+            strain=float(strain[-1]),
+            asperity=float(asperity[-1]),
+            impulse=out.impulse[-1],
+            own=out.own,
+        )
+        return end, block
+
+
+def check_step(step: float, limit: float, scheme: str) -> None:
+    """Refuses a step beyond the stability limit."""
+    if step >= limit:
+        raise UserError.parameter("step", step, f"must be below the limit of {scheme}, {limit:.6g} s")
+
+
+def _check(assembly: Assembly) -> None:
+    """Refuses what these schemes do not take, with what to do."""
+    laws = assembly.laws
+    if (laws.level > 0).any():
+        raise UserError(
+            "explicit schemes need regular laws in contact (Shock, Penalty, Asperities): Theta takes others"
+        )
+    if any(not isinstance(law, Asperities) for own in laws.regular for law in own):
+        raise UserError("explicit schemes take Shock, Penalty and Asperities in contact")
+    if (laws.friction[~laws.sprung] > 0.0).any():
+        raise UserError("explicit schemes need friction with a stiffness: Coulomb(…, stiffness=…)")
+    if assembly.imposed_dofs.size:
+        raise UserError(
+            "explicit schemes take no imposed motion: take the frame of the support (gravity as a function)"
+        )
+    if not is_small(assembly):
+        raise UserError(
+            f"explicit schemes are for masses, bars, beams and springs with at most {LARGEST} degrees of freedom and "
+            "flat obstacles or pairs of points: take CentralDifference otherwise"
+        )
+    if assembly.ghost.any() or assembly.massless.any():
+        raise UserError("explicit schemes need mass on every degree of freedom")
