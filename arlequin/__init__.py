@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from arlequin.simulation import Study, simulate
     from arlequin.system import System
     from arlequin.ties import Mortar, Tie
+    from arlequin.wear import mean_power, worn_depth, worn_volume
     from arlequin.weights import Constant, Cubic, Function, Linear
     from arlequin.zone import Box, Cells, HalfSpace, LevelSet, Strip
     from models import mesh
@@ -86,6 +87,7 @@ _HOMES = {
     "arlequin.simulation": ("Study", "simulate"),
     "arlequin.system": ("System",),
     "arlequin.ties": ("Mortar", "Tie"),
+    "arlequin.wear": ("mean_power", "worn_depth", "worn_volume"),
     "arlequin.weights": ("Constant", "Cubic", "Function", "Linear"),
     "arlequin.zone": ("Box", "Cells", "HalfSpace", "LevelSet", "Strip"),
     "models.bar": ("Bar",),
@@ -118,7 +120,7 @@ __all__ = [
     "Rayleigh", "Record", "Relation", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
     "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study",
     "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition",
-    "mesh", "natural_frequencies", "open", "simulate"
+    "mean_power", "mesh", "natural_frequencies", "open", "simulate", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

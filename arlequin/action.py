@@ -12,9 +12,9 @@ from multilevel.law import Array
 @dataclass(frozen=True)
 class Action:
     """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
-    on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; status
-    (k,): see `multilevel.solver`. Steps add up, whatever their kinematics. In a block each field has the step as its
-    first axis.
+    on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; rubbed
+    (k,): what friction takes, J; status (k,): see `multilevel.solver`. Steps add up, whatever their kinematics. In a
+    block each field has the step as its first axis.
     """
 
     normal: Array
@@ -22,6 +22,7 @@ class Action:
     spread: Array
     slip: Array
     wear: Array
+    rubbed: Array
     status: NDArray[np.int8]
 
     @classmethod
@@ -29,15 +30,16 @@ class Action:
         """Nothing, on the points of a touch."""
         count, axes = touch.normals.shape
         none = np.zeros(count)
-        spread = np.zeros(touch.basis.shape[0])
-        return cls(none, np.zeros((count, axes)), spread, none.copy(), none.copy(), np.zeros(count, dtype=np.int8))
+        spread, status = np.zeros(touch.basis.shape[0]), np.zeros(count, dtype=np.int8)
+        return cls(none, np.zeros((count, axes)), spread, none.copy(), none.copy(), none.copy(), status)
 
     @classmethod
     def of(cls, touch: Touch, impulse: Array, status: NDArray[np.int8], path: Array, time: float) -> "Action":
         """Of the impulses (r,) on a touch, along the path (d,) of a step, or of some with the step as first axis; time:
         what turns an impulse into a force."""
         normal = impulse[..., touch.first]
-        tangential, length = np.zeros((*normal.shape, touch.normals.shape[1])), np.zeros_like(normal)
+        tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
+        length, rubbed = np.zeros_like(normal), np.zeros_like(normal)
         if touch.frictional:
             moved = touch.rates(path)
             squares = np.zeros_like(normal)
@@ -47,8 +49,10 @@ class Action:
                 rows = touch.first[has] + 1 + t
                 tangential[..., has, :] += impulse[..., rows, None] * touch.tangents[has, t]
                 squares[..., has] += moved[..., rows] ** 2
+                rubbed[..., has] -= impulse[..., rows] * moved[..., rows]
             length = np.where(normal > 0.0, np.sqrt(squares), 0.0)
-        return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, status)
+        rubbed = np.maximum(rubbed, 0.0) / time
+        return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, rubbed, status)
 
     def stacked(self) -> "Action":
         """Itself as a block of one step: every field with a first axis of length 1."""
@@ -56,7 +60,7 @@ class Action:
 
     def add(self, other: "Action", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
         """Adds an action on some of the points (k,) and rows of the basis (q,), in place."""
-        for name in ("normal", "tangential", "slip", "wear"):
+        for name in ("normal", "tangential", "slip", "wear", "rubbed"):
             getattr(self, name)[points] += getattr(other, name)
         self.spread[rows] += other.spread
         self.status[points] = np.maximum(self.status[points], other.status)

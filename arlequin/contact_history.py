@@ -27,7 +27,7 @@ class ContactHistory:
         self._area = contact.laws.area[self._points]
         self._span = slice(*contact.span[index : index + 2])
         self._resultant = contact.resultant(index)
-        self._slip = np.zeros(self._area.size)
+        self._slip, self._wear = np.zeros((2, self._area.size))
 
     def variables(self) -> list[Variable]:
         """With units and names."""
@@ -61,8 +61,10 @@ class ContactHistory:
         if self._frictional:
             out += [
                 timed("wear_power", "W", "normal force times slip rate, mean over the step"),
+                timed("friction_power", "W", "what friction takes, mean over the step"),
                 vector("traction", ("frame", "point"), (count,), "Pa", "tangential traction on the slave"),
                 field("slip", "m", "length of the slip in contact"),
+                field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
             ]
         return out
 
@@ -83,8 +85,11 @@ class ContactHistory:
         }
         if self._frictional:
             slip = self._slip + np.cumsum(action.slip[:, points], axis=0)
-            self._slip = slip[-1]
+            wear = self._wear + np.cumsum(action.wear[:, points], axis=0)
+            self._slip, self._wear = slip[-1], wear[-1]
             rows[group, "wear_power"] = action.wear[:, points].sum(axis=1) / self._step
+            rows[group, "friction_power"] = action.rubbed[:, points].sum(axis=1) / self._step
             frames[group, "traction"] = action.tangential[kept, points] / (self._duration * self._area[:, None])
             frames[group, "slip"] = slip[kept]
+            frames[group, "wear_work"] = wear[kept] / self._area
         return rows, frames

@@ -150,7 +150,7 @@ class LocatedThetaStepper:
             works=work.values,
             multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
             gaps=touch.gaps((touch.basis @ u.T).T),
-            action=Action(normal, tangential, impulse, slip, wear, status),
+            action=Action(normal, tangential, impulse, slip, wear, assembly.laws.friction * wear, status),
             iterations=1 + events,
             residual=residuals,
             newton=np.ones_like(events),
