@@ -17,6 +17,7 @@ SchemeName = Literal[
     "central-difference",
 ]
 MassName = Literal["consistent", "lumped", "redistributed"]
+EventsName = Literal["step", "locate"]
 
 # parameters: a case gives each its name and default
 Young = Annotated[float, Quantity("Pa", "Young's modulus", positive)]
@@ -24,6 +25,7 @@ Poisson = Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)]
 Density = Annotated[float, Quantity("kg/m3", "density", positive)]
 Scheme = Annotated[SchemeName, Quantity("", "time scheme")]
 ThetaValue = Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)]
+Events = Annotated[EventsName, Quantity("", "events at the end of their step, or located inside it (theta = 0.5)")]
 Mass = Annotated[MassName, Quantity("", "mass matrix")]
 Courant = Annotated[float, Quantity("", "c Δt/h", positive)]
 FieldsEvery = Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)]
@@ -43,10 +45,12 @@ AnyLaw = Annotated[
 ]
 
 
-def scheme_of(name: SchemeName, theta: float) -> Any:
-    """The scheme of that name; `theta` belongs to "theta", the others have their recommended constants."""
+def scheme_of(name: SchemeName, theta: float, events: EventsName = "step") -> Any:
+    """The scheme of that name; `theta`, `events` belong to "theta", the others have their recommended constants."""
+    if events == "locate" and name != "theta":
+        raise aq.UserError.parameter("scheme", name, 'must be theta with events="locate"')
     makers = {
-        "theta": lambda: aq.Theta(theta),
+        "theta": lambda: aq.Theta(theta, events),
         "newmark": lambda: aq.Newmark(),
         "hht": lambda: aq.HHT(-0.05),
         "modified-mean-acceleration": lambda: aq.ModifiedMeanAcceleration(-0.05),

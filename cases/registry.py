@@ -37,6 +37,7 @@ NAMES = (
     "patch_test",
     "friction_pad",
     "ironing",
+    "sdnd100",
     "cylinder_impact",
     "sphere_impact",
 )
