@@ -1,6 +1,7 @@
 """What contact did to a system in a step, as it is recorded."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +35,11 @@ class Action:
         return cls(none, np.zeros((count, axes)), spread, none.copy(), none.copy(), none.copy(), status)
 
     @classmethod
-    def of(cls, touch: Touch, impulse: Array, status: NDArray[np.int8], path: Array, time: float) -> "Action":
+    def of(
+        cls, touch: Touch, impulse: Array, status: NDArray[np.int8], path: Array, time: float, still: Any = False
+    ) -> "Action":
         """Of the impulses (r,) on a touch, along the path (d,) of a step, or of some with the step as first axis; time:
-        what turns an impulse into a force."""
+        what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says."""
         normal = impulse[..., touch.first]
         tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
         length, rubbed = np.zeros_like(normal), np.zeros_like(normal)
@@ -50,8 +53,8 @@ class Action:
                 tangential[..., has, :] += impulse[..., rows, None] * touch.tangents[has, t]
                 squares[..., has] += moved[..., rows] ** 2
                 rubbed[..., has] -= impulse[..., rows] * moved[..., rows]
-            length = np.where(normal > 0.0, np.sqrt(squares), 0.0)
-        rubbed = np.maximum(rubbed, 0.0) / time
+            length = np.where((normal > 0.0) & ~np.asarray(still), np.sqrt(squares), 0.0)
+        rubbed = np.where(np.asarray(still), 0.0, np.maximum(rubbed, 0.0)) / time
         return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, rubbed, status)
 
     def stacked(self) -> "Action":

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from arlequin.action import Action
 from arlequin.assembly import Assembly
@@ -14,12 +15,13 @@ from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State
 from arlequin.schemes.theta import Carried, ThetaStepper
 from arlequin.strains import Strains
-from arlequin.touch import applied
+from arlequin.touch import Touch, applied
 from models.small_factor import SmallFactor
 from multilevel.law import Array
 from multilevel.method import METHODS
 from multilevel.stick import Held, softness
 
+STICKS = 2  # status, see `multilevel.solver`
 LARGEST = 200  # dofs up to which a step is worth a compiled loop
 
 
@@ -187,12 +189,31 @@ class SmallThetaStepper(ThetaStepper):
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=Action.of(touch, impulse, status, path, step),
+            action=Action.of(touch, impulse, status, path, step, self._still(state, status)),
             iterations=iterations,
             residual=residuals,
             newton=np.ones_like(iterations),
         )
         return block, np.array([kinetic[-1], stored[0][-1], stored[1][-1]])
+
+    def _still(self, state: State, status: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Points that stick at both ends of each step (b, k)."""
+        laws, touch = self._assembly.laws, self._touch
+        rough = np.diff(np.append(touch.first, touch.rows)) > 1
+        sticks = (status == STICKS) & rough
+        if not touch.frictional:
+            return sticks
+        tangential = np.add.reduceat(_tangential(touch, state.impulse) ** 2, touch.first)
+        held = tangential < (laws.friction * state.impulse[touch.first]) ** 2
+        rests = np.add.reduceat(_tangential(touch, touch.rates(state.v)) ** 2, touch.first) == 0.0
+        return sticks & np.concatenate([(held | rests)[None], sticks[:-1]])
+
+
+def _tangential(touch: Touch, values: Array) -> Array:
+    """The values (r,) of the tangential rows; 0 on the normal ones."""
+    out = values.copy()
+    out[touch.first] = 0.0
+    return out
 
 
 def _rows(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
