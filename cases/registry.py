@@ -38,6 +38,7 @@ NAMES = (
     "friction_pad",
     "ironing",
     "sdnd100",
+    "sdnd104",
     "cylinder_impact",
     "sphere_impact",
 )

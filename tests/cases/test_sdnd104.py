@@ -1,0 +1,91 @@
+"""The shaken slider: mean powers, regime and instants of change against the motion computed event by event."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+import cases
+from cases import sdnd104
+from cases.reference.shaken_slider import ShakenSlider
+from models.errors import UserError
+
+MEANS = {15.0: (15.26709959, 15.25752179), 1.5: (0.4090624510, 0.4091031329), 1.01: (2.2616412e-4, 2.2644718e-4)}
+
+
+@pytest.mark.parametrize("acceleration", MEANS)
+def test_reference_means(acceleration: float) -> None:
+    """The published intervals, and one that ends inside a step; located and plain."""
+    located = cases.run("sdnd104", acceleration=acceleration)
+    plain = cases.run("sdnd104", acceleration=acceleration, events="step")
+    for end, mean in zip((12.0, 11.99), MEANS[acceleration], strict=True):
+        assert aq.mean_power(located, "contact", 4.0, end) == pytest.approx(mean, rel=1e-6)
+        assert aq.mean_power(plain, "contact", 4.0, end) == pytest.approx(mean, rel=4e-5)
+        assert aq.mean_power(located, "contact", 4.0, end, "friction") == pytest.approx(0.1 * mean, rel=1e-6)
+    exact = ShakenSlider(acceleration).mean_work_rate(4.0, 11.98765)
+    assert aq.mean_power(located, "contact", 4.0, 11.98765) == pytest.approx(exact, rel=1e-9)
+    events = [event.time for event in ShakenSlider(acceleration).events(12.0)]
+    np.testing.assert_allclose(sdnd104.changes(located), events, rtol=1e-9)
+    for result, events_ in ((located, "locate"), (plain, "step")):
+        parameters = sdnd104.Parameters(acceleration=acceleration, events=events_)
+        assert not [check for check in sdnd104.check(result, parameters) if not check.passed]
+
+
+@pytest.mark.parametrize("events", ["locate", "step"])
+def test_below_the_threshold_nothing_slips(events: str) -> None:
+    """Not a digit of wear, in either scheme."""
+    result = cases.run("sdnd104", acceleration=0.99, events=events)
+    contact = result["interface/contact"]
+    assert aq.mean_power(result, "contact", 4.0, 12.0) == 0.0
+    assert not contact["wear_power"].values.any() and not contact["friction_power"].values.any()
+    assert sdnd104.changes(result).size == 0
+    assert sdnd104.stuck_share(result, 4.0, 12.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"acceleration": 5.0, "events": "step"},
+        {"acceleration": 1.85},
+        {"acceleration": 30.0},
+        {"acceleration": 0.0},
+        {"step": 1e-2},
+        {"events": "step", "theta": 0.5, "step": 5e-4},
+        {"events": "step", "scheme": "newmark", "step": 5e-3},
+        {"acceleration": 1.5, "events": "step", "step": 1e-3, "end": 11.98765},
+        {"acceleration": 7.0, "friction": 0.3, "mass": 2.5, "gravity": 9.8, "frequency": 3.3, "start": 0.1, "end": 3.1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_checks_pass(options: dict[str, Any]) -> None:
+    assert not [check for check in cases.check("sdnd104", **options) if not check.passed]
+
+
+@pytest.mark.parametrize(("acceleration", "share"), [(15.0, 0.0), (1.5, 0.1745), (1.01, 0.8654), (0.99, 1.0)])
+def test_exact_share_of_stick(acceleration: float, share: float) -> None:
+    """Against the zeros of the exact velocity on a fine grid."""
+    exact = ShakenSlider(acceleration)
+    grid = np.linspace(4.0, 12.0, 400_001)
+    assert sdnd104.stuck_time(exact, 4.0, 12.0) == pytest.approx(share, abs=1e-4)
+    assert np.mean(exact.relative_velocity(grid) == 0.0) == pytest.approx(share, abs=1e-4)
+
+
+@pytest.mark.parametrize("acceleration", [3.0, 5.0, 15.0])
+def test_plain_scheme_is_of_order_one(acceleration: float) -> None:
+    """Off by at most what friction gives in a step, m g μ g Δt, wherever the reversals fall in theirs."""
+    exact = ShakenSlider(acceleration).mean_work_rate(4.0, 12.0)
+    for step in (4e-3, 2e-3, 1e-3, 5e-4):
+        result = cases.run("sdnd104", acceleration=acceleration, events="step", step=step)
+        assert aq.mean_power(result, "contact", 4.0, 12.0) == pytest.approx(exact, abs=10.0 * step)
+
+
+def test_interval_is_checked() -> None:
+    with pytest.raises(UserError, match="end = 3"):
+        cases.run("sdnd104", end=3.0)
+
+
+def test_figures() -> None:
+    result = cases.run("sdnd104", acceleration=1.5, start=1.0, end=3.0)
+    shown = sdnd104.figures(result, sdnd104.Parameters(acceleration=1.5, start=1.0, end=3.0))
+    assert set(shown) == {"energies", "slip", "floor"}
