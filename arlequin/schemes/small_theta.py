@@ -200,7 +200,8 @@ class SmallThetaStepper(ThetaStepper):
         """Points that stick at both ends of each step (b, k)."""
         laws, touch = self._assembly.laws, self._touch
         rough = np.diff(np.append(touch.first, touch.rows)) > 1
-        sticks = (status == STICKS) & rough
+        # what softens friction slides a little where it sticks
+        sticks = (status == STICKS) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
         if not touch.frictional:
             return sticks
         tangential = np.add.reduceat(_tangential(touch, state.impulse) ** 2, touch.first)

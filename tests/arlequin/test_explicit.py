@@ -10,8 +10,6 @@ from scipy.linalg import expm
 
 import arlequin as aq
 
-pytestmark = pytest.mark.kernels
-
 EULER, VOGELAERE, ADAPTIVE = aq.SymplecticEuler(), aq.DeVogelaere(), aq.RungeKutta(1e-10)
 EVERY = [EULER, VOGELAERE, ADAPTIVE]
 

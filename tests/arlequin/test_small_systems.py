@@ -5,8 +5,6 @@ import pytest
 
 import arlequin as aq
 
-pytestmark = pytest.mark.kernels
-
 
 def slider():
     one = aq.PointMasses("slider", (0.0, 0.0), 1.0)
@@ -97,8 +95,12 @@ SYSTEMS = {
 }
 
 
+# without compilation only the quickest
+QUICK = ("slider", "shocked", "tied")
+
+
 @pytest.mark.parametrize("theta", [0.5, 0.8, 1.0])
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.kernels if n in QUICK else ()) for n in SYSTEMS])
 def test_blocks_are_the_same_steps(name, theta, monkeypatch):
     system, step = SYSTEMS[name]()
     scheme = aq.Theta(theta)
