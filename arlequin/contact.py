@@ -99,7 +99,7 @@ class Contact:
         for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
             both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
             steady.append(pairing.fixed and all(side.turning is None for side in pair))
-            blocks.append(sp.csr_array(_used_rows(interface, kin) @ both) if steady[-1] else both)
+            blocks.append(sp.csr_array(used_rows(interface, kin) @ both) if steady[-1] else both)
         return cls(
             interfaces=tuple(interfaces),
             pairings=pairings,
@@ -197,7 +197,7 @@ class Contact:
         axes, size = interface.slave.positions.shape[1], interface.slave.positions.size
         if not self.steady[index]:
             return np.hstack([slave.resultant(axes), np.zeros((axes, master.count))])
-        rows = _used_rows(interface, self.reference[index])  # on the nodes of both surfaces
+        rows = used_rows(interface, self.reference[index])  # on the nodes of both surfaces
         return np.stack([np.asarray(rows[:, i:size:axes].sum(axis=1)).ravel() for i in range(axes)])
 
     def frequency_bound(self, inverse: Array) -> float:
@@ -232,7 +232,7 @@ class Contact:
                 if self.steady[i]:
                     blocks.append(sp.eye_array(b - a, format="csr"))
                     continue
-                rows, (slave, master) = _used_rows(self.interfaces[i], kin), self.sides[i]
+                rows, (slave, master) = used_rows(self.interfaces[i], kin), self.sides[i]
                 if slave.turning is not None or master.turning is not None:
                     own = place[a:b]
                     nodes = [slave.nodes(own[: slave.count]), master.nodes(own[slave.count :])]
@@ -258,7 +258,7 @@ def _positions(surface: Surface | object) -> Array:
     return surface.positions if isinstance(surface, Surface) else np.zeros((0, 1))
 
 
-def _used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
+def used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
     """The rows of the kinematics, without tangents where there is no friction."""
     axes = kin.normals.shape[1]
     return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])

@@ -1,5 +1,7 @@
 """Steps of small linear systems with the events of contact and friction located inside them."""
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -9,8 +11,13 @@ OPEN, SLIP, STICK = 0, 1, 2
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
 _OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 _INNER = 1.0 - 2.0 * _OUTER
-MOST_EVENTS = 100  # in a step
+MOST_EVENTS = 1000  # in a step
 _HALVINGS = 52
+_DEPENDENT = 1e-10  # pivot, relative to the largest, of a row that depends on others
+_PROXIMAL = 1e-8
+_TOGETHER = 1e-6  # of a threshold, below which it counts as reached with another
+_DEEP = 1e3  # touching gaps below which a point that opens has met its partner all the same
+_LOW = 1e-2  # of the gap that counts as none: a flight up to this height is none
 _SMALL = 1e-11  # of the largest velocity or force at the contact: none
 
 
@@ -34,14 +41,20 @@ def _dot(x, y):
 
 
 @njit(cache=True)
-def _solve(matrix, right):
-    """right ← matrix⁻¹ right (a, c), with pivots by rows; both are overwritten."""
-    size = matrix.shape[0]
+def _solve(matrix, right, least):
+    """right ← matrix⁻¹ right (a, c), with pivots by rows; both are overwritten.
+
+    False where a pivot is not more than `least` times the largest: rows depend on each other.
+    """
+    size, largest = matrix.shape[0], 0.0
     for i in range(size):
         best = i
         for j in range(i + 1, size):
             if abs(matrix[j, i]) > abs(matrix[best, i]):
                 best = j
+        largest = max(largest, abs(matrix[best, i]))
+        if abs(matrix[best, i]) <= least * largest:
+            return False
         if best != i:
             for j in range(size):
                 matrix[i, j], matrix[best, j] = matrix[best, j], matrix[i, j]
@@ -59,6 +72,77 @@ def _solve(matrix, right):
             for j in range(i + 1, size):
                 right[i, c] -= matrix[i, j] * right[j, c]
             right[i, c] /= matrix[i, i]
+    return True
+
+
+@njit(cache=True)
+def _least(matrix, weights, right, out):
+    """out = x (a, c) of matrix x = right with the least Σ x²/w, where rows depend on each other (proximal steps)."""
+    count, columns = right.shape
+    roots = np.sqrt(weights)
+    softened, rest = np.empty((count, count)), np.empty((count, columns))
+    out[:] = 0.0
+    size = 0.0
+    for a in range(count):
+        for c in range(columns):
+            size = max(size, abs(right[a, c]))
+    for _ in range(50):
+        worst = 0.0
+        for a in range(count):
+            for c in range(columns):
+                rest[a, c] = right[a, c]
+                for b in range(count):
+                    rest[a, c] -= matrix[a, b] * out[b, c]
+                worst = max(worst, abs(rest[a, c]))
+                rest[a, c] *= roots[a]
+        if worst <= 1e-14 * size:
+            return
+        for a in range(count):
+            for b in range(count):
+                softened[a, b] = roots[a] * matrix[a, b] * roots[b]
+            softened[a, a] += _PROXIMAL
+        _solve(softened, rest, 0.0)
+        for a in range(count):
+            for c in range(columns):
+                out[a, c] += roots[a] * rest[a, c]
+
+
+@njit(cache=True)
+def _hold(matrix, right, sticks):
+    """right ← λ (a, c) of matrix λ = right, also where rows depend on each other (two corners that stick on a plane).
+
+    sticks (a,): rows of tangents, each after its normal. Of all λ that with the least Σ λ_n² + Σ λ_t²/λ_n: on a plane
+    the points then share the friction as they share the pressure, and slip together.
+    """
+    count, columns = right.shape
+    if count == 0:
+        return
+    size = np.empty(count)
+    scaled, other, x = np.empty((count, count)), np.empty((count, count)), np.empty((count, columns))
+    for a in range(count):
+        size[a] = math.ldexp(1.0, math.frexp(matrix[a, a])[1] // 2)  # about its root, and exact to divide by
+    for a in range(count):
+        for b in range(count):
+            scaled[a, b] = matrix[a, b] / (size[a] * size[b])
+            other[a, b] = scaled[a, b]
+        for c in range(columns):
+            right[a, c] /= size[a]
+            x[a, c] = right[a, c]
+    if not _solve(other, x, _DEPENDENT):
+        weights = np.ones(count)
+        _least(scaled, weights, right, x)
+        most = 0.0
+        for a in range(count):
+            if sticks[a]:
+                most = max(most, x[a - 1, 0])
+        if most > 0.0:
+            for a in range(count):
+                if sticks[a]:
+                    weights[a] = max(x[a - 1, 0] / most, 1e-12)
+            _least(scaled, weights, right, x)
+    for a in range(count):
+        for c in range(columns):
+            right[a, c] = x[a, c] / size[a]
 
 
 @njit(cache=True)
@@ -74,7 +158,7 @@ def _inverse(squares, damping, diagonal, tau):
     for d in range(size):
         matrix[d, d] += 1.0 + 0.25 * tau**2 * squares[d]
         out[d, d] = 1.0
-    _solve(matrix, out)
+    _solve(matrix, out, 0.0)
     return out
 
 
@@ -108,7 +192,7 @@ def _damped(damping, diagonal, v, out):
 
 @njit(cache=True)
 def _active(mode, sign, first, friction, rows):
-    """Rows G (a, d) that do not move, and columns E (a, d) along which their multipliers push.
+    """Rows G (a, d) that do not move, columns E (a, d) along which their multipliers push, and which are tangents (a,).
 
     A closed point's normal; its tangent too where it sticks; where it slips, the push of its normal takes −μ s of the
     tangent with it.
@@ -118,6 +202,7 @@ def _active(mode, sign, first, friction, rows):
         if mode[k] != OPEN:
             count += 2 if mode[k] == STICK and first[k + 1] - first[k] > 1 else 1
     held, pushed = np.empty((count, rows.shape[1])), np.empty((count, rows.shape[1]))
+    sticks = np.zeros(count, dtype=np.bool_)
     a = 0
     for k in range(mode.size):
         if mode[k] == OPEN:
@@ -131,8 +216,9 @@ def _active(mode, sign, first, friction, rows):
         if rough and mode[k] == STICK:
             held[a] = rows[n + 1]
             pushed[a] = rows[n + 1]
+            sticks[a] = True
             a += 1
-    return held, pushed
+    return held, pushed, sticks
 
 
 @njit(cache=True)
@@ -154,7 +240,7 @@ def _spread(multipliers, mode, sign, first, friction, out):
 
 
 @njit(cache=True)
-def _stage(squares, held, pushed, tau, inverse, load, u, v, work, y, multipliers):
+def _stage(squares, held, pushed, sticks, tau, inverse, load, u, v, work, y, multipliers):
     """One midpoint step of length τ (θ = ½) with the rows G held: its mean velocity y and multipliers."""
     for d in range(u.size):
         work[d] = v[d] + 0.5 * tau * (load[d] - squares[d] * u[d])
@@ -168,7 +254,7 @@ def _stage(squares, held, pushed, tau, inverse, load, u, v, work, y, multipliers
         for a in range(count):
             for b in range(count):
                 matrix[a, b] = 0.5 * _dot(held[a], columns[b])
-        _solve(matrix, multipliers)
+        _hold(matrix, multipliers, sticks)
         for a in range(count):
             for d in range(u.size):
                 y[d] += 0.5 * columns[a, d] * multipliers[a, 0]
@@ -183,7 +269,7 @@ def _advance(system, contact, loads, n, begin, tau, step, cached, mode, sign, u,
     """
     squares, damping, diagonal = system
     first, friction, rows = contact[0], contact[1], contact[2]
-    held, pushed = _active(mode, sign, first, friction, rows)
+    held, pushed, sticks = _active(mode, sign, first, friction, rows)
     load, work, y = np.empty(u.size), np.empty(u.size), np.empty(u.size)
     own, multipliers = np.empty(rows.shape[0]), np.empty((held.shape[0], 1))
     place = begin
@@ -195,7 +281,7 @@ def _advance(system, contact, loads, n, begin, tau, step, cached, mode, sign, u,
             inverse = _inverse(squares, damping, diagonal, part)
         _force(loads, n, place + 0.5 * part / step, load)
         place += part / step
-        _stage(squares, held, pushed, part, inverse, load, u, v, work, y, multipliers)
+        _stage(squares, held, pushed, sticks, part, inverse, load, u, v, work, y, multipliers)
         _damped(damping, diagonal, y, work)
         for d in range(u.size):
             sums[0] += part * load[d] * y[d]
@@ -222,81 +308,240 @@ def _advance(system, contact, loads, n, begin, tau, step, cached, mode, sign, u,
 
 
 @njit(cache=True)
-def _forces(system, contact, load, mode, sign, u, v, out):
-    """Contact forces (r,) at an instant: those that keep the held rows at rest."""
-    squares, damping, diagonal = system
-    first, friction, rows = contact[0], contact[1], contact[2]
-    out[:] = 0.0
-    held, pushed = _active(mode, sign, first, friction, rows)
-    count = held.shape[0]
-    if not count:
-        return
-    free = np.empty(u.size)
-    _damped(damping, diagonal, v, free)
-    for d in range(u.size):
-        free[d] = load[d] - squares[d] * u[d] - free[d]
-    multipliers, matrix = np.empty((count, 1)), np.empty((count, count))
-    for a in range(count):
-        multipliers[a, 0] = -_dot(held[a], free)
-        for b in range(count):
-            matrix[a, b] = _dot(held[a], pushed[b])
-    _solve(matrix, multipliers)
-    _spread(multipliers, mode, sign, first, friction, out)
+def _look(contact, u, v, rows, places, bias, levers):
+    """Rows H (r, d), displacements (r,) along them, Ḣ v (r,) and the levers (r,) of the angles at u, v.
+
+    place = B u + c (cos θ − 1) + s sin θ,   H = B + h T,   h = s cos θ − c sin θ,   Ḣ v = −(c cos θ + s sin θ) θ̇²,
+
+    θ = T u the angle of the point's part, (c, s) its arm along the row and across. Without angles H is B.
+    """
+    fixed, turns, arms = contact[2], contact[4], contact[5]
+    for r in range(places.size):
+        places[r] = _dot(fixed[r], u)
+    for r in range(turns.shape[0]):
+        angle, rate, along, across = _dot(turns[r], u), _dot(turns[r], v), arms[r, 0], arms[r, 1]
+        sin, cos = np.sin(angle), np.cos(angle)
+        places[r] += across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
+        levers[r] = across * cos - along * sin
+        bias[r] = -(along * cos + across * sin) * rate**2
+        for d in range(u.size):
+            rows[r, d] = fixed[r, d] + levers[r] * turns[r, d]
 
 
 @njit(cache=True)
-def _broken(system, contact, load, mode, sign, u, v, which):
-    """Marks the points (k,) whose mode no longer holds; returns whether there are any.
+def _free(system, load, u, v, out):
+    """Accelerations (d,) without contact: out = f − Ω u − D v."""
+    squares, damping, diagonal = system
+    _damped(damping, diagonal, v, out)
+    for d in range(u.size):
+        out[d] = load[d] - squares[d] * u[d] - out[d]
+
+
+@njit(cache=True)
+def _forces(contact, rows, bias, free, mode, sign, out):
+    """Contact forces (r,) at an instant: those that keep the held rows at rest, H v̇ + Ḣ v = 0."""
+    out[:] = 0.0
+    held, pushed, sticks = _active(mode, sign, contact[0], contact[1], rows)
+    count = held.shape[0]
+    if not count:
+        return
+    multipliers, matrix = np.empty((count, 1)), np.empty((count, count))
+    _spread_back(bias, mode, contact[0], multipliers)
+    for a in range(count):
+        multipliers[a, 0] = -multipliers[a, 0] - _dot(held[a], free)
+        for b in range(count):
+            matrix[a, b] = _dot(held[a], pushed[b])
+    _hold(matrix, multipliers, sticks)
+    _spread(multipliers, mode, sign, contact[0], contact[1], out)
+
+
+@njit(cache=True)
+def _spread_back(values, mode, first, out):
+    """out (a, 0): those of the values (r,) that belong to held rows."""
+    a = 0
+    for k in range(mode.size):
+        if mode[k] == OPEN:
+            continue
+        out[a, 0] = values[first[k]]
+        a += 1
+        if mode[k] == STICK and first[k + 1] - first[k] > 1:
+            out[a, 0] = values[first[k] + 1]
+            a += 1
+
+
+@njit(cache=True)
+def _project(contact, rows, mode, sign, missing, v):
+    """Takes from v (d,) what moves along the held rows; returns the change of u (d,) that undoes `missing` (r,), m, and
+    the work on v (M-orthogonal: v ← v − Gᵀ(G Gᵀ)⁻¹ G v)."""
+    held, _, sticks = _active(mode, sign, contact[0], contact[1], rows)
+    count = held.shape[0]
+    change, work = np.zeros(v.size), 0.0
+    if not count:
+        return change, work
+    right, matrix = np.empty((count, 2)), np.empty((count, count))
+    _spread_back(missing, mode, contact[0], right)
+    for a in range(count):
+        right[a, 1] = _dot(held[a], v)
+        sticks[a] = False
+        for b in range(count):
+            matrix[a, b] = _dot(held[a], held[b])
+    _hold(matrix, right, sticks)
+    for d in range(v.size):
+        taken = 0.0
+        for a in range(count):
+            change[d] -= held[a, d] * right[a, 0]
+            taken += held[a, d] * right[a, 1]
+        work -= taken * (v[d] - 0.5 * taken)
+        v[d] -= taken
+    return change, work
+
+
+@njit(cache=True)
+def _swing(system, contact, loads, n, begin, tau, step, mode, sign, anchor, u, v, trial):
+    """Moves u, v (d,) by τ as `_advance` does, where rows turn: one Runge–Kutta step of order 4, then a projection.
+
+    The works and impulses are integrated by the same rule. What the held rows have drifted from their `anchor` (r,) is
+    undone; `scheme` is what the physical works differ by from the impulses' on the mean velocity.
+    """
+    sums, impulse, slip, wear, moment = trial
+    first = contact[0]
+    count, size = anchor.size, u.size
+    rows = contact[2].copy()
+    places, bias, levers, forces = np.empty(count), np.zeros(count), np.zeros(count), np.empty(count)
+    load, rate, drag = np.empty(size), np.empty(size), np.empty(size)
+    now_u, now_v, sum_u, sum_v = u.copy(), v.copy(), np.zeros(size), np.zeros(size)
+    physical = 0.0
+    for stage in range(4):
+        share = 0.0 if stage == 0 else (1.0 if stage == 3 else 0.5)
+        part = tau * (1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0)
+        if stage:
+            for d in range(size):
+                now_u[d] = u[d] + share * tau * now_v[d]
+                now_v[d] = v[d] + share * tau * rate[d]
+        _force(loads, n, begin + share * tau / step, load)
+        _look(contact, now_u, now_v, rows, places, bias, levers)
+        _free(system, load, now_u, now_v, rate)
+        _forces(contact, rows, bias, rate, mode, sign, forces)
+        _damped(system[1], system[2], now_v, drag)
+        pushed, lost = _dot(load, now_v), _dot(drag, now_v)
+        sums[0] += part * pushed
+        sums[1] += part * lost
+        physical += part * (pushed - lost)
+        for r in range(count):
+            if forces[r] != 0.0:
+                impulse[r] += part * forces[r]
+                moment[r] += part * forces[r] * levers[r]
+                for d in range(size):
+                    rate[d] += rows[r, d] * forces[r]
+        for k in range(mode.size):
+            r = first[k]
+            if mode[k] == SLIP and first[k + 1] - r > 1:
+                moved = _dot(rows[r + 1], now_v)
+                sums[2] -= part * forces[r + 1] * moved
+                physical += part * forces[r + 1] * moved
+                slip[k] += part * sign[k] * moved
+                wear[k] += part * forces[r] * sign[k] * moved
+        for d in range(size):
+            sum_u[d] += part * now_v[d]
+            sum_v[d] += part * rate[d]
+    work = 0.0
+    for d in range(size):
+        work += (v[d] + 0.5 * sum_v[d]) * sum_v[d]
+        u[d] += sum_u[d]
+        v[d] += sum_v[d]
+    _look(contact, u, v, rows, places, bias, levers)
+    change, taken = _project(contact, rows, mode, sign, places - anchor, v)
+    for d in range(size):
+        u[d] += change[d]
+    sums[4] += physical - work - taken
+
+
+@njit(cache=True)
+def _move(system, contact, loads, n, begin, tau, step, cached, mode, sign, anchor, u, v, trial):
+    """Moves u, v (d,) by τ from the share `begin` of the step, without events; see `_advance` and `_swing`."""
+    if contact[4].shape[0]:
+        _swing(system, contact, loads, n, begin, tau, step, mode, sign, anchor, u, v, trial)
+    else:
+        _advance(
+            system,
+            contact,
+            loads,
+            n,
+            begin,
+            tau,
+            step,
+            cached,
+            mode,
+            sign,
+            u,
+            v,
+            trial[0],
+            trial[1],
+            trial[2],
+            trial[3],
+        )
+
+
+@njit(cache=True)
+def _broken(system, contact, load, touching, mode, sign, u, v, forces, which):
+    """Marks the points (k,) whose mode no longer holds; returns whether there are any. forces (r,): those at u, v.
 
     1 an open point meets its partner, 2 the force of a closed one has fallen to zero, 3 a sticking one has reached its
     threshold, 4 a slipping one has come to rest.
     """
-    first, friction, rows, gap = contact[0], contact[1], contact[2], contact[3]
-    forces, scale = np.empty(rows.shape[0]), 0.0
-    _forces(system, contact, load, mode, sign, u, v, forces)
+    first, friction, gap = contact[0], contact[1], contact[3]
+    rows, places, bias = contact[2].copy(), np.empty(forces.size), np.zeros(forces.size)
+    levers, free = np.zeros(forces.size), np.empty(u.size)
+    _look(contact, u, v, rows, places, bias, levers)
+    _free(system, load, u, v, free)
+    _forces(contact, rows, bias, free, mode, sign, forces)
+    scale = 0.0
     for r in range(forces.size):
         scale = max(scale, 1e-2 * _SMALL * abs(forces[r]))
-    any_broken = False
+    any_broken, any_slips = False, False
     for k in range(mode.size):
         r, rough = first[k], first[k + 1] - first[k] > 1
         which[k] = 0
         if mode[k] == OPEN:
-            if gap[k] + _dot(rows[r], u) < 0.0 and _dot(rows[r], v) < 0.0:
+            opening = gap[k] + places[r]
+            if opening < -_DEEP * touching or (opening < 0.0 and _dot(rows[r], v) < 0.0):
                 which[k] = 1
         elif forces[r] < -scale:
             which[k] = 2
         elif rough and mode[k] == STICK and abs(forces[r + 1]) > friction[k] * forces[r] + scale:
             which[k] = 3
+            any_slips = True
         elif rough and mode[k] == SLIP and sign[k] * _dot(rows[r + 1], v) < 0.0:
             which[k] = 4
         any_broken = any_broken or which[k] != 0
+    if any_slips:  # points that share a force reach their thresholds together
+        for k in range(mode.size):
+            r = first[k]
+            near = (1.0 - _TOGETHER) * friction[k] * forces[r]
+            if which[k] == 0 and mode[k] == STICK and first[k + 1] - r > 1 and abs(forces[r + 1]) > near:
+                which[k] = 3
     return any_broken
 
 
 @njit(cache=True)
-def _settle(system, contact, load, closed, size, which, mode, sign, u, v):
+def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign):
     """Modes of the closed points (k,) from the accelerations that Coulomb's law allows them (Gauss–Seidel).
 
     A closed point that parts, ġ > 0, is open; one that slips keeps its direction, and one that has reached its
-    threshold starts in that of `sign`; one at rest sticks, or starts in the direction in which the load wins. size:
-    largest velocity of the rows so far. Returns the rest of the iteration.
+    threshold starts in that of `sign`; one at rest sticks, or starts in the direction in which the load wins. free,
+    speed (r,): accelerations without contact forces and velocities of the rows; limits: what is no velocity along the
+    normals and the tangents. Returns the rest of the iteration.
     """
-    squares, damping, diagonal = system
-    first, friction, rows = contact[0], contact[1], contact[2]
-    delassus = contact[4]
-    drag = np.empty(u.size)
-    _damped(damping, diagonal, v, drag)
-    free = rows @ (load - squares * u - drag)
-    speed = rows @ v
+    first, friction = contact[0], contact[1]
     forces = np.zeros(free.size)
     slips = np.zeros(mode.size)
     for k in range(mode.size):
         r = first[k]
-        if closed[k] and speed[r] > _SMALL * size:
+        if closed[k] and speed[r] > limits[0]:
             closed[k] = False
         if which[k] == 3:
             slips[k] = sign[k]
-        elif first[k + 1] - r > 1 and abs(speed[r + 1]) > _SMALL * size:
+        elif first[k + 1] - r > 1 and abs(speed[r + 1]) > limits[1]:
             slips[k] = np.sign(speed[r + 1])
     scale = max(np.abs(free).max(), 1e-300) if free.size else 1.0
     rest = 0.0
@@ -342,9 +587,9 @@ def _settle(system, contact, load, closed, size, which, mode, sign, u, v):
 
 
 @njit(cache=True)
-def _impact(contact, laws, closed, v, impulse, sums):
+def _impact(contact, rows, delassus, laws, closed, v, impulse, sums):
     """Velocities after an impact without rebound, with Coulomb's law between the impulses; returns its residual."""
-    first, friction, rows, delassus = contact[0], contact[1], contact[2], contact[4]
+    first, friction = contact[0], contact[1]
     area, level, soft, kernels, starts, kind, table, history = laws
     before = rows @ v
     count, points = before.size, closed.size
@@ -367,82 +612,110 @@ def _impact(contact, laws, closed, v, impulse, sums):
 
 
 @njit(cache=True)
+def _enter(
+    system, contact, laws, look, load, step, touching, fastest, closed, which, mode, sign, anchor, u, v, sums, impulse,
+    moment,
+):  # fmt: skip
+    """Impact of the closed points (k,), their modes after it, and where those that now stick do; returns the rest."""
+    first = contact[0]
+    rows, places, bias, levers = look
+    delassus, worst, free = rows @ rows.T, 0.0, np.empty(v.size)
+    hits = False
+    for k in range(mode.size):
+        hits = hits or (closed[k] and _dot(rows[first[k]], v) < -_SMALL * fastest)
+    if hits:
+        own = np.zeros(places.size)
+        worst = _impact(contact, rows, delassus, laws, closed, v, own, sums)
+        impulse += own
+        moment += levers * own
+        if contact[4].shape[0]:
+            _look(contact, u, v, rows, places, bias, levers)
+    _free(system, load, u, v, free)
+    pulled = rows @ free + bias
+    least = step * np.abs(pulled).max() * _SMALL
+    along = max(_SMALL * fastest, least)
+    normal = along
+    if contact[4].shape[0]:  # a flight as low as the round-off of the gaps is none
+        normal = max(normal, np.sqrt(2.0 * np.abs(pulled).max() * _LOW * touching))
+    before = mode.copy()
+    worst = max(worst, _settle(contact, pulled, rows @ v, delassus, closed, (normal, along), which, mode, sign))
+    for k in range(mode.size):
+        if mode[k] == STICK and before[k] != STICK and first[k + 1] - first[k] > 1:
+            anchor[first[k] + 1] = places[first[k] + 1]
+    if contact[4].shape[0]:
+        _, work = _project(contact, rows, mode, sign, np.zeros(places.size), v)
+        sums[3] -= work
+    return worst
+
+
+@njit(cache=True)
 def located_block(
-    count, step, system, contact, laws, touching, loads, cached, u, v,
-    all_u, all_v, all_sums, all_impulse, all_slip, all_wear, all_status, events, last, residuals,
+    count, step, system, contact, laws, touching, loads, cached, u, v, mode, sign, anchor, fastest, begins,
+    all_u, all_v, all_sums, all_impulse, all_moment, all_gaps, all_slip, all_wear, all_status, events, last, residuals,
 ):  # fmt: skip
     """Up to `count` steps; returns how many were taken (fewer: more than MOST_EVENTS events in the next one).
 
     In modal coordinates, M = 1: system = (ω² (d,), damping (d, d), whether it is diagonal); contact = (first, friction,
-    rows H (r, d), gap at u = 0 (k,), H Hᵀ (r, r)); loads (count, 4, d) at 0, 1/3, 2/3 and 1 of each step. Outputs by
-    step: sums of works (see `_advance`), events (b,) and the share of the step of the last one.
+    rows B (r, d), gap at u = 0 (k,), angles T (r, d) and arms (r, 2) of the rows that turn, see `_look`; both empty
+    where none does); loads (count, 4, d) at 0, 1/3, 2/3 and 1 of each step. State: u, v, and what goes on from the
+    steps before: mode and sign (k,), where sticking points and closed gaps stand (r,), the fastest contact so far
+    (1,); `begins`: there are no steps before. Outputs by step: sums of works (see `_advance`), impulses and, times the
+    levers, moments (b, r), gaps at the end (b, k), events (b,) and the share of the step of the last one.
     """
-    first, rows, gap = contact[0], contact[2], contact[3]
-    points, size = gap.size, u.size
-    mode, sign = np.zeros(points, dtype=np.int64), np.ones(points)
+    first, gap = contact[0], contact[3]
+    points, size, rough = gap.size, u.size, contact[2].shape[0]
     which, closed = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.bool_)
-    load = np.empty(size)
+    load, forces = np.empty(size), np.zeros(rough)
+    look = contact[2].copy(), np.zeros(rough), np.zeros(rough), np.zeros(rough)
+    rows, places = look[0], look[1]
     trial_u, trial_v = np.empty(size), np.empty(size)
-    trial = np.zeros(5), np.zeros(rows.shape[0]), np.zeros(points), np.zeros(points)
-    fastest = 0.0
+    trial = np.zeros(5), np.zeros(rough), np.zeros(points), np.zeros(points), np.zeros(rough)
     for n in range(count):
-        start_u, start_v = u.copy(), v.copy()
+        start = u.copy(), v.copy(), mode.copy(), sign.copy(), anchor.copy()
         begin, found, worst = 0.0, 0, 0.0
-        all_sums[n], all_impulse[n], all_slip[n], all_wear[n] = 0.0, 0.0, 0.0, 0.0
-        fresh = n == 0
+        total = all_sums[n], all_impulse[n], all_slip[n], all_wear[n], all_moment[n]
+        for part in total:
+            part[:] = 0.0
+        fresh = begins and n == 0
         while True:
-            for r in range(rows.shape[0]):
-                fastest = max(fastest, abs(_dot(rows[r], v)))
+            _look(contact, u, v, rows, places, look[2], look[3])
+            for r in range(rough):
+                fastest[0] = max(fastest[0], abs(_dot(rows[r], v)))
             if fresh and points:  # what starts, and what an event has left
                 _force(loads, n, begin, load)
-                hits = False
                 for k in range(points):
-                    at_start = n == 0 and found == 0 and gap[k] + _dot(rows[first[k]], u) <= touching
+                    at_start = begins and n == 0 and found == 0 and gap[k] + places[first[k]] <= touching
                     closed[k] = mode[k] != OPEN or which[k] == 1 or at_start
-                    hits = hits or (closed[k] and _dot(rows[first[k]], v) < -_SMALL * fastest)
-                if hits:
-                    worst = max(worst, _impact(contact, laws, closed, v, all_impulse[n], all_sums[n]))
-                reach = max(fastest, step * np.abs(rows @ load).max())
-                worst = max(worst, _settle(system, contact, load, closed, reach, which, mode, sign, u, v))
+                rest = _enter(
+                    system, contact, laws, look, load, step, touching, fastest[0], closed, which, mode, sign, anchor,
+                    u, v, total[0], total[1], total[4],
+                )  # fmt: skip
+                worst = max(worst, rest)
+            # the rest of the step; if it breaks a mode, halve [low, high]: none is broken at low, one is at high
             rest = (1.0 - begin) * step
-            trial_u[:], trial_v[:] = u, v
-            for part in trial:
-                part[:] = 0.0
-            tau = step if begin == 0.0 else rest
-            _advance(system, contact, loads, n, begin, tau, step, cached, mode, sign, trial_u, trial_v, *trial)
-            _force(loads, n, 1.0, load)
-            if not points or not _broken(system, contact, load, mode, sign, trial_u, trial_v, which):
-                u[:], v[:] = trial_u, trial_v
-                all_sums[n] += trial[0]
-                all_impulse[n] += trial[1]
-                all_slip[n] += trial[2]
-                all_wear[n] += trial[3]
-                break
-            # halve [low, high]: no mode is broken at low, one is at high
-            low, high = 0.0, rest
-            for _ in range(_HALVINGS):
-                tau = 0.5 * (low + high)
+            low, high, tau, broken = 0.0, rest, step if begin == 0.0 else rest, False
+            for attempt in range(_HALVINGS + 2):
                 trial_u[:], trial_v[:] = u, v
-                _advance(system, contact, loads, n, begin, tau, step, cached, mode, sign, trial_u, trial_v, *trial)
-                _force(loads, n, begin + tau / step, load)
-                if _broken(system, contact, load, mode, sign, trial_u, trial_v, which):
-                    high = tau
-                else:
+                for part in trial:
+                    part[:] = 0.0
+                _move(system, contact, loads, n, begin, tau, step, cached, mode, sign, anchor, trial_u, trial_v, trial)
+                _force(loads, n, 1.0 if attempt == 0 else begin + tau / step, load)
+                broken = points > 0 and _broken(
+                    system, contact, load, touching, mode, sign, trial_u, trial_v, forces, which
+                )
+                if attempt == 0 and not broken:
+                    break
+                if attempt > 0 and not broken:
                     low = tau
-            for part in trial:
-                part[:] = 0.0
-            trial_u[:], trial_v[:] = u, v
-            _advance(system, contact, loads, n, begin, high, step, cached, mode, sign, trial_u, trial_v, *trial)
-            begin += high / step
-            _force(loads, n, begin, load)
-            _broken(system, contact, load, mode, sign, trial_u, trial_v, which)
+                else:
+                    high = min(tau, rest)
+                tau = 0.5 * (low + high) if attempt < _HALVINGS else high
             u[:], v[:] = trial_u, trial_v
-            all_sums[n] += trial[0]
-            all_impulse[n] += trial[1]
-            all_slip[n] += trial[2]
-            all_wear[n] += trial[3]
-            forces = np.empty(rows.shape[0])
-            _forces(system, contact, load, mode, sign, u, v, forces)
+            for i in range(5):
+                total[i][:] += trial[i]
+            if not broken:
+                break
+            begin += high / step
             for k in range(points):
                 if which[k] == 2:
                     mode[k] = OPEN
@@ -451,10 +724,12 @@ def located_block(
             found += 1
             fresh = True
             if found > MOST_EVENTS:
-                u[:], v[:] = start_u, start_v
+                u[:], v[:], mode[:], sign[:], anchor[:] = start
                 return n
+        _look(contact, u, v, rows, places, look[2], look[3])
         all_u[n], all_v[n] = u, v
         for k in range(points):
             all_status[n, k] = mode[k]
+            all_gaps[n, k] = gap[k] + places[first[k]]
         events[n], last[n], residuals[n] = found, begin, worst
     return count

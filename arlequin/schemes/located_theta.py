@@ -34,7 +34,7 @@ class LocatedThetaStepper:
     """
 
     def __init__(self, assembly: Assembly, step: float) -> None:
-        _check(assembly)
+        self._check(assembly)
         self.step = step
         self._assembly = assembly
         self._free = np.flatnonzero(assembly.free)
@@ -55,24 +55,37 @@ class LocatedThetaStepper:
         self._damping = np.ascontiguousarray(0.5 * (damping + damping.T))
         contact = assembly.contact
         self._touch = contact.touch(np.zeros(contact.basis.shape[0]))
-        self._rows = np.ascontiguousarray(contact.basis[:, self._free] @ self._shapes)
+        self._rows, self._turns, self._arms = self._places()
+
+    def _check(self, assembly: Assembly) -> None:
+        """UserError where events cannot be located."""
+        _small(assembly)
+        check_laws(assembly)
+
+    def _places(self) -> tuple[Array, Array, Array]:
+        """Rows B (r, d), and angles T and arms of the rows that turn, as `_event_kernels._look` takes them."""
+        rows = np.ascontiguousarray(self._assembly.contact.basis[:, self._free] @ self._shapes)
+        return rows, np.zeros((0, rows.shape[1])), np.zeros((0, 2))
 
     def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0; own: modal displacement and velocity."""
+        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `located_block`)."""
         assembly = self._assembly
         q, p = (self._inverse @ field[self._free] for field in (u, v))
-        gaps = self._touch.gaps(assembly.contact.basis @ u)
+        gaps, laws = assembly.contact.gaps(u), assembly.laws
+        anchor = np.zeros(laws.row_count)
+        anchor[self._touch.first] = -self._touch.gap
+        modes = np.zeros(laws.count, dtype=np.int64), np.ones(laws.count), anchor, np.zeros(1)
         return State(
             n=0,
             u=u,
             v=v,
-            history=assembly.laws.start_history(gaps),
+            history=laws.start_history(gaps),
             internal=np.zeros_like(u),
             kinetic=0.5 * float(p @ p),
             strain=0.5 * float(self._squares @ q**2),
             asperity=0.0,
-            impulse=np.zeros(assembly.laws.row_count),
-            own=(q, p),
+            impulse=np.zeros(laws.row_count),
+            own=(q, p, modes),
         )
 
     def advance(self, state: State) -> tuple[State, StepReport]:
@@ -93,19 +106,20 @@ class LocatedThetaStepper:
         thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
         modal = assembly.loads(thirds)[:, self._free] @ self._shapes
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
-        q, p = (x.copy() for x in state.own)
+        q, p = (x.copy() for x in state.own[:2])
+        modes = tuple(x.copy() for x in state.own[2])
         size, r, k = q.size, laws.row_count, laws.count
         out: Any = [np.zeros((count, size)), np.zeros((count, size)), np.zeros((count, 5)), np.zeros((count, r))]
-        out += [np.zeros((count, k)), np.zeros((count, k)), np.zeros((count, k), dtype=np.int8)]
+        out += [np.zeros((count, r)), *(np.zeros((count, k)) for _ in range(3)), np.zeros((count, k), dtype=np.int8)]
         out += [np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count)]
         kernels, kind = laws.kernels
         system = (self._squares, self._damping, self._diagonal)
-        rows = self._rows
-        delassus = np.ascontiguousarray(rows @ rows.T)
         taken = located_block(
-            count, step, system, (laws.first, laws.friction, rows, self._touch.gap, delassus),
+            count, step, system,
+            (laws.first, laws.friction, self._rows, self._touch.gap, self._turns, self._arms),
             (laws.area, laws.level, laws.compliance, kernels, laws.rows, kind, laws.coefficients, state.history),
-            assembly.contact.touching, loads, staged(*system, step), q, p, *out,
+            assembly.contact.touching, loads, staged(*system, step), q, p,
+            *(*modes, state.n == 0, *out),
         )  # fmt: skip
         if not taken:
             return None
@@ -120,14 +134,14 @@ class LocatedThetaStepper:
             strain=energies[1],
             asperity=0.0,
             impulse=state.impulse,
-            own=(out[0][taken - 1], out[1][taken - 1]),
+            own=(out[0][taken - 1], out[1][taken - 1], modes),
         )
         return end, block
 
     def _audited(self, state: State, out: Any) -> tuple[Block, tuple[float, float]]:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
         assembly, touch = self._assembly, self._touch
-        q, p, sums, impulse, slip, wear, status, events, last, residuals = out
+        q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
         u, v = np.zeros((2, len(q), assembly.dof_count))
         u[:, self._free], v[:, self._free] = q @ self._shapes.T, p @ self._shapes.T
         strain = 0.5 * (q**2 @ self._squares)
@@ -149,8 +163,10 @@ class LocatedThetaStepper:
             v=v,
             works=work.values,
             multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
-            gaps=touch.gaps((touch.basis @ u.T).T),
-            action=Action(normal, tangential, impulse, slip, wear, assembly.laws.friction * wear, status),
+            gaps=gaps,
+            action=Action(
+                normal, tangential, self._spread(impulse, moment), slip, wear, assembly.laws.friction * wear, status
+            ),
             iterations=1 + events,
             residual=residuals,
             newton=np.ones_like(events),
@@ -158,15 +174,23 @@ class LocatedThetaStepper:
         )
         return block, (float(work["kinetic"][-1]), float(strain[-1]))
 
+    def _spread(self, impulse: Array, moment: Array) -> Array:
+        """Impulses (b, q) on the rows of the contact's basis: those (b, r) on the rows of H, the same."""
+        return impulse
 
-def _check(assembly: Assembly) -> None:
-    """UserError where events cannot be located."""
-    laws, contact = assembly.laws, assembly.contact
+
+def _small(assembly: Assembly) -> None:
+    """UserError where the system is not small and linear."""
     parts = "point masses, bars, beams, springs and modal parts"
     if not is_small(assembly):
         raise UserError(
             f'events="locate" is for up to {LARGEST} degrees of freedom of {parts}, with obstacles of fixed normals'
         )
+
+
+def check_laws(assembly: Assembly) -> None:
+    """UserError where events of these laws and motions cannot be located."""
+    laws = assembly.laws
     if assembly.massless.any():
         raise UserError('events="locate": a part has nodes without mass, which take no impact: mass="consistent"')
     if assembly.system.junctions:
@@ -186,4 +210,3 @@ def _check(assembly: Assembly) -> None:
         raise UserError(
             'events="locate": imposed motions must be zero; shake the frame instead: gravity as a function of time'
         )
-    assert contact.fixed

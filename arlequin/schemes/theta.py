@@ -26,7 +26,8 @@ class Theta:
     g(u₀ + ½ Δt v₀) ≤ 0.
 
     events="locate": impact, release, stick, slip and reversal at their own instants inside the step, with order 4
-    between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.located_theta`).
+    between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.located_theta`), and of rigid
+    bodies of the plane (`arlequin.schemes.located_rigid`).
 
     Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
     momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses
@@ -55,11 +56,13 @@ class Theta:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
+        from arlequin.schemes.located_rigid import LocatedRigidStepper
         from arlequin.schemes.located_theta import LocatedThetaStepper
         from arlequin.schemes.small_theta import SmallThetaStepper, is_small
 
         if self.events == "locate":
-            return LocatedThetaStepper(assembly, step)
+            turns = any(part.turning for part in assembly.parts)
+            return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
         make = SmallThetaStepper if is_small(assembly) else ThetaStepper
         return make(assembly, step, self.theta)
 
