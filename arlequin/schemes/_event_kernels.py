@@ -14,7 +14,7 @@ _INNER = 1.0 - 2.0 * _OUTER
 MOST_EVENTS = 1000  # in a step
 _HALVINGS = 52
 _DEPENDENT = 1e-10  # pivot, relative to the largest, of a row that depends on others
-_PROXIMAL = 1e-8
+_PROXIMAL = 1e-6
 _TOGETHER = 1e-6  # of a threshold, below which it counts as reached with another
 _DEEP = 1e3  # touching gaps below which a point that opens has met its partner all the same
 _LOW = 1e-2  # of the gap that counts as none: a flight up to this height is none
@@ -117,6 +117,10 @@ def _hold(matrix, right, sticks):
     count, columns = right.shape
     if count == 0:
         return
+    if count == 1:
+        for c in range(columns):
+            right[0, c] /= matrix[0, 0]
+        return
     size = np.empty(count)
     scaled, other, x = np.empty((count, count)), np.empty((count, count)), np.empty((count, columns))
     for a in range(count):
@@ -129,16 +133,16 @@ def _hold(matrix, right, sticks):
             right[a, c] /= size[a]
             x[a, c] = right[a, c]
     if not _solve(other, x, _DEPENDENT):
-        weights = np.ones(count)
+        weights = size**2
         _least(scaled, weights, right, x)
         most = 0.0
         for a in range(count):
             if sticks[a]:
-                most = max(most, x[a - 1, 0])
+                most = max(most, x[a - 1, 0] / size[a - 1])
         if most > 0.0:
             for a in range(count):
                 if sticks[a]:
-                    weights[a] = max(x[a - 1, 0] / most, 1e-12)
+                    weights[a] *= max(x[a - 1, 0] / size[a - 1] / most, 1e-12)
             _least(scaled, weights, right, x)
     for a in range(count):
         for c in range(columns):
@@ -483,15 +487,15 @@ def _move(system, contact, loads, n, begin, tau, step, cached, mode, sign, ancho
 
 
 @njit(cache=True)
-def _broken(system, contact, load, touching, mode, sign, u, v, forces, which):
-    """Marks the points (k,) whose mode no longer holds; returns whether there are any. forces (r,): those at u, v.
+def _broken(system, contact, load, touching, mode, sign, u, v, seen, forces, which):
+    """Marks the points (k,) whose mode no longer holds; returns whether there are any. seen, forces: what `_look`,
+    `_free` and `_forces` give at u, v.
 
     1 an open point meets its partner, 2 the force of a closed one has fallen to zero, 3 a sticking one has reached its
     threshold, 4 a slipping one has come to rest.
     """
     first, friction, gap = contact[0], contact[1], contact[3]
-    rows, places, bias = contact[2].copy(), np.empty(forces.size), np.zeros(forces.size)
-    levers, free = np.zeros(forces.size), np.empty(u.size)
+    rows, places, bias, levers, free = seen
     _look(contact, u, v, rows, places, bias, levers)
     _free(system, load, u, v, free)
     _forces(contact, rows, bias, free, mode, sign, forces)
@@ -667,11 +671,15 @@ def located_block(
     which, closed = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.bool_)
     load, forces = np.empty(size), np.zeros(rough)
     look = contact[2].copy(), np.zeros(rough), np.zeros(rough), np.zeros(rough)
+    seen = look[0], look[1], look[2], look[3], np.empty(size)
     rows, places = look[0], look[1]
+    start = u.copy(), v.copy(), sign.copy(), anchor.copy()
+    start_mode = mode.copy()
     trial_u, trial_v = np.empty(size), np.empty(size)
     trial = np.zeros(5), np.zeros(rough), np.zeros(points), np.zeros(points), np.zeros(rough)
     for n in range(count):
-        start = u.copy(), v.copy(), mode.copy(), sign.copy(), anchor.copy()
+        start[0][:], start[1][:], start[2][:], start[3][:] = u, v, sign, anchor
+        start_mode[:] = mode
         begin, found, worst = 0.0, 0, 0.0
         total = all_sums[n], all_impulse[n], all_slip[n], all_wear[n], all_moment[n]
         for part in total:
@@ -701,7 +709,7 @@ def located_block(
                 _move(system, contact, loads, n, begin, tau, step, cached, mode, sign, anchor, trial_u, trial_v, trial)
                 _force(loads, n, 1.0 if attempt == 0 else begin + tau / step, load)
                 broken = points > 0 and _broken(
-                    system, contact, load, touching, mode, sign, trial_u, trial_v, forces, which
+                    system, contact, load, touching, mode, sign, trial_u, trial_v, seen, forces, which
                 )
                 if attempt == 0 and not broken:
                     break
@@ -724,7 +732,8 @@ def located_block(
             found += 1
             fresh = True
             if found > MOST_EVENTS:
-                u[:], v[:], mode[:], sign[:], anchor[:] = start
+                u[:], v[:], sign[:], anchor[:] = start
+                mode[:] = start_mode
                 return n
         _look(contact, u, v, rows, places, look[2], look[3])
         all_u[n], all_v[n] = u, v

@@ -137,6 +137,22 @@ def test_a_stuck_slider_does_not_creep():
     assert not result["part/slider"].dataset["displacement"].values.any()
 
 
+@pytest.mark.parametrize("pull", [2.9, 3.3])
+def test_masses_that_stick_together(pull):
+    """Two tied masses hold each other: together they stand up to μ (m₁ + m₂) g = 3 N, then slide as one."""
+    two = aq.PointMasses(
+        "two", ((0.0, 0.0), (1.0, 0.0)), (1.0, 2.0), names={"a": 0, "b": 1}, forces={"a": lambda t: (pull * t, 0.0)}
+    )
+    tie = aq.Relation("tie", [(two.boundary("a"), "x", 1.0), (two.boundary("b"), "x", -1.0)])
+    contact = aq.Interface("floor", two.boundary("all"), FLOOR, aq.Unilateral(), friction=aq.Coulomb(0.1))
+    system = aq.System([two], relations=[tie], interfaces=[contact], gravity=(0.0, -10.0))
+    result = aq.simulate(system, LOCATE, duration=1.0, step=1e-2)
+    late = max(1.0 - 3.0 / pull, 0.0)
+    np.testing.assert_allclose(events(result), [1.0 - late] if late else [], rtol=1e-9)
+    moved = result["part/two"].dataset["displacement"].values[-1, :, 0]
+    np.testing.assert_allclose(moved, pull * late**3 / 6 / 3.0, rtol=1e-8, atol=1e-14)
+
+
 def test_refusals():
     one, _ = on_floor()
     steel = aq.LinearElastic(young=2e11, density=7800.0)

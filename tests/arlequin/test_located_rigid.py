@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.assembly import assemble
+from arlequin.schemes.block import take
+from arlequin.start import start_fields
 from cases.reference.rocking import RockingBlock
 from cases.reference.rocking_motion import STILL, Shaking, rock
 from cases.reference.shaken_slider import ShakenSlider
@@ -227,6 +230,23 @@ def test_masses_and_springs_beside():
         force = result["interface/ball"].dataset["force"].values[-1]
         np.testing.assert_allclose(force, (0.0, 2.0 * G), rtol=1e-10, atol=1e-12)
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.1)
+
+
+def test_blocks_of_steps_change_nothing():
+    """One step at a time, or all at once: the modes of the contact go on."""
+    body = box(0.6, 0.2, corner=(0.0, 0.1), angle=0.2)
+    contact = aq.Interface("floor", body.boundary("base"), FLOOR, aq.Unilateral(), friction=aq.Coulomb(0.1))
+    system = aq.System([body], interfaces=[contact], gravity=(0.0, -G), velocity={"box": (1.0, 0.0)})
+    assembly = assemble(system)
+    stepper = LOCATE.prepare(assembly, 1e-2)
+    first = stepper.start(*start_fields(assembly, 1e-2))
+    whole, _ = take(stepper, assembly, first, 60)
+    single = first
+    for _ in range(60):
+        single, _ = take(stepper, assembly, single, 1)
+    assert whole.n == single.n == 60
+    np.testing.assert_array_equal(whole.u, single.u)
+    np.testing.assert_array_equal(whole.v, single.v)
 
 
 def test_refusals():
