@@ -41,6 +41,7 @@ NAMES = (
     "sdnd104",
     "cylinder_impact",
     "sphere_impact",
+    "sdnv105",
 )
 
 

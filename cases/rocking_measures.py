@@ -1,0 +1,117 @@
+"""Measures of a rocking block: its mean rotation, its landings, the percussions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Landing:
+    """One impact: its step, time (s, middle of the step), kinetic energy before (J), (I_x, I_y) (N·s), next lift (m).
+
+    The percussion is the step's impulse less that of the flights, whose forces are (H, F) before and (−H, F) after. The
+    lift is nan where the run ends first.
+    """
+
+    index: int
+    time: float
+    kinetic_energy: float
+    percussion: tuple[float, float]
+    next_lift: float
+
+
+@dataclass(frozen=True)
+class BlockMotion:
+    """θ (rad), θ̇ (rad/s), kinetic energy (J), pressing force (N) on all of the base but its left or right end (t,).
+
+    force (t, 2): (H, F) of the table, N, mean over the step; fastest: the largest vertical speed of any node, m/s.
+    """
+
+    time: Array
+    angle: Array
+    rate: Array
+    kinetic: Array
+    force: Array
+    off_left: Array
+    off_right: Array
+    fastest: float
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, start: float) -> "BlockMotion":
+        """From a run that kept every field; start: θ of the reference positions X.
+
+        The mean rotation about the mean position, a = X − X̄ and d = x − x̄:
+        θ = start + atan2(Σ a × d, Σ a · d), θ̇ = Σ d × v / Σ |d|².
+        """
+        part, table = result["part/block"].dataset, result["interface/table"].dataset
+        arms = _centred(part["position"].values)
+        moved = _centred(part["position"].values + part["displacement"].values)
+        turn = np.arctan2(_cross(arms, moved), (arms * moved).sum(axis=(-2, -1)))
+        rate = _cross(moved, part["velocity"].values) / (moved**2).sum(axis=(-2, -1))
+        place = table["point_position"].values[:, 0]
+        pressing = np.nan_to_num(table["pressure"].values) * table["area"].values
+        return cls(
+            result.dataset["time"].values,
+            start + turn,
+            rate,
+            result.dataset["energy"].sel(kind="kinetic").values,
+            np.nan_to_num(table["force"].values),
+            pressing[:, place > place.min()].sum(axis=1),
+            pressing[:, place < place.max()].sum(axis=1),
+            float(np.abs(part["velocity"].values[..., 1]).max()),
+        )
+
+    @property
+    def step(self) -> float:
+        """s."""
+        return float(self.time[1] - self.time[0])
+
+    def landings(self, count: int, width: float) -> list[Landing]:
+        """The first `count` impacts: more of the base (of this width, m) presses than the end on which it turns."""
+        found: list[Landing] = []
+        at, sense = 1, 1
+        while len(found) < count:
+            hits = np.flatnonzero((self.off_left if sense > 0 else self.off_right)[at:] > 0.0)
+            if not hits.size:
+                break
+            hit, sense = at + int(hits[0]), -sense
+            rising = np.flatnonzero(sense * self.rate[hit:] > 0.0)
+            falling = np.flatnonzero(sense * self.rate[hit + int(rising[0]) :] < 0.0) if rising.size else rising
+            lift = float("nan")
+            if falling.size:
+                at = hit + int(rising[0]) + int(falling[0])
+                lift = width * float(np.sin(sense * self.angle[hit:at]).max())
+            found.append(self._landing(hit, lift))
+            if not falling.size:
+                break
+        return found
+
+    def _landing(self, hit: int, lift: float) -> Landing:
+        push = self.step * (self.force[hit] - (0.0, self.force[hit - 1, 1]))
+        middle = 0.5 * float(self.time[hit - 1] + self.time[hit])
+        return Landing(hit, middle, float(self.kinetic[hit - 1]), (float(push[0]), float(push[1])), lift)
+
+    def in_flight(self, landings: list[Landing], gravity: float) -> NDArray[np.bool_]:
+        """Steps (t − 1,) of flight up to the last impact.
+
+        An end that lands at the speed v is stopped up to ½ v Δt above the table: the fall from there, √(v Δt/g), and a
+        step before and after belong to the impact.
+        """
+        chosen = np.zeros(len(self.time) - 1, dtype=bool)
+        chosen[: landings[-1].index if landings else None] = True
+        fall = 2 + int(np.ceil(np.sqrt(self.fastest / (gravity * self.step))))
+        for landing in landings:
+            chosen[landing.index - 2 : landing.index + fall] = False
+        return chosen
+
+
+def _centred(x: Array) -> Array:
+    return np.asarray(x - x.mean(axis=-2, keepdims=True))
+
+
+def _cross(a: Array, b: Array) -> Array:
+    return np.asarray((a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]).sum(axis=-1))
