@@ -17,7 +17,7 @@ What the first impact leaves depends on α and on Δt, which must resolve it (ab
 
     rigid, exact           0.054411  0.135202  0.195364  0.240238  0.273739   7.2919  4.0733  2.2754  1.2711  0.7100
     rigid, 5e-5            0.05443   0.13518   0.19523   0.23988   0.27308    7.2891  4.0665  2.2624  1.2532  0.6947
-    elastic, 5e-5          0.05443   0.13798   0.20218   0.25158   0.28963    7.2890  4.3353  2.5773  1.5322  0.9058
+    elastic, 5e-5          0.05443   0.13798   0.20218   0.25158   0.28958    7.2890  4.3353  2.5773  1.5322  0.9065
     elastic, 2e-5          0.05441   0.13967   0.20953   0.26455              7.2890  4.5210  3.0561  1.9024
     elastic, small, 1e-5   0.05391   0.14001   0.21017   0.26677              7.3731  4.6458  3.1118  2.0080
     Code_Aster A           0.05440   0.14151   0.20905   0.26224   0.30306    7.2897  4.7383  2.8598  1.7810  1.0811
@@ -26,7 +26,8 @@ What the first impact leaves depends on α and on Δt, which must resolve it (ab
     LMGC90                 0.0546    0.1324    0.1929    0.2359    0.2693     7.2326  4.0469  2.2531  1.2617
 
 (Code_Aster: A Lagrangian and HHT, B shock springs, C continuous method; LMGC90: rigid, θ-scheme, 1e-4.) The elastic
-block keeps more than the rigid one, whichever code computes it: with Δt the second energy rises towards theirs.
+block keeps more than the rigid one, as in A and C, and the more the finer the step: not converged at 2e-5. With much
+stiffer material it loses what the rigid one does (the figure of restitutions).
 """
 
 from dataclasses import dataclass, replace
@@ -231,14 +232,11 @@ def rigid_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]
             checks.append(Check(f"impact {n}, percussion I_{'xy'[axis]}", own_push, push, allowed, "N s", "absolute"))
         if np.isfinite(own.next_lift):
             checks.append(Check(f"impact {n}, next lift", own.next_lift, hit.next_lift, float(2 * part), "m"))
-    errors = reaction_errors(block, found, p)
-    return [
-        *checks,
-        *(
-            Check(f"reaction in flight, {name}, worst step", value, 0.0, REACTIONS, "1", "at most")
-            for name, value in zip(("H", "F"), errors, strict=True)
-        ),
-    ]
+    chosen = block.in_flight(found, p.gravity)
+    for axis, force in enumerate(exact_reactions(block, found, p)[1:]):
+        error = float(np.abs(block.force[1:, axis] - force)[chosen].max() / np.abs(force[chosen]).max())
+        checks.append(Check(f"reaction {'HF'[axis]} in flight, worst step", error, 0.0, REACTIONS, "1", "at most"))
+    return checks
 
 
 def exact_reactions(block: BlockMotion, found: list[Landing], parameters: Parameters) -> tuple[Array, Array, Array]:
@@ -248,15 +246,6 @@ def exact_reactions(block: BlockMotion, found: list[Landing], parameters: Parame
     # impacts swap the corners; angles near zero do not tell which one the block stands on
     sense = (-1.0) ** np.searchsorted([hit.index for hit in found], np.arange(1, len(block.time)), side="right")
     return time, *exact.block.reactions(sense * angle, sense * rate, sense, exact.shaking(time))
-
-
-def reaction_errors(block: BlockMotion, found: list[Landing], parameters: Parameters) -> tuple[float, float]:
-    """Largest errors of H and F in flight, relative to the largest of the exact ones."""
-    chosen = block.in_flight(found, parameters.gravity)
-    _, *forces = exact_reactions(block, found, parameters)
-    own = block.force[1:].T
-    worst = [np.abs(a - b)[chosen].max() / np.abs(b[chosen]).max() for a, b in zip(own, forces, strict=True)]
-    return float(worst[0]), float(worst[1])
 
 
 def elastic_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
