@@ -11,10 +11,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Landing:
-    """One impact: its step, time (s, middle of the step), kinetic energy before (J), (I_x, I_y) (N·s), next lift (m).
+    """One impact: its step, time (s), kinetic energy before (J), (I_x, I_y) (N·s), next lift (m).
 
-    The percussion is the step's impulse less that of the flights, whose forces are (H, F) before and (−H, F) after. The
-    lift is nan where the run ends first.
+    Located, time is the event's, and the energy that of the step before and of the weight's fall to θ = 0. Else it is
+    the middle of the step, and the energy that of the step before. The percussion is the step's impulse less that of
+    the flights, whose forces are (H, F) before and (−H, F) after. The lift is nan where the run ends first.
     """
 
     index: int
@@ -29,6 +30,7 @@ class BlockMotion:
     """θ (rad), θ̇ (rad/s), kinetic energy (J), pressing force (N) on all of the base but its left or right end (t,).
 
     force (t, 2): (H, F) of the table, N, mean over the step; fastest: the largest vertical speed of any node, m/s.
+    fall (t,): the weight times the height of the centre above its lowest, J; event (t,): located instants, s, or nan.
     """
 
     time: Array
@@ -39,10 +41,13 @@ class BlockMotion:
     off_left: Array
     off_right: Array
     fastest: float
+    fall: Array
+    event: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, start: float) -> "BlockMotion":
-        """From a run that kept every field; start: θ of the reference positions X.
+    def of(cls, result: xarray.DataTree, start: float, gravity: float, lowest: float) -> "BlockMotion":
+        """From a run that kept every field; start: θ of the reference positions X; gravity, m/s²; lowest: height of
+        the centre where the block stands upright, m.
 
         The mean rotation about the mean position, a = X − X̄ and d = x − x̄:
         θ = start + atan2(Σ a × d, Σ a · d), θ̇ = Σ d × v / Σ |d|².
@@ -52,6 +57,8 @@ class BlockMotion:
         moved = _centred(part["position"].values + part["displacement"].values)
         turn = np.arctan2(_cross(arms, moved), (arms * moved).sum(axis=(-2, -1)))
         rate = _cross(moved, part["velocity"].values) / (moved**2).sum(axis=(-2, -1))
+        # of the mean position: the block is symmetric
+        height = (part["position"].values + part["displacement"].values)[..., 1].mean(axis=-1)
         place = table["point_position"].values[:, 0]
         pressing = np.nan_to_num(table["pressure"].values) * table["area"].values
         return cls(
@@ -63,6 +70,8 @@ class BlockMotion:
             pressing[:, place > place.min()].sum(axis=1),
             pressing[:, place < place.max()].sum(axis=1),
             float(np.abs(part["velocity"].values[..., 1]).max()),
+            float(part["mass"]) * gravity * (height - lowest),
+            result.dataset.get("event_time", np.nan * result.dataset["time"]).values,
         )
 
     @property
@@ -84,16 +93,25 @@ class BlockMotion:
             lift = float("nan")
             if falling.size:
                 at = hit + int(rising[0]) + int(falling[0])
-                lift = width * float(np.sin(sense * self.angle[hit:at]).max())
+                lift = width * float(np.sin(sense * self.angle[hit : at + 1]).max())
             found.append(self._landing(hit, lift))
             if not falling.size:
                 break
         return found
 
     def _landing(self, hit: int, lift: float) -> Landing:
-        push = self.step * (self.force[hit] - (0.0, self.force[hit - 1, 1]))
-        middle = 0.5 * float(self.time[hit - 1] + self.time[hit])
-        return Landing(hit, middle, float(self.kinetic[hit - 1]), (float(push[0]), float(push[1])), lift)
+        start, end = float(self.time[hit - 1]), float(self.time[hit])
+        if np.isfinite(self.event[hit]):
+            time = float(self.event[hit])
+            share = (time - start) / self.step
+            after = self.force[min(hit + 1, len(self.force) - 1)]
+            flight = share * self.force[hit - 1] + (1.0 - share) * after
+            energy = float(self.kinetic[hit - 1] + self.fall[hit - 1])
+        else:
+            time, energy = 0.5 * (start + end), float(self.kinetic[hit - 1])
+            flight = np.array([0.0, self.force[hit - 1, 1]])
+        push = self.step * (self.force[hit] - flight)
+        return Landing(hit, time, energy, (float(push[0]), float(push[1])), lift)
 
     def in_flight(self, landings: list[Landing], gravity: float) -> NDArray[np.bool_]:
         """Steps (t − 1,) of flight up to the last impact.

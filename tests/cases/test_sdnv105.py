@@ -20,7 +20,7 @@ def test_rigid_block_converges_with_the_step():
     exact = rock(RockingBlock(), impacts=2)
     errors = []
     for step in (1.6e-3, 2e-4):
-        options = {"impacts": 2, "step": step, "duration": exact.impacts[1].time + 4e-3}
+        options = {"events": "step", "impacts": 2, "step": step, "duration": exact.impacts[1].time + 4e-3}
         result = cases.run("sdnv105", **options)
         assert failed(result, **options) == []
         found = sdnv105.landings(result, sdnv105.Parameters(**options))
@@ -33,6 +33,17 @@ def test_rigid_block_converges_with_the_step():
     assert sum(errors[1]) < 0.25 * sum(
         errors[0]
     )  # order 1 gives an eighth, less or more with where in a step they land
+
+
+@pytest.mark.parametrize("step", [1e-3, 5e-5])
+def test_five_located_impacts(step):
+    result = cases.run("sdnv105", step=step)
+    assert failed(result, step=step) == []
+    found = sdnv105.landings(result, sdnv105.Parameters(step=step))
+    for own, hit in zip(found, rock(RockingBlock(), impacts=5).impacts, strict=True):
+        assert own.time == pytest.approx(hit.time, rel=1e-7)
+        assert own.kinetic_energy == pytest.approx(hit.kinetic_energy, rel=1e-6)
+        assert own.percussion == pytest.approx(hit.percussion, rel=2e-3)
 
 
 def test_rigid_block_on_a_shaken_table():
