@@ -25,6 +25,7 @@ from arlequin.schemes.block import Block, take
 from arlequin.schemes.located_theta import LocatedThetaStepper
 from arlequin.start import start_fields
 from arlequin.system import System
+from arlequin.uninterrupted import uninterrupted
 from models.checks import positive
 from models.errors import UserError
 
@@ -176,21 +177,25 @@ def _loop(
         while state.n < steps:
             begin = clock.perf_counter()
             state, block = take(stepper, assembly, state, min(most, steps - state.n))
-            table, balance = audit.add(block.works)
-            if not np.isfinite(balance).all():
-                first = block.n[~np.isfinite(balance)][0]
-                raise UserError(f"the energies are no longer finite at t = {first * stepper.step:.6g} s", code=1)
-            history.add(block, table, balance)
-            statistics.add(block)
-            now = clock.perf_counter()
-            most = _next_block(most, len(block), now - begin)
-            if len(history) >= _BLOCK or state.n == steps or now > due:
-                due = now + _SHOWN
-                _flush(history, recorder)
-                if progress is not None:
-                    progress(state.n, steps)
+            # the accepted steps reach the record whole
+            with uninterrupted():
+                table, balance = audit.add(block.works)
+                if not np.isfinite(balance).all():
+                    first = block.n[~np.isfinite(balance)][0]
+                    raise UserError(f"the energies are no longer finite at t = {first * stepper.step:.6g} s", code=1)
+                history.add(block, table, balance)
+                statistics.add(block)
+                now = clock.perf_counter()
+                most = _next_block(most, len(block), now - begin)
+                shown = len(history) >= _BLOCK or state.n == steps or now > due
+                if shown:
+                    due = now + _SHOWN
+                    _flush(history, recorder)
+            if shown and progress is not None:
+                progress(state.n, steps)
     except (UserError, KeyboardInterrupt):
-        _flush(history, recorder)  # the accepted steps of a block that was cut short
+        with uninterrupted():
+            _flush(history, recorder)  # the accepted steps of a block that was cut short
         raise
 
 
@@ -202,11 +207,18 @@ def _next_block(most: int, taken: int, seconds: float) -> int:
 
 
 def _flush(history: History, recorder: Recorder) -> None:
-    if len(history):
-        (time, values), (frame_time, frames) = history.take()
-        recorder.append(time, values)
-        if len(frame_time):
-            recorder.append_frames(frame_time, frames)
+    """Hands over what was collected, some steps at a time: `time` is never far ahead of the fields."""
+    if not len(history):
+        return
+    (time, values), (frame_time, frames) = history.take()
+    done = 0
+    for first in range(0, time.size, _BLOCK):
+        some = slice(first, first + _BLOCK)
+        recorder.append(time[some], {key: rows[some] for key, rows in values.items()})
+        own = slice(done, int(np.searchsorted(frame_time, time[some][-1], side="right")))
+        if own.stop > done:
+            recorder.append_frames(frame_time[own], {key: rows[own] for key, rows in frames.items()})
+            done = own.stop
 
 
 def _describe(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:

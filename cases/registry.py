@@ -107,8 +107,9 @@ def load(name: str) -> Case:
     else:
         from cases.parameters import meant
 
-        listed = ", ".join(NAMES)
-        raise UserError(f"{name}: no such case{meant(name, NAMES)}; there are {listed}, or give a Python file")
+        near = meant(name, NAMES)
+        listed = "`arlequin cases` lists them" if near else f"there are {', '.join(NAMES)}"
+        raise UserError(f"{name}: no such case{near}; {listed}, or give a Python file")
     if not is_dataclass(getattr(case.module, "Parameters", None)):
         raise UserError(f"{name}: not a case: it has no dataclass `Parameters`")
     if not (case.has("build") or case.has("run")):

@@ -277,7 +277,7 @@ def readable(path):
     assert result["part/left"]["displacement"].notnull().all()
     # round-off of a step, however many there were
     assert (result["time"].diff("time") > 0).all() and abs(result["balance"]).max() <= 1e-15 * max(steps, 1000)
-    assert steps - 50 <= result.sizes["frame"] <= steps  # fields_every = 1; blocks of 50 steps
+    assert steps - 50 <= result.sizes["frame"] <= steps  # fields_every = 1; handed over 50 steps at a time
     return steps
 
 

@@ -1,0 +1,23 @@
+"""Ctrl-C at a moment when nothing is half done."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Puts off Ctrl-C to the end of the block (in the main thread, which alone gets it)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[Any] = []
+    usual = signal.signal(signal.SIGINT, lambda *given: caught.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if caught and callable(usual):
+            usual(*caught[0])
