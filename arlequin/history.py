@@ -177,7 +177,7 @@ class History:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, gram, volume, resultant in self._junctions:
             rest = operator @ block.v.T
-            squares = np.einsum("mb,mb->b", rest, gram @ rest)
+            squares = (rest * (gram @ rest)).sum(axis=0)
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
             rows[group, "force"] = block.multipliers[:, chosen] @ resultant.T / self._duration
         self._rows.append(rows)

@@ -1,7 +1,8 @@
 """Some steps in a row: what is recorded of them."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import lru_cache
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,6 @@ class Block:
         )
 
 
-@runtime_checkable
 class BlockStepper(Stepper, Protocol):
     """A stepper that takes many steps at once."""
 
@@ -66,10 +66,16 @@ class BlockStepper(Stepper, Protocol):
         ...
 
 
+@lru_cache
+def _takes_blocks(kind: type) -> bool:
+    """Whether a stepper is a `BlockStepper`; asked in every step, where isinstance of a protocol is slow."""
+    return callable(getattr(kind, "advance_block", None))
+
+
 def take(stepper: Stepper, assembly: Assembly, state: State, count: int) -> tuple[State, Block]:
     """The next steps, at most `count` of them: one, unless the stepper takes them in blocks."""
-    if isinstance(stepper, BlockStepper):
-        done = stepper.advance_block(state, count)
+    if _takes_blocks(type(stepper)):
+        done = cast(BlockStepper, stepper).advance_block(state, count)
         if done is not None:
             return done
     state, report = stepper.advance(state)
