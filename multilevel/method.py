@@ -28,3 +28,10 @@ class ContactMethod:
         one_of("method", self.method, METHODS)
         positive("augmentation", self.augmentation)
         non_negative("stabilised", float(self.stabilised))
+
+
+def proximal_term(method: Method, augmentation: float, stabilised: bool | float) -> float:
+    """Size of the term on the multipliers, in units of their compliance; 0 for none."""
+    if method == "augmented":
+        return 1.0 / positive("augmentation", augmentation)
+    return 1e-3 if stabilised is True else non_negative("stabilised", float(stabilised))

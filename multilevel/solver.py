@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.checks import non_negative, one_of, positive
+from models.checks import one_of, positive
 from multilevel.law import Array
-from multilevel.method import METHODS, Method
+from multilevel.method import METHODS, Method, proximal_term
 from multilevel.point_laws import PointLaws
 from multilevel.stick import end_tractions, free_rates
 
@@ -84,15 +84,10 @@ def solve_contact(
     if count == 0:
         empty = np.zeros(0)
         return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), held=held)
-    if method == "newton" and not stabilised:
-        mass = 0.0
-        if laws.row_count == 1 and not laws.has_regular:
-            return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
-    else:
-        one_of("method", method, METHODS)
-        mass = 1e-3 if stabilised is True else non_negative("stabilised", float(stabilised))
-        if method == "augmented":
-            mass = 1.0 / positive("augmentation", augmentation)
+    one_of("method", method, METHODS)
+    mass = proximal_term(method, augmentation, stabilised)
+    if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular:
+        return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
     if augmentation != 1.0:
         positive("augmentation", augmentation)
 

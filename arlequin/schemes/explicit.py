@@ -11,9 +11,10 @@ from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import independent
 from arlequin.energy import Work
+from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport
-from arlequin.schemes.small_theta import LARGEST, _rows, _strained, is_small
+from arlequin.schemes.small_theta import LARGEST, is_small
 from arlequin.touch import applied
 from models.errors import UserError
 from multilevel.asperities import Asperities
@@ -98,8 +99,8 @@ class ExplicitSystem:
         assert assembly.strains is not None
         self.arrays = (
             1.0 / diagonal, np.zeros((0, 0)) if diagonal_alone else np.ascontiguousarray(self._inverse),
-            _strained(assembly.strains), _rows(viscous), _rows(contact.basis), self.touch.gap, laws.first, laws.area,
-            laws.friction, laws.tangential_stiffness, laws.rows, laws.coefficients,
+            strain_arrays(assembly.strains), sparse_rows(viscous), sparse_rows(contact.basis), self.touch.gap,
+            laws.first, laws.area, laws.friction, laws.tangential_stiffness, laws.rows, laws.coefficients,
         )  # fmt: skip
 
     @property

@@ -50,6 +50,7 @@ class LinearStep:
         matrix = assembly.mass + (theta * step) ** 2 * assembly.stiffness
         if assembly.viscous is not None:
             matrix = matrix + theta * step * assembly.viscous
+        self.matrix = matrix
         self.condensed = Condensed(assembly, matrix)
 
     def solve(self, state: State, drive: Drive) -> Solved:

@@ -11,17 +11,18 @@ from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
+from arlequin.schemes.linear_step import LinearStep
 from arlequin.schemes.scheme import State
 from arlequin.schemes.theta import Carried, ThetaStepper
-from arlequin.strains import Strains
 from arlequin.touch import Touch, applied
 from models.small_factor import SmallFactor
 from multilevel.law import Array
-from multilevel.method import METHODS
+from multilevel.method import METHODS, proximal_term
+from multilevel.solver import STICK
 from multilevel.stick import Held, softness
 
-STICKS = 2  # status, see `multilevel.solver`
 LARGEST = 200  # dofs up to which a step is worth a compiled loop
 
 
@@ -52,17 +53,28 @@ class SmallThetaStepper(ThetaStepper):
     def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
         super().__init__(assembly, step, theta)
         assert assembly.strains is not None
+        assert isinstance(self._bulk, LinearStep)
         self._strains = assembly.strains
-        given = assembly.imposed_dofs
-        free = np.flatnonzero(assembly.free)
-        matrix = sp.csr_array(assembly.mass + (theta * step) ** 2 * assembly.stiffness)
-        if assembly.viscous is not None:
-            matrix = sp.csr_array(matrix + theta * step * assembly.viscous)
-        matrix = sp.csr_array(matrix[free])
-        self._factor = SmallFactor.of(sp.csr_array(matrix[:, free]))
-        self._system = (free, given, _rows(sp.csr_array(matrix[:, given])))
+        given, free = assembly.imposed_dofs, np.flatnonzero(assembly.free)
+        step_rows = sp.csr_array(self._bulk.matrix[free])
+        factor = SmallFactor.of(sp.csr_array(step_rows[:, free]))
+        viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, assembly.dof_count))
+        columns = _columns(self._bulk.condensed, assembly)
+        # as the kernel takes them
+        self._operators = (
+            (factor.order, factor.starts, factor.rows, factor.values),
+            free,
+            given,
+            sparse_rows(sp.csr_array(step_rows[:, given])),
+            sparse_rows(assembly.mass),
+            strain_arrays(self._strains),
+            sparse_rows(viscous),
+            sparse_rows(assembly.constraints),
+            *columns[:2],
+            sparse_rows(assembly.contact.basis),
+            *columns[2:],
+        )
         self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
-        self._columns = _columns(self._bulk.condensed, assembly)
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""
@@ -96,25 +108,19 @@ class SmallThetaStepper(ThetaStepper):
             np.zeros((count, r)),
         ]
         out += [np.zeros(count, dtype=np.int64), np.zeros(count)]
-        viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, d))
         kernels, kind = laws.kernels
         contact, method = assembly.contact, assembly.contact.method
         held = laws.held(history, self._touch.tangents)
         soft = softness(laws, theta * step, theta)
         springs = np.zeros(r)
         springs[laws.sprung_rows] = soft[laws.sprung_points]
-        proximal = 1e-3 if method.stabilised is True else float(method.stabilised)
-        if method.method == "augmented":
-            proximal = 1.0 / method.augmentation
         taken = theta_block(
             count, step, theta,
-            (self._factor.order, self._factor.starts, self._factor.rows, self._factor.values), *self._system,
-            _rows(assembly.mass), _strained(self._strains), _rows(viscous), _rows(assembly.constraints),
-            *self._columns[:2], _rows(contact.basis), *self._columns[2:], self._touch.gap, self._moving,
-            contact.touching,
+            *self._operators, self._touch.gap, self._moving, contact.touching,
             external, driven, assembly.imposes_displacement,
             laws.first, laws.area, laws.level, laws.compliance, laws.friction, soft, springs, kernels,
-            laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation, proximal,
+            laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation,
+            proximal_term(method.method, method.augmentation, method.stabilised),
             u, v, momentum, rest, internal, history, impulse, held, *out,
         )  # fmt: skip
         if not taken:
@@ -201,7 +207,7 @@ class SmallThetaStepper(ThetaStepper):
         laws, touch = self._assembly.laws, self._touch
         rough = np.diff(np.append(touch.first, touch.rows)) > 1
         # what softens friction slides a little where it sticks
-        sticks = (status == STICKS) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
+        sticks = (status == STICK) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
         if not touch.frictional:
             return sticks
         tangential = np.add.reduceat(_tangential(touch, state.impulse) ** 2, touch.first)
@@ -215,17 +221,6 @@ def _tangential(touch: Touch, values: Array) -> Array:
     out = values.copy()
     out[touch.first] = 0.0
     return out
-
-
-def _rows(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
-    """A sparse matrix by rows, as kernels take it: starts, columns, values."""
-    matrix = sp.csr_array(matrix)
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(float)
-
-
-def _strained(strains: Strains) -> Any:
-    """Strains as kernels take them: starts, columns, values, weights, anchor, rows of parts."""
-    return (*_rows(strains.rows), strains.weights, strains.anchor, strains.own)
 
 
 def _columns(condensed: Condensed, assembly: Assembly) -> tuple[Array, Array, Array, Array, Array]:
