@@ -56,10 +56,11 @@ if TYPE_CHECKING:
     from models.lumped import PointMasses
     from models.material import LinearElastic, Rayleigh
     from models.modal import Modal
+    from models.relation import Relation
     from models.rigid import RigidBody
     from models.section import Section
     from models.solid import Solid
-    from models.spring import Relation, Spring
+    from models.spring import Spring
     from multilevel.asperities import Asperities
     from multilevel.friction import Coulomb
     from multilevel.interface import Interface
@@ -96,10 +97,11 @@ _HOMES = {
     "models.lumped": ("PointMasses",),
     "models.material": ("LinearElastic", "Rayleigh"),
     "models.modal": ("Modal",),
+    "models.relation": ("Relation",),
     "models.rigid": ("RigidBody",),
     "models.section": ("Section",),
     "models.solid": ("Solid",),
-    "models.spring": ("Relation", "Spring"),
+    "models.spring": ("Spring",),
     "multilevel.asperities": ("Asperities",),
     "multilevel.interface": ("Interface",),
     "multilevel.friction": ("Coulomb",),

@@ -10,9 +10,9 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.contact_history import ContactHistory
 from arlequin.energy import applicable, columns
-from arlequin.link_history import SpringHistory
 from arlequin.record import Key, Variable
 from arlequin.schemes.block import Block
+from arlequin.spring_history import SpringHistory
 from models.factor import Factor, factorise
 from models.part import Part
 from multilevel.law import Array
@@ -162,9 +162,11 @@ class History:
         for part, own, (a, b) in zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True):
             group, axes = f"part/{part.name}", _translations(part)
             rows[group, "momentum"] = block.v[:, a:b] @ self._inertia[part.name].T
-            moved = own.nodal_motion(block.u[kept, a:b], block.v[kept, a:b])
             if own.turning:
                 rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
+            if not kept.size:
+                continue
+            moved = own.nodal_motion(block.u[kept, a:b], block.v[kept, a:b])
             u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
             if part.components > axes:

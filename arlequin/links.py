@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from arlequin.layout import Layout
 from models.part import Surface
-from models.spring import Relation, Spring
+from models.relation import Relation
+from models.spring import Spring
 from multilevel.law import Array
 
 

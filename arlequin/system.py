@@ -11,7 +11,8 @@ from arlequin.glue import Glue
 from models.checks import finite_array
 from models.errors import UserError
 from models.part import Part, Surface
-from models.spring import Relation, Spring
+from models.relation import Relation
+from models.spring import Spring
 from multilevel.interface import Interface
 from multilevel.law import Array
 from multilevel.method import ContactMethod

@@ -1,0 +1,47 @@
+"""Linear relations between displacements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models import checks
+from models.errors import UserError
+from models.part import Indices, Surface
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A linear relation between displacements: Σ_i a_i u_i = 0 for terms (boundary, component, a_i).
+
+    A boundary is one node, or n of them: then n relations hold, one for each (terms of one node enter all of them, as
+    a platen's that moves a face). Component "x", "y", "z", or "rx", "ry", "rz" where nodes turn.
+    """
+
+    name: str
+    terms: Sequence[tuple[Surface, str, float]]
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name, "name of a relation")
+        if not len(self.terms):
+            raise UserError(f"relation '{self.name}': needs at least one term")
+        for term in self.terms:
+            if len(term) != 3 or not isinstance(term[0], Surface):
+                rule = 'must be (part.boundary("name"), component, coefficient)'
+                raise UserError.parameter(f"relation '{self.name}': term", term, rule)
+            checks.finite("coefficient", term[2])
+            _ = self.dofs(term[0], term[1])
+        sizes = {surface.nodes.size for surface, *_ in self.terms} - {1}
+        if len(sizes) > 1:
+            raise UserError(f"relation '{self.name}': boundaries of {sorted(sizes)} nodes: one, or all the same number")
+
+    @property
+    def count(self) -> int:
+        """How many relations hold."""
+        return max(surface.nodes.size for surface, *_ in self.terms)
+
+    def dofs(self, surface: Surface, component: str) -> Indices:
+        """Dofs (k,) of a component of a boundary's nodes, in its part."""
+        axes = ("x", "y", "z")[: surface.positions.shape[1]]
+        turns = surface.part.components - len(axes)
+        names = axes + ("rx", "ry", "rz")[3 - turns :] if turns > 0 else axes
+        checks.one_of(f"relation '{self.name}': component", component, names)
+        return surface.dofs[:, names.index(component)]
