@@ -19,8 +19,10 @@ class Bulk:
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
         self._assembly, self._theta, self._step = assembly, theta, step
         parts = zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True)
-        self._parts = [(part, slice(int(a), int(b))) for part, a, b in parts]
-        self._viscous = [(part, at) for part, at in self._parts if isinstance(part, Nonlinear) and part.viscous]
+        pieces = [(part, slice(int(a), int(b))) for part, a, b in parts]
+        self._turning = [(part, at) for part, at in pieces if isinstance(part, Nonlinear)]
+        self._linear = [(part, at) for part, at in pieces if not isinstance(part, Nonlinear)]
+        self._viscous = [(part, at) for part, at in self._turning if part.viscous]
         rest = assembly.mass
         if assembly.viscous is not None:
             rest = rest + theta * step * assembly.viscous
@@ -32,11 +34,10 @@ class Bulk:
         """Mean internal force (d,), N."""
         theta, forces = self._theta, np.empty_like(u0)
         between = (1.0 - theta) * u0 + theta * u1
-        for part, at in self._parts:
-            if isinstance(part, Nonlinear):
-                forces[at] = part.mean_internal(u0[at], u1[at], theta)
-            else:
-                forces[at] = part.internal(between[at])[0]
+        for part, at in self._turning:
+            forces[at] = part.mean_internal(u0[at], u1[at], theta)
+        for other, at in self._linear:
+            forces[at] = other.internal(between[at])[0]
         links = self._assembly.links
         return forces + links.internal(between)[0] if links.any else forces
 

@@ -21,7 +21,7 @@ from arlequin.glue import JunctionWarning
 from arlequin.history import History
 from arlequin.record import Record, Recorder, as_record
 from arlequin.schemes import Scheme, State, Stepper
-from arlequin.schemes.block import Block, take
+from arlequin.schemes.block import Block, taker
 from arlequin.schemes.located_theta import LocatedThetaStepper
 from arlequin.start import start_fields
 from arlequin.system import System
@@ -172,11 +172,11 @@ def _loop(
     history.add(Block.of(assembly, state, None, audit.start), audit.start[None], np.zeros(1))
     statistics.begin = clock.perf_counter()
     due = statistics.begin + _SHOWN
-    most = _BLOCK
+    most, take = _BLOCK, taker(stepper, assembly)
     try:
         while state.n < steps:
             begin = clock.perf_counter()
-            state, block = take(stepper, assembly, state, min(most, steps - state.n))
+            state, block = take(state, min(most, steps - state.n))
             # the accepted steps reach the record whole
             with uninterrupted():
                 table, balance = audit.add(block.works)

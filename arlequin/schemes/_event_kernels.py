@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 
 from multilevel._kernels import solve_contact
+from multilevel._problem import OPEN, SLIP, STICK
 
-OPEN, SLIP, STICK = 0, 1, 2
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
 _OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 _INNER = 1.0 - 2.0 * _OUTER

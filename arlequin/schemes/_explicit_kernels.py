@@ -10,8 +10,8 @@ from numba import njit
 
 from arlequin.schemes._block_kernels import _add, _pull, _resist
 from multilevel._kernels import layer
+from multilevel._problem import OPEN, SLIP, STICK
 
-OPEN, SLIP, STICK = 0, 1, 2
 EXTERNAL, VISCOUS, LAYERS, FRICTION = 0, 1, 2, 3  # works of a step
 
 

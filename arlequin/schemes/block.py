@@ -1,8 +1,8 @@
 """Some steps in a row: what is recorded of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol, cast
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ class Block:
         )
 
 
+@runtime_checkable
 class BlockStepper(Stepper, Protocol):
     """A stepper that takes many steps at once."""
 
@@ -66,17 +67,17 @@ class BlockStepper(Stepper, Protocol):
         ...
 
 
-@lru_cache
-def _takes_blocks(kind: type) -> bool:
-    """Whether a stepper is a `BlockStepper`; asked in every step, where isinstance of a protocol is slow."""
-    return callable(getattr(kind, "advance_block", None))
+Take = Callable[[State, int], tuple[State, Block]]
 
 
-def take(stepper: Stepper, assembly: Assembly, state: State, count: int) -> tuple[State, Block]:
-    """The next steps, at most `count` of them: one, unless the stepper takes them in blocks."""
-    if _takes_blocks(type(stepper)):
-        done = cast(BlockStepper, stepper).advance_block(state, count)
-        if done is not None:
-            return done
-    state, report = stepper.advance(state)
-    return state, Block.of(assembly, state, report, report.work.values)
+def taker(stepper: Stepper, assembly: Assembly) -> Take:
+    """How to take the next steps, at most so many: one by one, unless the stepper takes them in blocks."""
+
+    def one(state: State, count: int) -> tuple[State, Block]:
+        state, report = stepper.advance(state)
+        return state, Block.of(assembly, state, report, report.work.values)
+
+    if not isinstance(stepper, BlockStepper):
+        return one
+    many = stepper.advance_block
+    return lambda state, count: many(state, count) or one(state, count)

@@ -5,7 +5,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.assembly import assemble
-from arlequin.schemes.block import take
+from arlequin.schemes.block import taker
 from arlequin.start import start_fields
 from cases.reference.rocking import RockingBlock
 from cases.reference.rocking_motion import STILL, Shaking, rock
@@ -240,10 +240,10 @@ def test_blocks_of_steps_change_nothing():
     assembly = assemble(system)
     stepper = LOCATE.prepare(assembly, 1e-2)
     first = stepper.start(*start_fields(assembly, 1e-2))
-    whole, _ = take(stepper, assembly, first, 60)
+    whole, _ = taker(stepper, assembly)(first, 60)
     single = first
     for _ in range(60):
-        single, _ = take(stepper, assembly, single, 1)
+        single, _ = taker(stepper, assembly)(single, 1)
     assert whole.n == single.n == 60
     np.testing.assert_array_equal(whole.u, single.u)
     np.testing.assert_array_equal(whole.v, single.v)
