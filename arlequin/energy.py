@@ -6,7 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.touch import Touch, applied
+from arlequin.products import applied
+from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.stick import Held
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.links import Links
+from arlequin.products import applied
 from models.part import Part
 from multilevel.law import Array
 
@@ -51,12 +52,14 @@ class Strains:
 
     def at(self, u: Array) -> Array:
         """Strains (b, s) of displacements u (b, d)."""
-        relative = u - np.where(self.anchor >= 0, u[:, self.anchor], 0.0)
-        return np.concatenate([(self.rows[: self.own] @ relative.T).T, (self.rows[self.own :] @ u.T).T], axis=1)
+        from arlequin._product_kernels import strains
+
+        rows = self.rows
+        return np.asarray(strains(rows.indptr, rows.indices, rows.data, self.anchor, self.own, u))
 
     def forces(self, strains: Array) -> Array:
         """Internal forces (b, d), N."""
-        return np.asarray((self.rows.T @ (strains * self.weights).T).T)
+        return applied(self.rows.T, strains * self.weights)
 
     def energy(self, strains: Array) -> Array:
         """½ Σ w e² (b,), J."""

@@ -8,13 +8,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.compliance import Compliance
+from arlequin.products import applied
 from multilevel.kinematics import Kinematics
 from multilevel.law import Array
-
-
-def applied(matrix: sp.csr_array, fields: Array) -> Array:
-    """A x for x (d,), or for each of some (b, d)."""
-    return np.asarray(matrix @ fields if fields.ndim == 1 else (matrix @ fields.T).T)
 
 
 @dataclass(frozen=True, eq=False)

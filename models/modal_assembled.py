@@ -46,6 +46,10 @@ class ModalAssembled(Linear):
         """S = (Φ, Ψ') (nodal, d)."""
         return csr_array(self._shapes)
 
+    def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """S u and S v (f, nodal); S is full."""
+        return u @ self._shapes.T, v @ self._shapes.T
+
     @property
     def inertia(self) -> csr_array:
         """Mass matrix (nodal, nodal) of the finite elements, kg."""

@@ -18,8 +18,8 @@ _FILL = 1e-15  # entries of the factor below this share of their row's diagonal 
 class SmallFactor:
     """P A Pᵀ = L Lᵀ of a symmetric positive definite A (d, d) with a narrow band: A x = b by two sweeps over L.
 
-    order (d,): row i of P A Pᵀ is row order[i] of A. L by columns: starts (d + 1,), rows and values (l,), the diagonal
-    first in each column.
+    order (d,): row i of P A Pᵀ is row order[i] of A. L by columns: starts (d + 1,), rows and values (l,), first in each
+    column the reciprocal of the diagonal.
     """
 
     order: NDArray[np.int64]
@@ -40,4 +40,6 @@ class SmallFactor:
         columns = csc_array(lower)
         columns.sort_indices()
         starts, rows = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
-        return cls(order, starts, rows, columns.data.copy())
+        values = columns.data.copy()
+        values[starts[:-1]] = 1.0 / values[starts[:-1]]
+        return cls(order, starts, rows, values)

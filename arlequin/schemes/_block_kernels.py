@@ -54,7 +54,7 @@ def _solve(factor, b):
         x[i] = b[order[i]]
     for i in range(count):
         first = starts[i]
-        x[i] /= values[first]
+        x[i] *= values[first]
         for e in range(first + 1, starts[i + 1]):
             x[rows[e]] -= values[e] * x[i]
     for i in range(count - 1, -1, -1):
@@ -62,7 +62,7 @@ def _solve(factor, b):
         total = x[i]
         for e in range(first + 1, starts[i + 1]):
             total -= values[e] * x[rows[e]]
-        x[i] = total / values[first]
+        x[i] = total * values[first]
     for i in range(count):
         b[order[i]] = x[i]
 

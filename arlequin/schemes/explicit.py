@@ -11,11 +11,11 @@ from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import independent
 from arlequin.energy import Work
+from arlequin.products import applied
 from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.small_theta import LARGEST, is_small
-from arlequin.touch import applied
 from models.errors import UserError
 from multilevel.asperities import Asperities
 from multilevel.law import Array

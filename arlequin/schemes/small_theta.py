@@ -11,12 +11,13 @@ from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.products import applied
 from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
 from arlequin.schemes.linear_step import LinearStep
 from arlequin.schemes.scheme import State
 from arlequin.schemes.theta import Carried, ThetaStepper
-from arlequin.touch import Touch, applied
+from arlequin.touch import Touch
 from models.small_factor import SmallFactor
 from multilevel.law import Array
 from multilevel.method import METHODS, proximal_term
@@ -24,6 +25,7 @@ from multilevel.solver import STICK
 from multilevel.stick import Held, softness
 
 LARGEST = 200  # dofs up to which a step is worth a compiled loop
+_CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
 
 
 def is_small(assembly: Assembly) -> bool:
@@ -81,6 +83,7 @@ class SmallThetaStepper(ThetaStepper):
         from arlequin.schemes._block_kernels import theta_block
 
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
+        count = min(count, max(_CACHED // state.u.size, 1))
         loads = assembly.loads(step * np.arange(state.n, state.n + count + 1, dtype=float))
         external = (1.0 - theta) * loads[:-1] + theta * loads[1:]
         driven = np.zeros((count, 0))
