@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from models.modal import Modal
     from models.relation import Relation
     from models.rigid import RigidBody
+    from models.rigid_part import Rigid
     from models.section import Section
     from models.solid import Solid
     from models.spring import Spring
@@ -99,6 +100,7 @@ _HOMES = {
     "models.modal": ("Modal",),
     "models.relation": ("Relation",),
     "models.rigid": ("RigidBody",),
+    "models.rigid_part": ("Rigid",),
     "models.section": ("Section",),
     "models.solid": ("Solid",),
     "models.spring": ("Spring",),
@@ -119,7 +121,7 @@ __all__ = [
     "Constant", "ContactMethod", "Coulomb", "Cubic", "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace",
     "Interface", "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses",
-    "Rayleigh", "Record", "Relation", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
+    "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
     "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study",
     "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition",
     "mean_power", "mesh", "natural_frequencies", "open", "simulate", "worn_depth", "worn_volume"

@@ -13,6 +13,7 @@ from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.layout import Layout
 from arlequin.links import Links, relation_rows
+from arlequin.rigidity import Rigidity
 from arlequin.strains import Strains
 from arlequin.system import System
 from models.checks import finite_array
@@ -50,6 +51,11 @@ class Assembly:
     def linear(self) -> bool:
         """Whether all internal forces are K u."""
         return not any(isinstance(part, Nonlinear) for part in self.parts)
+
+    @cached_property
+    def rigidity(self) -> Rigidity:
+        """What keeps rigid parts rigid."""
+        return Rigidity.of(self.parts, self.start)
 
     @cached_property
     def damped(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -44,6 +45,22 @@ class Columns:
                 1.0, self.matrix[:, here], coefficients[here], beta=1.0, y=total, overwrite_y=1
             )
         y[self.rows] = total
+
+
+class Answers(Protocol):
+    """How the rows of the contact's basis (q,) answer impulses on them, W (q, q)."""
+
+    def of(self, rows: sp.csr_array) -> Array:
+        """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
+        ...
+
+    def chosen(self, rows: NDArray[np.int64]) -> Array:
+        """W between the rows (r,) of the basis, (r, r), symmetric."""
+        ...
+
+    def move(self, impulse: Array) -> Array:
+        """W P (q,) of impulses P (q,)."""
+        ...
 
 
 class Compliance:

@@ -65,6 +65,7 @@ class Condensed:
             self.factor: Factor = former.factor.refactorise(inner)
         else:
             self.factor = self._factor(inner)
+        self.diagonal = matrix.diagonal()
         c = sp.csr_array(assembly.constraints[:, self._active])
         response = self._solve_columns(c)
         # constraints that others, or imposed motions, imply already are left out
@@ -135,6 +136,17 @@ class Condensed:
             multipliers[self._kept] = own
         return Free(y, multipliers, self._b @ y)
 
+    @property
+    def basis(self) -> sp.csr_array:
+        """B (q, d)."""
+        return self._b
+
+    def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
+        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and what it takes off their multipliers (m, r)."""
+        out = np.zeros((self._b.shape[1], rows.shape[0]))
+        out[self._active], multipliers = self._contact_columns(sp.csr_array(rows[:, self._active]))
+        return out, multipliers
+
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
         out = np.zeros_like(b)
@@ -159,12 +171,17 @@ class Condensed:
         return self.compliance.release(impulse, self._multiplier_count)
 
 
-def independent(schur: Array) -> NDArray[np.int64]:
-    """Rows of C that are independent, by pivoted Cholesky of C A⁻¹ Cᵀ with unit diagonal."""
+def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
+    """Rows of C that are independent, by pivoted Cholesky of C A⁻¹ Cᵀ with unit diagonal.
+
+    size (m,): that of the rows, about C A⁻¹ Cᵀ before other constraints took their share; by default the largest.
+    """
     if not schur.size:
         return np.zeros(0, dtype=np.int64)
     diagonal = schur.diagonal().copy()
-    rows = np.flatnonzero(diagonal > _DEPENDENT * diagonal.max())
+    rows = np.flatnonzero(diagonal > _DEPENDENT * (diagonal.max() if size is None else size))
+    if not rows.size:
+        return rows.astype(np.int64)
     scale = 1.0 / np.sqrt(diagonal[rows])
     scaled = schur[np.ix_(rows, rows)] * scale * scale[:, None]
     _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(0.5 * (scaled + scaled.T), tol=_DEPENDENT)

@@ -126,7 +126,7 @@ class Contact:
     @cached_property
     def indeterminate(self) -> bool:
         """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
-        return any(side.turning is not None for pair in self.sides for side in pair)
+        return any(side.rigid for pair in self.sides for side in pair)
 
     def problem(self, points: NDArray[np.int64]) -> "Problem":
         """The contact problem of some of the points; the last one is kept."""

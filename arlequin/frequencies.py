@@ -32,6 +32,7 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     assembly = assemble(system)
     if assembly.massless.any():
         raise UserError("natural frequencies: a part has nodes without mass")
+    assembly.rigidity.refuse("natural frequencies: take the solid itself, of a stiffer material")
     most = int(assembly.free.sum()) - assembly.constraints.shape[0] - 2
     if count > most:
         raise UserError.parameter("count", count, f"must be at most {most} for this system")

@@ -7,20 +7,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from models.part import Assembled, Part
+from models.part import Assembled, Constrained, Part
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part.
 
-    turning: the parts whose nodes move on circles.
+    turning: the parts whose nodes move on circles; rigid: those that do not deform.
     """
 
     start: NDArray[np.int64]
     first: dict[str, int]
     shapes: dict[str, sp.csr_array]
     turning: dict[str, Assembled]
+    rigid: frozenset[str]
 
     @classmethod
     def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "Layout":
@@ -28,7 +29,9 @@ class Layout:
         names = [part.name for part in parts]
         shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}
         turning = {name: own for name, own in zip(names, assembled, strict=True) if own.turning}
-        return cls(start, dict(zip(names, start[:-1].tolist(), strict=True)), shapes, turning)
+        held = {name for name, own in zip(names, assembled, strict=True) if isinstance(own, Constrained)}
+        first = dict(zip(names, start[:-1].tolist(), strict=True))
+        return cls(start, first, shapes, turning, frozenset({*turning, *held}))
 
     @property
     def count(self) -> int:

@@ -16,22 +16,24 @@ class Side:
     """A surface, or none (a rigid obstacle), with the rows (r, d) that its motion needs of the system's coordinates.
 
     place (r,) = rows · u. The nodes' displacements are the rows themselves, or, on a turning part, whose coordinates
-    these are, functions of them. nodal (n a, d): displacements of the nodes at the start.
+    these are, functions of them. nodal (n a, d): displacements of the nodes at the start. rigid: whether the part is.
     """
 
     surface: Surface | None
     rows: sp.csr_array
     nodal: sp.csr_array
     turning: Assembled | None
+    rigid: bool
 
     @classmethod
     def of(cls, surface: Any, layout: Layout) -> "Side":
         """surface: of a part of the layout, or an obstacle."""
         if not isinstance(surface, Surface):
-            return cls(None, *2 * (sp.csr_array((0, layout.count)),), None)
+            return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
         turning = layout.turning.get(surface.part.name)
         nodal = layout.rows(surface.part, _dofs(surface))
-        return cls(surface, nodal if turning is None else layout.own(surface.part), nodal, turning)
+        rows = nodal if turning is None else layout.own(surface.part)
+        return cls(surface, rows, nodal, turning, surface.part.name in layout.rigid)
 
     @property
     def count(self) -> int:

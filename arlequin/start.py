@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.penetration import check_apart
+from arlequin.rigid_condensed import RigidCondensed
 from models.errors import UserError
 from models.factor import factorise
 from multilevel.law import Array
@@ -16,7 +17,8 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
 
     * as given by the system (a reduced part takes what its shapes hold of it), imposed motions at their values at
     t = 0 (a velocity is the derivative of an imposed displacement, order 2 in Δt),
-    * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u,
+    * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u; rigid parts are
+    placed before, and their v is projected on G(u) v = 0 with it,
     * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
     their cells.
     """
@@ -42,30 +44,29 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
     )
     u[assembly.ghost] = v[assembly.ghost] = 0.0
     if not static:
-        u, v = _project(assembly, [u, v])
+        placed = assembly.rigidity.placed(u)
+        u = _project(assembly, placed, placed)
+        v = _project(assembly, v, u, rigid=True)
+        if np.abs(assembly.rigidity.strains(u)).max(initial=0.0) > 2.0 * assembly.rigidity.rounding(u):
+            raise UserError("the displacements given to rigid parts contradict a relation or junction at the start")
     u = _settle(assembly, u)
     _agree(assembly, u, v)
     check_apart(assembly, u)
     return u, v
 
 
-def _project(assembly: Assembly, fields: list[Array]) -> list[Array]:
+def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) -> Array:
+    """The field (d,) nearest to the given one with C x = 0, and with G(u) x = 0 where it is to be rigid."""
     rows = assembly.constraints
-    if not rows.shape[0]:
-        return fields
-    size = abs(rows) @ np.ones(rows.shape[1])
-    broken = [np.abs(rows @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300) for field in fields]
-    if not any(b.any() for b in broken):
-        return fields
-    inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
-    dofs = assembly.imposed_dofs
-    none = np.zeros(rows.shape[0])
-    projected = []
-    for field in fields:
-        given = field[dofs] if dofs.size else None
-        massive = inertia.free(assembly.mass @ field, none, given).y
-        projected.append(np.where(assembly.massless, field, massive))
-    return projected
+    inner = assembly.rigidity.gradient(u) if rigid else sp.csr_array((0, rows.shape[1]))
+    both = sp.csr_array(sp.vstack([rows, inner], format="csr"))
+    size = abs(both) @ np.ones(rows.shape[1])
+    if not (np.abs(both @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300)).any():
+        return field
+    inertia = RigidCondensed(Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless), inner)
+    given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
+    massive = inertia.free(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
+    return np.where(assembly.massless, field, massive)
 
 
 def _agree(assembly: Assembly, u: Array, v: Array) -> None:

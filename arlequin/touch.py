@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.compliance import Compliance
+from arlequin.compliance import Answers
 from arlequin.products import applied
 from multilevel.kinematics import Kinematics
 from multilevel.law import Array
@@ -74,7 +74,7 @@ class Touch:
         """Hᵀ P (d,)."""
         return np.asarray(self.basis.T @ self.spread(impulse))
 
-    def delassus(self, compliance: Compliance, rows: NDArray[np.int64]) -> Array:
+    def delassus(self, compliance: Answers, rows: NDArray[np.int64]) -> Array:
         """H A⁻¹ Hᵀ between some of the rows of H."""
         if self.local is None:
             return compliance.chosen(rows)

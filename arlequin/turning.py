@@ -4,7 +4,7 @@ import numpy as np
 import scipy.linalg
 
 from arlequin.assembly import Assembly
-from models.part import Nonlinear
+from models.part import Constrained, Nonlinear
 from multilevel.law import Array
 
 
@@ -23,7 +23,8 @@ class Turning:
         for part, own, a in zip(assembly.system.parts, assembly.parts, assembly.start[:-1], strict=True):
             if isinstance(own, Nonlinear):
                 masses = np.asarray(own.mass.sum(axis=1)).reshape(-1, part.components)[:, 0]
-                self._bodies.append((slice(int(a), int(a) + part.dof_count), part.positions, masses / masses.sum()))
+                positions = own.points if isinstance(own, Constrained) else part.positions
+                self._bodies.append((slice(int(a), int(a) + positions.size), positions, masses / masses.sum()))
 
     def guesses(self, u: Array, v: Array) -> tuple[Array, Array]:
         """v̄ with the rest of v and without it, from u and v (d,)."""

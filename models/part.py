@@ -210,6 +210,28 @@ class Nonlinear(Assembled, Protocol):
         ...
 
 
+@runtime_checkable
+class Constrained(Nonlinear, Protocol):
+    """A part of point masses whose coordinates, their displacements, keep c(u) = 0: c is quadratic, c(0) = 0."""
+
+    @property
+    def points(self) -> Array:
+        """Initial positions (k, axis) of the masses, m."""
+        ...
+
+    def strains(self, u: Array) -> Array:
+        """c(u) (r,), m."""
+        ...
+
+    def strain_gradient(self, u: Array) -> Array:
+        """∂c/∂u (r, d) at u."""
+        ...
+
+    def placed(self, u: Array) -> Array:
+        """The coordinates (d,) nearest to u with c = 0."""
+        ...
+
+
 class Part(Protocol):
     """What moves: its nodes, its boundaries and what it assembles."""
 

@@ -25,12 +25,16 @@ class Drive:
 
 @dataclass(frozen=True)
 class Solved:
-    """y (d,), m/s, the impulses of the constraints (m,) and of contact, N·s; newton: linearisations solved."""
+    """y (d,), m/s, the impulses of the constraints (m,) and of contact, N·s; newton: linearisations solved.
+
+    inner (k,): those that keep rigid parts rigid.
+    """
 
     y: Array
     multipliers: Array
     meeting: Meeting
     newton: int
+    inner: Array
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,12 @@ class LinearStep:
             guess=state.impulse,
         )
         y, multipliers = self.condensed.react(free, theta * meeting.impulse)
-        return Solved(y, multipliers / theta, meeting, 1)
+        return Solved(y, multipliers / theta, meeting, 1, np.zeros(0))
 
-    def resist(self, state: State, u: Array, y: Array, internal: Array) -> Resistance:
-        """Mean forces of a step that leads to u, where the internal force is given."""
+    def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
+        """Mean forces of the step that leads to u, where the internal force is given."""
         viscous, theta = self._assembly.viscous, self._theta
-        damping = viscous @ y if viscous is not None else np.zeros_like(u)
+        damping = viscous @ solved.y if viscous is not None else np.zeros_like(u)
         return Resistance((1.0 - theta) * state.internal + theta * internal, damping)
 
 

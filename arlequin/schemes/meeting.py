@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from arlequin.action import Action
-from arlequin.compliance import Compliance
+from arlequin.compliance import Answers
 from arlequin.contact import Contact
 from arlequin.energy import Work
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
@@ -66,7 +66,7 @@ class Meeting:
 
 def meet(
     contact: Contact,
-    compliance: Compliance,
+    compliance: Answers,
     motion: Motion,
     *,
     lever: float,

@@ -1,12 +1,15 @@
 """The θ-scheme's step of a bulk with nonlinear parts: Newton's iterations on a factor that is kept while it serves."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.bulk import Bulk
+from arlequin.compliance import Answers
 from arlequin.condensed import Condensed
+from arlequin.rigid_condensed import RigidCondensed
 from arlequin.schemes.linear_step import Drive, Resistance, Solved, motion_of
 from arlequin.schemes.meeting import Meeting, meet
 from arlequin.schemes.mixing import Mixing
@@ -24,6 +27,7 @@ _STUCK, _NEAR = (
     2,
     8.0,
 )  # passes that do not halve it: it falls no further, and is then as low as so many times the lowest
+_MENDED = 0.01  # share of the strain of rigid parts, which is round-off, that a step takes back
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 
 
@@ -32,21 +36,28 @@ class _Iterate:
     """What of the momentum is missing at some y, without the impulses of constraints and contact (d,), N·s.
 
     exact, enough: what may be missing with them, N·s; enough has room for the round-off of the displacements.
+    gradient: G(u_½) (k, d); strained: G(u_½) y and what mends c(u₀) (k,), m/s.
     """
 
     missing: Array
+    gradient: sp.csr_array
+    strained: Array
     exact: float
     enough: float
 
 
 class NewtonStep:
-    """M y + θΔt [D y + f̄(u₀, u₀ + Δt y)] = p₀ + θΔt f_θ + θ (Cᵀφ + BᵀP), f̄ the mean force of `Bulk`.
+    """M y + θΔt [D y + f̄(u₀, u₁)] = p₀ + θΔt f_θ + θ (Cᵀφ + G(u_½)ᵀλ + BᵀP),  u₁ = u₀ + Δt y,  f̄ of `Bulk`.
 
     A pass solves A Δy = (what is missing at y) + θ (Cᵀφ + BᵀP) with the matrix A of an earlier pass or step: contact
     and constraints hold at y + Δy exactly, the momentum as far as A is the derivative. The rotations in Δy are then
     made those of the parts at the end of the step (`Turning`), and Anderson's mixing of the passes makes up for what
     A lacks: it is symmetric, and the parts have turned since it was made. A step is done at a y + Δy at which the
     momentum holds too. A is made anew when the passes that this would have spared are worth it, or the changes grow.
+
+    Rigid parts keep c(u₁) = 0, G = ∂c/∂u at u_½ = ½(u₀ + u₁): c is quadratic, so c(u₁) = c(u₀) + Δt G(u_½) y, and λ
+    does no work at θ = 1/2. G is that of each pass. What round-off adds to c is taken back slowly: all at once would
+    be a velocity of ε/Δt.
     """
 
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
@@ -55,6 +66,8 @@ class NewtonStep:
         self._assembly, self._theta, self._step = assembly, theta, step
         self._bulk = Bulk(assembly, theta, step)
         self._turning = Turning(assembly, step)
+        self._rigidity = assembly.rigidity
+        self._heaviest = float(assembly.mass.diagonal().max(initial=0.0))
         rest = np.zeros(assembly.dof_count)
         self.condensed = Condensed(assembly, self._bulk.matrix(rest, rest))
         self._fresh = True  # whether no step was made with the factor
@@ -72,17 +85,19 @@ class NewtonStep:
             passes += used
             if solved is not None:
                 self._count(used)
-                return Solved(solved.y, solved.multipliers, solved.meeting, passes)
+                return replace(solved, newton=passes)
             self._linearise(state.u, y, drive.t)
         raise UserError(
             f"the step to t = {drive.t:.6g} s did not converge in {passes} passes: try a smaller step", code=1
         )
 
-    def resist(self, state: State, u: Array, y: Array, internal: Array) -> Resistance:
-        """Mean forces of a step that leads to u."""
+    def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
+        """Mean forces of the step that leads to u, those that keep parts rigid among the internal ones."""
         linear, loss = self._assembly.viscous, self._bulk.viscous(state.u, u)
-        damping = linear @ y if linear is not None else np.zeros_like(u)
-        return Resistance(self._bulk.internal(state.u, u), damping if loss is None else damping + loss, loss)
+        damping = linear @ solved.y if linear is not None else np.zeros_like(u)
+        held = self._rigidity.gradient(0.5 * (state.u + u)).T @ solved.inner
+        resisting = self._bulk.internal(state.u, u) - held / self._step
+        return Resistance(resisting, damping if loss is None else damping + loss, loss)
 
     def _guess(self, state: State, drive: Drive) -> Array:
         """y (d,) of the guess that misses the momentum less."""
@@ -105,11 +120,12 @@ class NewtonStep:
             if found is not None and self._left(now, found) <= max(now.exact, _NEAR * lowest):
                 return found, y, used
             given = None if drive.given is None else drive.given - y[assembly.imposed_dofs]
-            free = self.condensed.free(now.missing, drive.rest - assembly.constraints @ y, given)
-            meeting = self._meet(state, assembly.contact.basis @ y + free.contact, guess)
-            change, multipliers = self.condensed.react(free, theta * meeting.impulse)
+            condensed = RigidCondensed(self.condensed, now.gradient)
+            free = condensed.free(now.missing, drive.rest - assembly.constraints @ y, -now.strained, given)
+            meeting = self._meet(state, condensed.compliance, assembly.contact.basis @ y + free.contact, guess)
+            change, multipliers, inner = condensed.react(free, theta * meeting.impulse)
             guess = meeting.solution.impulse
-            reached = Solved(y + change, multipliers / theta, meeting, used)
+            reached = Solved(y + change, multipliers / theta, meeting, used, inner / theta)
             left, size = self._left(now, reached), float(np.linalg.norm(change))
             if not (size <= _GROWTH * least or left <= now.enough):
                 # a new factor that led nowhere from here may from where it led
@@ -134,21 +150,24 @@ class NewtonStep:
             resisting = resisting + viscous @ y
         inertia, lever = self._assembly.mass @ y, self._theta * step
         missing = drive.momentum - inertia + lever * (drive.force - resisting)
-        size = max(np.abs(inertia).max(), lever * np.abs(resisting).max())
+        size = max(np.abs(part).max() for part in (inertia, drive.momentum, lever * resisting, lever * drive.force))
         rounding = _ROUND_OFF * lever * bulk.rounding(u).max()
-        return _Iterate(missing, _EXACT * size, _ENOUGH * size + rounding)
+        gradient = self._rigidity.gradient(0.5 * (state.u + u))
+        strained = gradient @ y + _MENDED / step * self._rigidity.strains(state.u)
+        return _Iterate(missing, gradient, strained, _EXACT * size, _ENOUGH * size + rounding)
 
     def _left(self, now: _Iterate, solved: Solved) -> float:
         """The momentum missing under the impulses, N·s."""
-        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse)
+        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
         rest = now.missing + self._theta * impulses
-        return float(np.abs(rest[self._assembly.free]).max(initial=0.0))
+        strained = self._heaviest * np.abs(now.strained).max(initial=0.0)
+        return max(float(np.abs(rest[self._assembly.free]).max(initial=0.0)), float(strained))
 
-    def _meet(self, state: State, free: Array, guess: Array) -> Meeting:
+    def _meet(self, state: State, compliance: Answers, free: Array, guess: Array) -> Meeting:
         theta, step = self._theta, self._step
         return meet(
             self._assembly.contact,
-            self.condensed.compliance,
+            compliance,
             motion_of(self._assembly, state, free, theta, step),
             lever=theta * step,
             step=step,

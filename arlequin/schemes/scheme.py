@@ -11,7 +11,7 @@ from arlequin.assembly import Assembly
 from arlequin.energy import Work
 from arlequin.touch import Touch
 from models.errors import UserError
-from models.part import Nonlinear
+from models.part import Constrained, Nonlinear
 from multilevel.law import Array
 from multilevel.solver import ContactSolution
 
@@ -87,10 +87,10 @@ def linear_only(assembly: Assembly, scheme: str) -> None:
     """Refuses nonlinear parts, which the scheme would step as linear ones."""
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
         if isinstance(own, Nonlinear):
-            raise UserError(
-                f"part '{part.name}' has finite rotations, which {scheme} does not step: "
-                "take Theta, Midpoint or, without inertia, Static"
+            others = (
+                "Theta or Midpoint" if isinstance(own, Constrained) else "Theta, Midpoint or, without inertia, Static"
             )
+            raise UserError(f"part '{part.name}' has finite rotations, which {scheme} does not step: take {others}")
 
 
 def accept(contact: ContactSolution, u: Array, t: float, remedy: str = "a smaller step or softer asperities") -> None:

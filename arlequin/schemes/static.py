@@ -47,6 +47,7 @@ class Static:
     def prepare(self, assembly: Assembly, step: float) -> "StaticStepper":
         if (assembly.laws.level == 2).any() or assembly.laws.damped:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
+        assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")
         return StaticStepper(assembly, step)
 
 

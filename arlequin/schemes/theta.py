@@ -168,7 +168,7 @@ class ThetaStepper:
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
 
-        mean = self._bulk.resist(state, u, y, internal)
+        mean = self._bulk.resist(state, solved, u, internal)
         resisting = mean.internal + mean.damping - external
         if push is not None:
             resisting = resisting - push
