@@ -21,7 +21,9 @@ class Rigid:
     solid, and of its damping what is proportional to the mass. Its surfaces meet contacts, springs, relations and
     records as those of any part do; hold it by relations or springs, for it takes no imposed motions. All nodes keep
     their mass (`redistributed` counts as consistent). Initial fields are taken as far as they are rigid. Under
-    `Theta(0.5)` and `Midpoint` energy and both momenta are kept; `Theta(1.0)` keeps the point it turns on in place.
+    `Theta(0.5)` and `Midpoint` energy and both momenta are kept; the velocities are rigid in the mean of a step only,
+    so that after an impact forces on a point that the body turns on alternate by a few per cent. Other schemes refuse
+    it.
 
     Source: P. Betsch and P. Steinmann, Int. J. Numer. Methods Eng. 51 (2001) 445–473.
 

@@ -112,7 +112,7 @@ class NewtonStep:
     def _iterate(self, state: State, drive: Drive, y: Array) -> tuple[Solved | None, Array, int]:
         """Passes with the factor from y on: what they found if anything, where to go on from, how many they were."""
         assembly, theta = self._assembly, self._theta
-        mixing, first, best, least = Mixing(), y, y, np.inf
+        mixing, first, best, least, last = Mixing(), y, y, np.inf, np.inf
         found: Solved | None = None
         lowest, stuck, guess = np.inf, 0, state.impulse
         for used in range(1, _PASSES + 1):
@@ -136,7 +136,11 @@ class NewtonStep:
             if left <= now.exact or (stuck >= _STUCK and left <= min(_NEAR * lowest, now.enough)):
                 found, y = reached, reached.y
             else:
-                found, change = None, self._turning.turned(state.u, y, change)
+                found = None
+                if size > last:  # a contact changed: the passes before it say nothing of those after
+                    mixing = Mixing()
+                last = size
+                change = self._turning.turned(state.u, y, change)
                 y = mixing.next(y + change, change)
         return None, best, used
 

@@ -287,6 +287,18 @@ def test_a_stack_stands(scheme, multiplier):
         assert np.abs(result[f"part/{cube.name}"]["displacement"].values).max() < 1e-11
 
 
+@pytest.mark.slow
+def test_a_stack_on_its_corners_falls():
+    """Collocated on single corners it topples, sticking and slipping: every step converges and no energy is made."""
+    cubes = [rigid(f"c{i}", (0.1 * i, 0.07 * i, float(i))) for i in range(3)]
+    above = [replace(on(b, a.boundary("front"), 0.4), multiplier="nodes") for a, b in pairwise(cubes)]
+    system = aq.System(cubes, interfaces=[on(cubes[0], friction=0.4), *above], gravity=DOWN)
+    result = aq.simulate(system, aq.Theta(1.0), duration=0.3, step=2e-3)
+    assert np.abs(result["part/c2"]["displacement"].values[-1]).max() > 0.05
+    assert abs(result["balance"]).max() < 1e-12
+    assert all(drift(result, cube) < 1e-13 for cube in cubes)
+
+
 def test_on_an_elastic_column():
     """Set on a light column of stiffness E A/L, ν = 0: u = −(g/ω²)(1 − cos ωt), ω² = E A/(L m)."""
     light = aq.LinearElastic(young=2e6, density=1e-3)
@@ -299,6 +311,19 @@ def test_on_an_elastic_column():
     exact = -(G / omega**2) * (1 - np.cos(omega * result["time"].values))
     u = result["part/body"]["displacement"].values[:, :, 2]
     np.testing.assert_allclose(u, exact[:, None] * np.ones(8), atol=5e-3 * np.abs(exact).max())
+    assert drift(result, body) < 1e-13
+
+
+def test_tied_to_an_elastic_block():
+    """Half rigid, half of finite rotations, it spins: energy and both momenta stay."""
+    body, soft = rigid("body", (0.0, 0.0, 1.0)), solid("soft", cells=(2, 2, 2), kinematics="finite")
+    tie = aq.Tie(body.boundary("back"), soft.boundary("front"))
+    system = aq.System([body, soft], junctions=[tie], velocity=lambda x: np.cross((2.0, 1.0, 0.5), x))
+    result = aq.simulate(system, aq.Theta(0.5), duration=0.1, step=2e-3)
+    m = momenta(result, [body, soft])
+    assert np.abs(m - m[0]).max() < 1e-11 * np.abs(m[0]).max()
+    assert abs(result["balance"]).max() < 1e-12
+    assert abs(result["energy"].sel(kind="scheme")).max() < 1e-12 * result["energy"].max()
     assert drift(result, body) < 1e-13
 
 
@@ -331,6 +356,36 @@ def test_rocking_plate_is_the_rigid_polygon():
         energies.append(result["energy"].sel(kind="kinetic").values)
     assert energies[1].max() > 5.0  # J
     np.testing.assert_allclose(energies[0], energies[1], atol=1e-4 * energies[1].max())
+
+
+def test_turning_on_a_corner():
+    """On a rough floor, from rest: a top that falls about that point, by Euler's equations; order 2."""
+    body, end = rigid(size=TOP), 0.15
+    tilt = Rotation.from_rotvec((0.3, -0.4, 0.0)).as_matrix()
+    placed = body.positions @ tilt.T
+    corner = placed[placed[:, 2].argmin()]
+    centre, mass = body.centre - body.positions[placed[:, 2].argmin()], body.mass
+    # J about the corner is full in the axes of the box: its principal ones are those of the equations
+    J = np.diag(box_inertia(mass, TOP)) + mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    values, axes = np.linalg.eigh(J)
+    axes[:, 0] *= np.sign(np.linalg.det(axes))
+    lever = axes.T @ centre
+    first = tilt @ axes
+    exact = turning(values, np.zeros(3), end, lambda R: first.T @ np.cross(first @ R @ lever, mass * np.array(DOWN)))
+    fallen = first @ exact(end)[:9].reshape(3, 3) @ lever
+    errors = []
+    for step in (0.005, 0.0025):
+        system = aq.System(
+            [body],
+            interfaces=[on(body, friction=5.0)],
+            gravity=DOWN,
+            displacement=lambda x: placed - (0.0, 0.0, corner[2]) - body.positions,
+        )
+        result = aq.simulate(system, aq.Theta(0.5), duration=end, step=step)
+        x = (body.positions + result["part/body"]["displacement"].values[-1]).mean(axis=0)
+        errors.append(np.abs(x - (corner - (0.0, 0.0, corner[2]) + fallen)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+    assert errors[1] < 1e-4
 
 
 def test_start_fields_are_made_rigid():
