@@ -16,6 +16,7 @@ SchemeName = Literal[
     "midpoint",
     "central-difference",
 ]
+ExplicitName = Literal["symplectic-euler", "de-vogelaere", "runge-kutta"]
 MassName = Literal["consistent", "lumped", "redistributed"]
 EventsName = Literal["step", "locate"]
 
@@ -45,7 +46,7 @@ AnyLaw = Annotated[
 ]
 
 
-def scheme_of(name: SchemeName, theta: float, events: EventsName = "step") -> Any:
+def scheme_of(name: SchemeName | ExplicitName, theta: float, events: EventsName = "step") -> Any:
     """The scheme of that name; `theta`, `events` belong to "theta", the others have their recommended constants."""
     if events == "locate" and name != "theta":
         raise aq.UserError.parameter("scheme", name, 'must be theta with events="locate"')
@@ -57,6 +58,9 @@ def scheme_of(name: SchemeName, theta: float, events: EventsName = "step") -> An
         "generalised-alpha": lambda: aq.GeneralisedAlpha.with_radius(0.8),
         "midpoint": lambda: aq.Midpoint(),
         "central-difference": lambda: aq.CentralDifference(),
+        "symplectic-euler": lambda: aq.SymplecticEuler(),
+        "de-vogelaere": lambda: aq.DeVogelaere(),
+        "runge-kutta": lambda: aq.RungeKutta(),
     }
     return makers[name]()
 

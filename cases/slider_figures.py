@@ -6,20 +6,30 @@ import numpy as np
 
 from arlequin.plots import style
 from cases.reference.shaken_slider import ShakenSlider
+from cases.reference.shock import Motion
 from cases.reference.slider import ReleasedSlider
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def released_figure(time: Any, along: Any, turns: tuple[Any, Any], exact: ReleasedSlider) -> "Figure":
-    """Displacement along the release and its components, with the turning points, over the closed form."""
+def released_figure(
+    time: Any, along: Any, turns: tuple[Any, Any], exact: ReleasedSlider, element: Motion | None = None
+) -> "Figure":
+    """Displacement along the release and its components, with the turning points, over the closed form.
+
+    element: the exact motion on a shock element, drawn as far as it goes.
+    """
     fine = np.linspace(0.0, time[-1], 4001)
     with style.panels(1, 3.4) as (figure, (axes,)):
         scale, metre = style.prefix(along, "m")
         clock, second = style.prefix(time, "s")
         axes.axhspan(-scale * exact.zone, scale * exact.zone, color=style.COLOURS[4], alpha=0.2, label="friction holds")
         axes.plot(clock * fine, scale * exact.position(fine), color=style.REFERENCE, label="closed form")
+        if element is not None:
+            known = fine[fine <= element.pieces[-1][0].t_max]
+            x = scale * element.state(known)[0][0]
+            axes.plot(clock * known, x, "--", color=style.COLOURS[3], linewidth=1.0, label="shock element, exact")
         axes.plot(clock * time, scale * along, ".", color=style.COLOURS[0], markersize=3, label="along the release")
         axes.plot(clock * turns[0], scale * turns[1], "o", color=style.COLOURS[1], markersize=5, label="turning points")
         for n, values in enumerate(exact.components(along).T):

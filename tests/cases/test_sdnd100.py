@@ -8,6 +8,7 @@ import pytest
 import cases
 from cases import sdnd100
 from cases.reference.slider import ReleasedSlider
+from models.errors import UserError
 
 TURNS = np.array([-0.65e-3, 0.45e-3, -0.25e-3, 0.05e-3])
 
@@ -49,6 +50,74 @@ def test_checks_pass(options: dict[str, Any]) -> None:
     assert not [check for check in cases.check("sdnd100", **options) if not check.passed]
 
 
+PENALISED: list[dict[str, Any]] = [
+    {"model": "modal"},
+    {"model": "modal", "scheme": "de-vogelaere"},
+    {"model": "modal", "scheme": "runge-kutta", "direction": 200.0},
+    {"model": "modal", "scheme": "theta", "step": 1e-4},
+    {"model": "two-body"},
+    {"model": "two-body", "scheme": "runge-kutta"},
+    {"model": "direct"},
+    {"model": "direct", "scheme": "newmark", "release": -1.5e-3},
+    {"model": "direct", "scheme": "theta", "theta": 0.6},
+    {"model": "direct", "scheme": "symplectic-euler", "step": 1e-4},
+    {"model": "direct", "scheme": "theta", "release": 0.9e-4},
+    {"model": "modal", "scheme": "de-vogelaere", "friction": 0.0},
+    {"model": "modal", "duration": 0.05, "tangential_stiffness": 5e4},
+    {"model": "two-body", "duration": 1.0, "mass": 2.0, "gravity": 9.81, "normal_stiffness": 300.0},
+]
+
+
+@pytest.mark.parametrize("options", PENALISED, ids=str)
+def test_penalised_checks_pass(options: dict[str, Any]) -> None:
+    assert not [check for check in cases.check("sdnd100", **options) if not check.passed]
+
+
+@pytest.mark.parametrize("scheme", ["symplectic-euler", "de-vogelaere", "runge-kutta", "hht"])
+def test_penalised_models_agree(scheme: str) -> None:
+    """Modal coordinates, two bodies and one mass are one system."""
+    motions = []
+    for model in ("modal", "two-body", "direct"):
+        parameters = sdnd100.Parameters(model=model, scheme=scheme, duration=0.06)  # type: ignore[arg-type]
+        result = cases.run("sdnd100", model=model, scheme=scheme, duration=0.06)
+        motions.append(sdnd100.motion(result, parameters)[0])
+    np.testing.assert_allclose(motions[1], motions[0], atol=1e-12 * 0.85e-3)
+    np.testing.assert_allclose(motions[2], motions[0], atol=1e-12 * 0.85e-3)
+
+
+def test_turning_points_off_coulombs_as_the_table_says() -> None:
+    """The exact motion of the element from the balance of its energy over a half swing, and the table of the case.
+
+    From a slip at the edge at r to the next turn r', elastic over 2f/K_T and then slipping:
+    k (r² − r'²)/2 = f (r + |r'| − 2f/K_T); of the first swing, from an unloaded element, see `test_shock.py`.
+    """
+    k, f, stiff = 1e4, 1.0, 4e5
+    _, places = sdnd100.exact_turns(sdnd100.shock_reference(sdnd100.Parameters(model="modal")), 4)
+    for r, after in zip(np.abs(places[:-1]), np.abs(places[1:]), strict=True):
+        assert 0.5 * k * (r**2 - after**2) == pytest.approx(f * (r + after - 2.0 * f / stiff), rel=1e-8)
+    off = 100.0 * (places / TURNS - 1.0)
+    np.testing.assert_allclose(off, [0.026, 0.239, 0.998, 11.48], atol=6e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"scheme": "runge-kutta"}, "scheme = 'runge-kutta': must be theta, newmark or central-difference"),
+        ({"scheme": "hht"}, "scheme = 'hht': must be theta"),
+        ({"model": "direct", "scheme": "central-difference"}, "must be theta, newmark, hht, symplectic-euler"),
+        ({"model": "modal", "events": "locate"}, "events = 'locate': must be step or none"),
+        ({"model": "modal", "tangential_stiffness": 0.0}, "tangential_stiffness = 0"),
+        ({"model": "two-body", "normal_stiffness": -1.0}, "normal_stiffness = -1"),
+        ({"model": "modal", "step": 0.1}, "below the limit of symplectic Euler"),
+        ({"model": "elastic"}, "must be one of nonsmooth, modal, two-body, direct"),
+    ],
+    ids=str,
+)
+def test_bad_input(options: dict[str, Any], line: str) -> None:
+    with pytest.raises(UserError, match=line):
+        cases.run("sdnd100", **options)
+
+
 @pytest.mark.parametrize("events", ["locate", "step"])
 def test_no_creep_over_a_hundred_seconds(events: str) -> None:
     """At 0.05 mm the spring pulls with half of what friction holds: the mass does not move by a digit."""
@@ -87,6 +156,7 @@ def test_in_space_it_keeps_to_its_line() -> None:
     np.testing.assert_allclose(along[2], along[0], atol=1e-12 * 0.85e-3)
 
 
-def test_figures() -> None:
-    result = cases.run("sdnd100")
-    assert set(sdnd100.figures(result, sdnd100.Parameters())) == {"energies", "motion"}
+@pytest.mark.parametrize("model", ["nonsmooth", "modal"])
+def test_figures(model: Any) -> None:
+    result = cases.run("sdnd100", model=model)
+    assert set(sdnd100.figures(result, sdnd100.Parameters(model=model))) == {"energies", "motion"}

@@ -1,0 +1,102 @@
+"""The released slider on a shock element against the exact motion of that element (SDND100, penalised models).
+
+With φ = ωΔt, ω = √(k/m), φ_T = Δt √((k + K_T)/m), d = f/k, f = μmg:
+
+* a change inside a step, over which friction is off one way, moves what follows by at most ½ (2f/m) Δt² = d φ²; slip
+  starts and ends once a half swing. Seen at turning points: 0.7 of d φ² a half swing at most (θ-scheme, symplectic
+  Euler), 0.2 (De Vogelaere), over 18 releases and stiffnesses, two steps;
+* implicit schemes lag by φ²/12 of their phase, for θ > ½ by (1/12 + (θ − ½)²) φ², De Vogelaere's by less than a
+  quarter; symplectic Euler starts half a step late, which moves displacements by ½ φ, not turning points;
+* the lag of the stuck mass, ω_T φ_T²/12, moves its ringing, of no more than 2f/K_T, where it lasts for a period;
+* a turn is read from the cubic through both ends of its step;
+* Hilber, Hughes and Taylor's scheme has the elastic forces |α| Δt late beside friction: 2 |α| d φ at each reversal,
+  order 1; it loses π |α| φ³/8 of a displacement in a half swing, the θ-scheme π (2θ − 1) φ/2.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from cases.comparison import Check
+from cases.reference.shock import STICK, Motion
+from cases.reference.slider import ReleasedSlider
+
+if TYPE_CHECKING:
+    from cases.sdnd100 import Parameters
+
+Array = NDArray[np.float64]
+
+SHARES = {"de-vogelaere": 0.25, "runge-kutta": 0.0}  # of what the other schemes are off
+SMALLEST = 1e-7  # of the release: the adaptive scheme
+HHT_ALPHA = 0.05  # |α|, as `cases.choices.scheme_of` takes it
+
+
+def stiff_phase(parameters: "Parameters") -> float:
+    """φ_T."""
+    p = parameters
+    return float(p.time_step * np.sqrt((p.stiffness + p.tangential_stiffness) / p.mass))
+
+
+def turning_tolerance(parameters: "Parameters", exact: ReleasedSlider, n: float) -> float:
+    """Of the n-th turning point, m."""
+    p, phase, lost = parameters, exact.frequency * parameters.time_step, 0.0
+    each = SHARES.get(p.time_scheme, 1.0) * exact.zone * phase**2
+    if p.time_scheme == "theta":
+        lost = -np.expm1(-0.5 * np.pi * (2.0 * p.theta - 1.0) * phase)
+    elif p.time_scheme == "hht":
+        lost = np.pi * HHT_ALPHA / 8.0 * phase**3
+        each += 2.0 * HHT_ALPHA * exact.zone * phase
+    # read between two steps; the fourth derivative is at most ω_T² 2f/m
+    read = exact.zone * phase**2 * stiff_phase(p) ** 2 / 48.0 + SMALLEST * abs(p.release)
+    return float(n * (each + lost * abs(p.release)) + read)
+
+
+def displacement_tolerance(parameters: "Parameters", exact: ReleasedSlider, end: float, turning: float) -> float:
+    """Up to the time `end`, s, where turning points are off by `turning`, m."""
+    p, phase, stiff = parameters, exact.frequency * parameters.time_step, stiff_phase(parameters)
+    theta = p.theta if p.time_scheme == "theta" else 0.5
+    lag = (1.0 / 12.0 + (theta - 0.5) ** 2) * phase**2 * exact.frequency * end
+    late = 0.5 * phase if p.time_scheme == "symplectic-euler" else 0.0
+    changes = 2.0 * (np.floor(end * exact.frequency / np.pi) + 1.0) * exact.zone * phase**2
+    ringing = 2.0 * exact.threshold / p.tangential_stiffness
+    ringing *= min(1.0, stiff**2 / 12.0 * stiff * 2.0 * np.pi / phase)
+    share = SHARES.get(p.time_scheme, 1.0)
+    return float(turning + share * (abs(p.release) * lag + changes + ringing) + abs(p.release) * late)
+
+
+def exact_turns(motion: Motion, most: int) -> tuple[Array, Array]:
+    """Instants (n,), s, and displacements (n,), m, at which a slip of the element ends; at most so many."""
+    instants = np.array([event.time for event in motion.events if event.state == STICK][:most])
+    return instants, motion.state(instants)[0][0] if instants.size else instants
+
+
+def exact_loss(motion: Motion, parameters: "Parameters", t: float) -> float:
+    """What friction has taken at t, J: the springs held ½ k r₀², and the element starts unloaded."""
+    p = parameters
+    q, v = motion.state(t)
+    held = motion.forces(t)[0, 0, 0]
+    left = p.stiffness * q[0, 0] ** 2 + p.mass * v[0, 0] ** 2 + held**2 / p.tangential_stiffness
+    return float(0.5 * (p.stiffness * p.release**2 - left))
+
+
+def shock_checks(
+    result: xarray.DataTree, parameters: "Parameters", motion: Motion, exact: ReleasedSlider, u: Array
+) -> list[Check]:
+    """Displacement (t,), m, at every step and what friction takes, J, as far as the exact motion goes."""
+    p, time = parameters, result.dataset["time"].values
+    last = motion.pieces[-1][0].t_max
+    inside = time <= last
+    t, scale = time[inside], abs(p.release) or 1.0
+    slips = sum(event.state == STICK for event in motion.events) + 1
+    off = [turning_tolerance(p, exact, n) for n in range(1, slips + 1)]
+    apart = np.abs(u[inside] - motion.state(t)[0][0]) / scale
+    allowed = displacement_tolerance(p, exact, float(t[-1]), off[-1]) / scale
+    taken = float(result.dataset["energy"].sel(kind="friction").values[inside][-1])
+    # what it is off in displacement at this instant, it is in path
+    allowed_loss = exact.threshold * (2.0 * sum(off) + scale * apart[-1]) + 1e-12 * p.stiffness * scale**2
+    return [
+        Check("displacement off the exact element's, over the release", apart.max(), 0.0, allowed, "1", "at most"),
+        Check("dissipated energy", taken, exact_loss(motion, p, float(t[-1])), allowed_loss, "J", "absolute"),
+    ]
