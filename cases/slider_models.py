@@ -23,6 +23,7 @@ Scheme = Literal["theta", "newmark", "hht", "central-difference", ExplicitName]
 # of two instants, would let a mass that exact friction holds settle over some steps
 EXACT = ("theta", "newmark", "central-difference")
 PENALISED = ("theta", "newmark", "hht", *get_args(ExplicitName))
+RINGING = ("theta", "newmark", *get_args(ExplicitName))  # of those, what does not damp a stuck mass
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,8 @@ class Floor:
         return aq.Shock(self.normal), aq.Coulomb(self.friction, stiffness=self.tangential)
 
 
-def check_scheme(scheme: str, penalised: bool, model: str) -> None:
-    """Refuses a scheme that does not step the model."""
-    fitting = PENALISED if penalised else EXACT
+def check_scheme(scheme: str, fitting: tuple[str, ...], model: str) -> None:
+    """Refuses a scheme that does not fit the model."""
     if scheme not in fitting:
         rule = f'must be {", ".join(fitting[:-1])} or {fitting[-1]} with model="{model}"'
         raise aq.UserError.parameter("scheme", scheme, rule)

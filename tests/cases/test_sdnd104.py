@@ -52,7 +52,8 @@ def test_below_the_threshold_nothing_slips(events: str) -> None:
         {"acceleration": 0.0},
         {"step": 1e-2},
         {"events": "step", "theta": 0.5, "step": 5e-4},
-        {"events": "step", "scheme": "newmark", "step": 5e-3},
+        {"scheme": "newmark", "step": 5e-3},
+        {"scheme": "central-difference", "step": 1e-2, "start": 1.0, "end": 4.0},
         {"acceleration": 1.5, "events": "step", "step": 1e-3, "end": 11.98765},
         {"acceleration": 7.0, "friction": 0.3, "mass": 2.5, "gravity": 9.8, "frequency": 3.3, "start": 0.1, "end": 3.1},
     ],
@@ -60,6 +61,52 @@ def test_below_the_threshold_nothing_slips(events: str) -> None:
 )  # fmt: skip
 def test_checks_pass(options: dict[str, Any]) -> None:
     assert not [check for check in cases.check("sdnd104", **options) if not check.passed]
+
+
+SHORT: dict[str, Any] = {"model": "penalised", "start": 0.2, "end": 1.2}
+
+
+@pytest.mark.parametrize("acceleration", [15.0, 1.5, 1.01, 0.99])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scheme": "de-vogelaere"}, {"scheme": "theta", "spring": 0.0}, {"scheme": "runge-kutta", "step": 2e-4}],
+    ids=str,
+)  # fmt: skip
+def test_penalised_checks_pass(acceleration: float, options: dict[str, Any]) -> None:
+    assert not [c for c in cases.check("sdnd104", acceleration=acceleration, **SHORT, **options) if not c.passed]
+
+
+def test_penalised_with_other_data() -> None:
+    options = {"friction": 0.3, "mass": 2.5, "gravity": 9.8, "frequency": 3.3, "acceleration": 7.0}
+    more = {"normal_stiffness": 100.0, "tangential_stiffness": 2e6}
+    assert not [c for c in cases.check("sdnd104", **options, **more, **SHORT) if not c.passed]
+
+
+def test_element_off_coulomb_as_the_table_says() -> None:
+    """% over [4, 12] s: work rate and friction."""
+    table = {15.0: (0.025, 0.025), 1.5: (0.149, 0.045), 1.01: (78.5, 2.20)}
+    for acceleration, (rate, friction) in table.items():
+        stuck, slipping, _ = sdnd104.shock_reference(sdnd104.Parameters(acceleration)).travel(4.0, 12.0)
+        exact = ShakenSlider(acceleration).mean_work_rate(4.0, 12.0)
+        assert 100.0 * (10.0 * (stuck + slipping) / 8.0 / exact - 1.0) == pytest.approx(rate, rel=0.01, abs=5e-4)
+        assert 100.0 * (10.0 * slipping / 8.0 / exact - 1.0) == pytest.approx(friction, rel=0.01, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"scheme": "de-vogelaere"}, "must be theta, newmark or central-difference"),
+        ({"model": "penalised", "scheme": "hht"}, "must be theta, newmark, symplectic-euler"),
+        ({"model": "penalised", "events": "locate"}, "events = 'locate': must be step or none"),
+        ({"scheme": "newmark", "events": "locate"}, "must be theta with events"),
+        ({"model": "penalised", "step": 0.1}, "below the limit of symplectic Euler"),
+        ({"model": "penalised", "spring": -1.0}, "spring = -1"),
+    ],
+    ids=str,
+)
+def test_bad_input(options: dict[str, Any], line: str) -> None:
+    with pytest.raises(UserError, match=line):
+        cases.run("sdnd104", **options)
 
 
 @pytest.mark.parametrize(("acceleration", "share"), [(15.0, 0.0), (1.5, 0.1745), (1.01, 0.8654), (0.99, 1.0)])
@@ -85,7 +132,8 @@ def test_interval_is_checked() -> None:
         cases.run("sdnd104", end=3.0)
 
 
-def test_figures() -> None:
-    result = cases.run("sdnd104", acceleration=1.5, start=1.0, end=3.0)
-    shown = sdnd104.figures(result, sdnd104.Parameters(acceleration=1.5, start=1.0, end=3.0))
+@pytest.mark.parametrize("model", ["nonsmooth", "penalised"])
+def test_figures(model: Any) -> None:
+    options: dict[str, Any] = {"model": model, "acceleration": 1.5, "start": 1.0, "end": 2.0}
+    shown = sdnd104.figures(cases.run("sdnd104", **options), sdnd104.Parameters(**options))
     assert set(shown) == {"energies", "slip", "floor"}
