@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from cases.rocking_measures import BlockMotion
 
 
-def angle_figure(block: "BlockMotion", exact: Any | None, model: str) -> "Figure":
-    """θ over time; exact: the rigid block's motion."""
+def angle_figure(block: "BlockMotion", exact: Any | None, model: str, known: str = "rigid, exact") -> "Figure":
+    """θ over time; exact: the motion of the rigid block, `known` as."""
     from arlequin.plots import style
 
     with style.panels(1, 3.2) as (figure, (axes,)):
         axes.plot(block.time, 1e3 * block.angle, color=style.COLOURS[0], label=model)
         if exact is not None:
             time = np.linspace(0.0, min(exact.end, block.time[-1]), 2001)
-            axes.plot(time, 1e3 * exact.angle(time), "--", color=style.REFERENCE, linewidth=1.2, label="rigid, exact")
+            axes.plot(time, 1e3 * exact.angle(time), "--", color=style.REFERENCE, linewidth=1.2, label=known)
             axes.legend()
         axes.set_xlabel("Time (s)")
         axes.set_ylabel("Angle (mrad)")

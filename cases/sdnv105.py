@@ -187,10 +187,13 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
 
     p, block = parameters, motion(result, parameters)
     exact = reference(p) if rocks(p) else None
-    shown = spring_reference(p) if exact and on_springs(p) and not p.support_acceleration else exact
+    shown: Any = exact
+    known = "rigid, exact"
+    if exact and on_springs(p) and not p.support_acceleration:
+        shown, known = spring_reference(p), "rigid on springs, event by event"
     stands = exact_reactions(block, landings(result, p), p) if exact and not on_springs(p) else None
     drawn = {
-        "angle": angle_figure(block, shown, p.model),
+        "angle": angle_figure(block, shown, p.model, known),
         "energies": plots.energies(result),
         "reactions": reaction_figure(block, stands),
     }
