@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from arlequin.touch import Touch
 from multilevel.law import Array
+from multilevel.stick import Loss
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,18 @@ class Action:
 
     @classmethod
     def of(
-        cls, touch: Touch, impulse: Array, status: NDArray[np.int8], path: Array, time: float, still: Any = False
+        cls,
+        touch: Touch,
+        impulse: Array,
+        status: NDArray[np.int8],
+        path: Array,
+        time: float,
+        still: Any = False,
+        loss: Loss | None = None,
     ) -> "Action":
         """Of the impulses (r,) on a touch, along the path (d,) of a step, or of some with the step as first axis; time:
-        what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says."""
+        what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says; loss:
+        of friction with springs."""
         normal = impulse[..., touch.first]
         tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
         length, rubbed = np.zeros_like(normal), np.zeros_like(normal)
@@ -55,6 +64,8 @@ class Action:
                 rubbed[..., has] -= impulse[..., rows] * moved[..., rows]
             length = np.where((normal > 0.0) & ~np.asarray(still), np.sqrt(squares), 0.0)
         rubbed = np.where(np.asarray(still), 0.0, np.maximum(rubbed, 0.0)) / time
+        if loss is not None:
+            rubbed = np.where(loss.laws.sprung, loss.each, rubbed)
         return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, rubbed, status)
 
     def stacked(self) -> "Action":

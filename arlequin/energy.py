@@ -9,7 +9,7 @@ from arlequin.assembly import Assembly
 from arlequin.products import applied
 from arlequin.touch import Touch
 from multilevel.law import Array
-from multilevel.stick import Held
+from multilevel.stick import Loss
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "asperity_damping", "damping", "plastic",
@@ -80,8 +80,7 @@ def works(
     flow: Array,
     stored_before: tuple[Any, Any],
     stored_after: tuple[Any, Any],
-    held: Held | None = None,
-    theta: float = 0.5,
+    loss: Loss | None = None,
 ) -> Work:
     """Works of one step, or of some: every field then has the step as its first axis.
 
@@ -94,8 +93,8 @@ def works(
     is 0 for the conserving pairs.
 
     multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
-    viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. held: springs of friction, whose loss is as in
-    `multilevel.stick`, on `du`; theta: the scheme's weight on the end of the step.
+    viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. loss: of friction with
+    springs, see `multilevel.stick`.
     """
     strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
     work = Work(np.zeros((*np.shape(strain), len(KINDS))))
@@ -121,23 +120,22 @@ def works(
         first = touch.first
         opening = touch.rates(du)[..., first] / step
         impulse_opening = touch.rates(impulse_path)[..., first] / step
-        loss = -np.vecdot(contact.dissipated, opening)
-        work["asperity_damping"] = loss
+        layers = -np.vecdot(contact.dissipated, opening)
+        work["asperity_damping"] = layers
         work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
         if touch.frictional:
             rubbed = -contact.impulse * touch.rates(slip_path) / step
             rubbed[..., first] = 0.0
             rubbing = 0.0
-            if held is not None:
-                own = held.friction(contact.impulse, touch.rates(du), step, theta).sum(axis=-1)
-                rows, rubbing = held.laws.sprung_rows, own
-                scheme = scheme + rubbed[..., rows].sum(axis=-1) - own
+            if loss is not None:
+                rows, rubbing = loss.laws.sprung_rows, loss.each.sum(axis=-1)
+                scheme = scheme + rubbed[..., rows].sum(axis=-1) - rubbing
                 rubbed[..., rows] = 0.0
             each = np.add.reduceat(rubbed, first, axis=-1)
             work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
             work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
         scheme = scheme - np.vecdot(contact.stored, touch.rates(stored_path)[..., first]) / step - asperity
-        scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - loss
+        scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
     if multipliers.size:
         work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) / step
     work["scheme"] = scheme

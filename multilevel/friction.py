@@ -11,14 +11,16 @@ from models.errors import UserError
 class Coulomb:
     """Coulomb's dry friction on the total normal pressure p_n (regular laws and multiplier):
 
-        ‖t_t‖ ≤ μ p_n;   −t_t ∈ μ p_n ∂‖w‖,   w = v_t + compliance t_t + ṫ_t/stiffness
+        ‖t_t‖ ≤ μ p_n;   −t_t ∈ μ p_n ∂‖w‖,   w = v_t + compliance t_t − ė,   t_t = −stiffness e − damping ė
 
     that is, w = 0 inside the disk (an interval in 2D) and t_t = −μ p_n w/‖w‖ on its edge. coefficient: μ ≥ 0.
     compliance, m/(s Pa): 0 is the law itself; with more, the tangential traction grows with the slip velocity up to
-    the threshold (velocity penalty of 1/compliance). stiffness K_T, Pa/m: infinite is the law itself; less is elastic
-    stick, w the rate of what slips for good: the traction is that of a spring from zero where contact starts, whose
-    end slips when it reaches the threshold (the tangential part of a shock element). It stores ‖t_t‖²/(2 K_T) per
-    area. For the step see `multilevel.stick`.
+    the threshold (velocity penalty of 1/compliance). stiffness K_T, Pa/m: infinite is the law itself (e = 0); less is
+    elastic stick, w the rate of what slips for good: the traction is that of a spring from zero where contact starts,
+    whose end slips when it reaches the threshold (the tangential part of a shock element). damping C_T, Pa s/m: a
+    dashpot beside the spring. In a slip the traction stays on the edge of the disk and the stretch e follows from it,
+    so that neither jumps and e is that of the edge, μ p_n/K_T, after a few C_T/K_T. Stored is K_T ‖e‖²/2 per area;
+    the dashpot's loss counts as friction's. For the step see `multilevel.stick`.
 
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """
@@ -26,11 +28,16 @@ class Coulomb:
     coefficient: float
     compliance: float = 0.0
     stiffness: float = math.inf
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         non_negative("friction coefficient", self.coefficient)
         non_negative("friction compliance", self.compliance)
-        if self.stiffness != math.inf:
+        non_negative("friction damping", self.damping)
+        if self.stiffness == math.inf:
+            if self.damping > 0.0:
+                raise UserError.parameter("friction damping", self.damping, "must be 0 without a stiffness")
+        else:
             positive("friction stiffness", self.stiffness)
             if self.compliance > 0.0:
                 raise UserError.parameter("friction compliance", self.compliance, "must be 0 beside a stiffness")

@@ -19,9 +19,9 @@ class PointLaws:
     area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
     level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
     m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa); tangential_stiffness (k,),
-    Pa/m, infinite without springs. first (k+1,): the rows of point k are first[k] (normal) and, where it has friction,
-    those of the axes − 1 tangents. The history has a row for each regular law and then one for each point with
-    springs: its traction as a vector in space.
+    Pa/m, infinite without springs; tangential_damping (k,) beside them, Pa s/m. first (k+1,): the rows of point k are
+    first[k] (normal) and, where it has friction, those of the axes − 1 tangents. The history has a row for each
+    regular law and then one for each point with springs: what its spring pulls, as a vector in space.
     """
 
     area: Array
@@ -33,6 +33,7 @@ class PointLaws:
     friction: Array
     tangential_compliance: Array
     tangential_stiffness: Array
+    tangential_damping: Array
     first: NDArray[np.int64]
 
     @classmethod
@@ -69,6 +70,7 @@ class PointLaws:
             friction=np.array([0.0 if law is None else law.coefficient for law in friction]),
             tangential_compliance=np.array([0.0 if law is None else law.compliance for law in friction]),
             tangential_stiffness=np.array([np.inf if law is None else law.stiffness for law in friction]),
+            tangential_damping=np.array([0.0 if law is None else law.damping for law in friction]),
             first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         )
 
@@ -128,6 +130,7 @@ class PointLaws:
             friction=self.friction[points],
             tangential_compliance=self.tangential_compliance[points],
             tangential_stiffness=self.tangential_stiffness[points],
+            tangential_damping=self.tangential_damping[points],
             first=np.concatenate([[0], np.cumsum(np.diff(self.first)[points])]).astype(np.int64),
         )
 
@@ -145,6 +148,7 @@ class PointLaws:
             level=level,
             friction=friction,
             tangential_stiffness=np.full(self.count, np.inf),
+            tangential_damping=np.zeros(self.count),
         )
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from models.checks import one_of, positive
 from multilevel.law import Array
 from multilevel.method import METHODS, Method, proximal_term
 from multilevel.point_laws import PointLaws
-from multilevel.stick import end_tractions, free_rates
+from multilevel.stick import end_pulls, free_rates, gain
 
 OPEN, SLIP, STICK = 0, 1, 2
 
@@ -93,9 +93,9 @@ def solve_contact(
 
     from multilevel._kernels import solve_contact as kernel
 
-    soft = laws.tangential_compliance
+    soft, share = laws.tangential_compliance, gain(laws, theta, step)
     if held is not None and slip_free is not None:
-        soft, rate_free = free_rates(laws, rate_free, slip_free, held, lever, theta)
+        soft, rate_free = free_rates(laws, rate_free, slip_free, held, share, lever)
     kernels, kind = laws.kernels
     impulse, trial = guess.copy(), history.copy()
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
@@ -106,7 +106,7 @@ def solve_contact(
         impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip
     stored, dissipated, multiplier = normal
-    reached = None if held is None else end_tractions(laws, impulse, held, impulse_factor, theta)
+    reached = None if held is None else end_pulls(laws, impulse, held, share, impulse_factor)
     return ContactSolution(
         impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular, reached
     )

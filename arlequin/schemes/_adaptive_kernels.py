@@ -8,7 +8,6 @@ from numba import njit
 
 from arlequin.schemes._explicit_kernels import (
     EXTERNAL,
-    FRICTION,
     LAYERS,
     OPEN,
     SLIP,
@@ -20,11 +19,12 @@ from arlequin.schemes._explicit_kernels import (
     _place,
     _pressure,
     _total,
+    damped_pull,
 )  # fmt: skip
 
 MOST = 100_000  # sub-steps of a step
 SOON = 1e-12  # share of a step to which changes of state are located
-EDGE = 1e-12  # share of the threshold beyond which a spring slips
+EDGE = 1e-12  # share of the threshold beyond which a spring slips, and below which one with a dashpot sticks
 
 
 @njit(cache=True)
@@ -37,17 +37,19 @@ def _load(polynomial, x, load):
 
 
 @njit(cache=True)
-def _evaluate(system, load, y, mode, out, forces, force, space, powers, opening):
-    """out = ẏ of y = (u, v, held, loss of the layers); contact forces (r,), all forces (d,), powers (4,) of the works.
+def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing, opening):
+    """out = ẏ of y = (u, v, held, loss of the layers); contact forces (r,), all forces (d,), powers (3,) of the works.
 
-    mode (k,): of the points with springs. opening (k,): what falls below zero when a point leaves its mode.
+    mode (k,): of the points with springs. rubbing (k,): what friction takes, W. opening (k,): what
+    falls below zero when a point leaves its mode.
     """
-    gap, first, area, friction, stiffness = system[5], system[6], system[7], system[8], system[9]
+    gap, first, area, friction, stiffness, damping = system[5], system[6], system[7], system[8], system[9], system[12]
     place, rate, drag, relative, along = space
     size = load.size
     u, v, held = y[:size], y[size : 2 * size], y[2 * size : y.size - 1]
     _place(system, u, v, place, rate)
     powers[:] = 0.0
+    rubbing[:] = 0.0
     for k in range(gap.size):
         n, end = first[k], first[k + 1]
         pressure, lossy, _, _ = _pressure(system, k, gap[k] + place[n], rate[n])
@@ -57,6 +59,16 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, opening)
         if end == n + 1 or friction[k] == 0.0:
             for t in range(n + 1, end):
                 forces[t] = 0.0
+            continue
+        if damping[k] > 0.0 and mode[k] != OPEN:
+            limit = friction[k] * max(pressure, 0.0)
+            over, taken = damped_pull(damping[k], limit, rate[n + 1 : end], held[n + 1 : end], forces[n + 1 : end])
+            rubbing[k] = area[k] * taken
+            opening[k] = limit * EDGE + (over if mode[k] == SLIP else -over)
+            if not pressure > 0.0:
+                opening[k] = -1.0
+            for t in range(n + 1, end):
+                forces[t] *= area[k]
             continue
         stretched = 0.0
         for t in range(n + 1, end):
@@ -81,7 +93,7 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, opening)
     out[y.size - 1] = powers[LAYERS]  # so that its kinks, which the motion may not feel, are resolved too
     moving = False
     for k in range(gap.size):
-        moving = moving or mode[k] == SLIP
+        moving = moving or (mode[k] == SLIP and damping[k] == 0.0)
     if moving:
         along[:] = 0.0
         _add(system[4], out[size : 2 * size], along)
@@ -90,8 +102,11 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, opening)
         if end == n + 1 or mode[k] == OPEN:
             continue
         for t in range(n + 1, end):
-            out[2 * size + t] = -stiffness[k] * rate[t]
-        if mode[k] != SLIP:
+            if damping[k] > 0.0:
+                out[2 * size + t] = -stiffness[k] / damping[k] * (held[t] - forces[t] / area[k])
+            else:
+                out[2 * size + t] = -stiffness[k] * rate[t]
+        if mode[k] != SLIP or damping[k] > 0.0:
             continue
         pressure, _, by_gap, by_rate = _pressure(system, k, gap[k] + place[n], rate[n])
         stretched, across = 0.0, 0.0
@@ -104,22 +119,22 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, opening)
             continue
         slipping = -across / stretched - friction[k] * (by_gap * rate[n] + by_rate * along[n]) / stiffness[k]
         opening[k] = slipping
-        powers[FRICTION] += area[k] * friction[k] * pressure * slipping
+        rubbing[k] = area[k] * friction[k] * pressure * slipping
         for t in range(n + 1, end):
             out[2 * size + t] -= stiffness[k] * slipping * held[t] / stretched
 
 
 @njit(cache=True)
-def _change(system, y, mode, opening):
-    """The modes after those that have ended; returns what the springs that let go had stored, J."""
+def _change(system, y, mode, opening, rubbed):
+    """The modes after those that have ended; adds what the springs that let go had stored to `rubbed` (k,), J."""
     first, area, friction, stiffness, gap = system[6], system[7], system[8], system[9], system[5]
+    damping = system[12]
     count = gap.size
     rows = first[count]
     size = (y.size - rows - 1) // 2
     held = y[2 * size : y.size - 1]
     place, rate = np.empty(rows), np.empty(rows)
     _place(system, y[:size], y[size : 2 * size], place, rate)
-    lost = 0.0
     for k in range(count):
         n, end = first[k], first[k + 1]
         if opening[k] >= 0.0 or end == n + 1:
@@ -135,17 +150,16 @@ def _change(system, y, mode, opening):
             mode[k] = SLIP
         else:
             mode[k] = STICK
-        if stretched > limit:
+        if stretched > limit and (damping[k] == 0.0 or mode[k] == OPEN):
             for t in range(n + 1, end):
                 held[t] *= limit / stretched
-            lost += 0.5 * area[k] * (stretched * stretched - limit * limit) / stiffness[k]
-    return lost
+            rubbed[k] += 0.5 * area[k] * (stretched * stretched - limit * limit) / stiffness[k]
 
 
 @njit(cache=True)
 def adaptive_block(
     count, step, tolerance, tableau, system, polynomials, first_step, y, mode, largest, all_y, all_push, all_impulse,
-    all_status, all_work, tried,
+    all_status, all_work, all_rubbed, tried,
 ):  # fmt: skip
     """`count` steps; tableau (A, B, C, E3, E5) of DOP853. y: state and end; largest: sizes of its entries so far.
 
@@ -158,8 +172,8 @@ def adaptive_block(
     k = np.empty((stages + 1, y.size))
     new, forces, force = np.empty(y.size), np.empty(rows), np.empty(size)
     space = (np.empty(rows), np.empty(rows), np.empty(size), np.empty(size), np.empty(rows))
-    opening, powers, load = np.empty(points), np.empty(4), np.empty(size)
-    push, impulse, work = np.empty(size), np.empty(rows), np.empty(4)
+    opening, powers, load, rubbing = np.empty(points), np.empty(3), np.empty(size), np.empty(points)
+    push, impulse, work, rubbed = np.empty(size), np.empty(rows), np.empty(3), np.empty(points)
     usual = h = first_step
     for n in range(count):
         polynomial = polynomials[n]
@@ -173,6 +187,7 @@ def adaptive_block(
             push[:] = 0.0
             impulse[:] = 0.0
             work[:] = 0.0
+            rubbed[:] = 0.0
             for s in range(stages):
                 for i in range(y.size):
                     total = 0.0
@@ -180,20 +195,20 @@ def adaptive_block(
                         total += big_a[s, j] * k[j, i]
                     new[i] = y[i] + h * total
                 _load(polynomial, 2.0 * (t + c[s] * h) / step - 1.0, load)
-                _evaluate(system, load, new, mode, k[s], forces, force, space, powers, opening)
+                _evaluate(system, load, new, mode, k[s], forces, force, space, powers, rubbing, opening)
                 for d in range(size):
                     push[d] += h * b[s] * force[d]
                 for r in range(rows):
                     impulse[r] += h * b[s] * forces[r]
-                for e in range(4):
-                    work[e] += h * b[s] * powers[e]
+                work += h * b[s] * powers
+                rubbed += h * b[s] * rubbing
             for i in range(y.size):
                 total = 0.0
                 for j in range(stages):
                     total += b[j] * k[j, i]
                 new[i] = y[i] + h * total
             _load(polynomial, 2.0 * (t + h) / step - 1.0, load)
-            _evaluate(system, load, new, mode, k[stages], forces, force, space, powers, opening)
+            _evaluate(system, load, new, mode, k[stages], forces, force, space, powers, rubbing, opening)
             error = _error(k, e3, e5, h, new, largest, tolerance, size, step)
             if not np.isfinite(_dot(new, new)) or used > MOST:
                 return n, usual
@@ -217,8 +232,9 @@ def adaptive_block(
             all_push[n] += push
             all_impulse[n] += impulse
             all_work[n] += work
+            all_rubbed[n] += np.maximum(rubbed, 0.0)  # some weights are negative
             if changes:
-                all_work[n, FRICTION] += _change(system, y, mode, opening)
+                _change(system, y, mode, opening, all_rubbed[n])
                 h, limit = usual, step
             elif limit < step:  # a change is ahead, within `limit` − h
                 limit -= h

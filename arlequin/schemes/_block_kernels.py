@@ -68,17 +68,21 @@ def _solve(factor, b):
 
 
 @njit(cache=True)
-def _stretch(first, area, friction, springs, impulse, step, theta, held):
-    """Tractions (r,) of friction's springs at the end of a step; see `multilevel.stick`."""
+def _stretch(first, area, friction, springs, gain, impulse, step, held):
+    """What friction's springs pull (r,) at the end of a step; see `multilevel.stick`."""
     for k in range(area.size):
         n, end = first[k], first[k + 1]
         if end == n + 1 or springs[n + 1] == 0.0:
             continue
-        scale, size = step * area[k], 0.0
+        scale, size, start = step * area[k], 0.0, 0.0
         for t in range(n + 1, end):
-            held[t] += (impulse[t] / scale - held[t]) / theta
+            start += held[t] * held[t]
+            held[t] += gain[k] * (impulse[t] / scale - held[t])
             size += held[t] * held[t]
         size, radius = np.sqrt(size), friction[k] * impulse[n] / scale
+        radius += max(1.0 - gain[k], 0.0) * max(np.sqrt(start) - radius, 0.0)
+        if not impulse[n] > 0.0:
+            radius = 0.0
         if size > radius:
             for t in range(n + 1, end):
                 held[t] *= radius / size
@@ -89,7 +93,8 @@ def theta_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, delassus, gap, summed, touching,
     external, driven, displaced,
-    first, area, level, compliance, friction, soft, springs, kernels, laws, kind, coefficients, method, rho, proximal,
+    first, area, level, compliance, friction, soft, springs, gain, kernels, laws, kind, coefficients, method, rho,
+    proximal,
     u, v, momentum, rest, internal, history, impulse, held,
     all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held, iterations, residuals,
 ):  # fmt: skip
@@ -99,8 +104,8 @@ def theta_block(
     external (count, d): mean external forces; driven (count, p): values of the dofs `given` at the ends of the steps,
     displacements where `displaced`, else velocities. by_constraint (d, m), schur (m, m): y and φ by C y = c;
     by_impulse (d, r), released (m, r): y and φ by impulses; delassus (r, r). gap (k,): at u = 0. summed (d,): dofs
-    whose momentum is the sum of its impulses. springs (r,): compliance of friction's springs, 0 on other rows; held
-    (r,): their tractions, see `multilevel.stick`. touching: largest gap, m, that counts as none.
+    whose momentum is the sum of its impulses. springs (r,): compliance of friction's springs, 0 on other rows; gain
+    (k,) and held (r,): see `multilevel.stick`. touching: largest gap, m, that counts as none.
     """
     points, size = gap.size, u.size
     y, free_b = np.empty(size), np.empty(free.size)
@@ -184,7 +189,7 @@ def theta_block(
             if not residual <= 1e-10:
                 return n
             iterations[n], residuals[n] = used, residual
-            _stretch(first, area, friction, springs, impulse, step, theta, held)
+            _stretch(first, area, friction, springs, gain, impulse, step, held)
             y += theta * (by_impulse @ impulse)
             if rest.size:
                 multipliers -= theta * (released @ impulse)

@@ -25,7 +25,9 @@ class RungeKutta:
     size; they end where friction starts to slip or to stick, or contact of a point with friction opens or closes,
     located to 1e-12 of the step; between, with the traction t of a spring, t = R d, R = μp,
 
-        stick ṫ = −K_T v_t;      slip ṫ = −K_T (v_t + λ d),   λ = −v_t·d − Ṙ/K_T ≥ 0.
+        stick ṫ = −K_T v_t;      slip ṫ = −K_T (v_t + λ d),   λ = −v_t·d − Ṙ/K_T ≥ 0;
+
+    beside a dashpot t is the point of the disk next to s − C_T v_t, and ṡ = −K_T (s − t)/C_T, stick or slip.
 
     Δt is where results are recorded; a spell of contact or slip that starts and ends within a sub-step can be missed:
     keep it below the shortest. Loads that vary follow a polynomial of degree 8 in each step, and are refused where it
@@ -92,7 +94,7 @@ class _Adaptive:
         polynomials = self._polynomials(system, state.n, count)
         taken, sub_step = adaptive_block(
             count, system.step, self.tolerance, tableau, system.arrays, polynomials, own.sub_step, y, mode, largest,
-            all_y, out.push, out.impulse, out.status, out.works, out.tries,
+            all_y, out.push, out.impulse, out.status, out.works, out.rubbed, out.tries,
         )  # fmt: skip
         u, v, held = (np.ascontiguousarray(x) for x in np.split(all_y[:, :-1], (size, 2 * size), axis=1))
         return replace(out, u=u, v=v, held=held).first(

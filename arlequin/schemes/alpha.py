@@ -254,6 +254,7 @@ class AlphaStepper:
         given = reaction(assembly, lambda: (momentum - own.momentum) / step + resisting, impulses)
         forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
+        loss = meeting.loss(du, min(gamma, 1.0))
         work = works(
             assembly,
             step=step,
@@ -269,8 +270,7 @@ class AlphaStepper:
             flow=du / step,
             stored_before=state.stored,
             stored_after=(strain, asperity),
-            held=meeting.held,
-            theta=min(gamma, 1.0),
+            loss=loss,
         )
         work["kinetic"] = kinetic
         end = State(
@@ -285,7 +285,7 @@ class AlphaStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, meeting.report(multipliers, work, path)
+        return end, meeting.report(multipliers, work, path, loss)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

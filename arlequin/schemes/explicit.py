@@ -19,13 +19,14 @@ from arlequin.schemes.small_theta import LARGEST, is_small
 from models.errors import UserError
 from multilevel.asperities import Asperities
 from multilevel.law import Array
+from multilevel.stick import Loss
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Steps (b,) taken: u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
-    status (b, k); tractions of friction's springs (b, r), Pa; works (b, 4): external, dashpots, layers, friction, J;
-    tries (b,) of sub-steps. own: what the method carries on."""
+    status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J; rubbed (b, k):
+    what friction takes, J; tries (b,) of sub-steps. own: what the method carries on."""
 
     u: Array
     v: Array
@@ -34,6 +35,7 @@ class Outcome:
     status: NDArray[np.int8]
     held: Array
     works: Array
+    rubbed: Array
     tries: NDArray[np.int64]
     own: Any
 
@@ -48,14 +50,15 @@ class Outcome:
             impulse=np.zeros((count, rows)),
             status=np.zeros((count, points), dtype=np.int8),
             held=np.zeros((count, rows)),
-            works=np.zeros((count, 4)),
+            works=np.zeros((count, 3)),
+            rubbed=np.zeros((count, points)),
             tries=np.ones(count, dtype=np.int64),
             own=None,
         )
 
     def first(self, taken: int, own: Any) -> "Outcome":
         """The first steps alone."""
-        names = ("u", "v", "push", "impulse", "status", "held", "works", "tries")
+        names = ("u", "v", "push", "impulse", "status", "held", "works", "rubbed", "tries")
         return replace(self, **{name: getattr(self, name)[:taken] for name in names}, own=own)
 
 
@@ -101,12 +104,14 @@ class ExplicitSystem:
             1.0 / diagonal, np.zeros((0, 0)) if diagonal_alone else np.ascontiguousarray(self._inverse),
             strain_arrays(assembly.strains), sparse_rows(viscous), sparse_rows(contact.basis), self.touch.gap,
             laws.first, laws.area, laws.friction, laws.tangential_stiffness, laws.rows, laws.coefficients,
+            laws.tangential_damping,
         )  # fmt: skip
 
     @property
     def damped(self) -> bool:
         """Whether forces depend on velocities."""
-        return self.assembly.viscous is not None or self.assembly.laws.damped
+        laws = self.assembly.laws
+        return self.assembly.viscous is not None or laws.damped or bool(laws.tangential_damping.any())
 
     def spectrum(self) -> tuple[float, float]:
         """Bounds of the eigenvalues of M⁻¹K, 1/s², and M⁻¹D, 1/s, with all points in contact and stuck."""
@@ -117,6 +122,7 @@ class ExplicitSystem:
         springs, dashpots = np.zeros(laws.row_count), np.zeros(laws.row_count)
         springs[laws.first[:-1]] = laws.stiffness_bound()
         springs[laws.sprung_rows] = (laws.area * laws.tangential_stiffness)[laws.sprung_points]
+        dashpots[laws.sprung_rows] = (laws.area * laws.tangential_damping)[laws.sprung_points]
         edge, rate = np.array([-1e-300]), np.array([-1.0])
         for k, own in enumerate(laws.regular):
             dashpots[laws.first[k]] = laws.area[k] * sum(law.damping_pressure(edge, rate)[0] for law in own)
@@ -203,12 +209,13 @@ class ExplicitStepper:
         mean = 0.5 * (all_v[:-1] + all_v[1:])
         work = Work(np.zeros((taken, Work().values.size)))
         work["kinetic"], work["strain"], work["asperity"] = kinetic[1:], strain[1:], asperity[1:]
-        kinds = ("external_work", "damping", "asperity_damping", "friction")
+        work["friction"] = out.rubbed.sum(axis=1)
+        kinds = ("external_work", "damping", "asperity_damping")
         for kind, values in zip(kinds, out.works.T, strict=True):
             work[kind] = values
         if multipliers.size:
             work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, mean))
-        kept = np.diff(strain + asperity) + out.works[:, 1:].sum(axis=1) - out.works[:, 0]
+        kept = np.diff(strain + asperity) + out.works[:, 1:].sum(axis=1) + work["friction"] - out.works[:, 0]
         work["scheme"] = -np.vecdot(mean, out.push) - kept
         block = Block(
             n=state.n + 1 + np.arange(taken),
@@ -217,7 +224,9 @@ class ExplicitStepper:
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=Action.of(touch, out.impulse, out.status, np.diff(all_u, axis=0), self.step),
+            action=Action.of(
+                touch, out.impulse, out.status, np.diff(all_u, axis=0), self.step, loss=Loss(laws, out.rubbed)
+            ),
             iterations=out.tries,
             residual=np.zeros(taken),
             newton=np.zeros(taken, dtype=np.int64),

@@ -13,7 +13,7 @@ from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
 from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_contact
-from multilevel.stick import Held
+from multilevel.stick import Held, Loss, gain
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
@@ -55,10 +55,19 @@ class Meeting:
         """What the springs of friction store at the end, J."""
         return 0.0 if self.held is None else float(self.held.laws.sprung_energy(self.held.after))
 
-    def report(self, multipliers: Array, work: Work, path: Array, newton: int = 1) -> StepReport:
+    def loss(self, du: Array, theta: float, impulse: Array | None = None) -> Loss | None:
+        """What friction with springs takes as matter moves by du (d,), by the mean impulses (r,) if they are others."""
+        if self.held is None:
+            return None
+        impulse = self.solution.impulse if impulse is None else impulse
+        return self.held.loss(impulse, self.touch.rates(du), self.time, theta)
+
+    def report(
+        self, multipliers: Array, work: Work, path: Array, loss: Loss | None = None, newton: int = 1
+    ) -> StepReport:
         """What the step did, after so many linearisations of the bulk."""
         own = self.solution
-        action = Action.of(self.touch, own.impulse, own.status, path, self.time)
+        action = Action.of(self.touch, own.impulse, own.status, path, self.time, loss=loss)
         return StepReport(
             own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, action, newton
         )
@@ -137,7 +146,9 @@ def meet(
     if held is None or solution.held is None:
         return Meeting(touch, solution, time)
     laws.remember(solution.history, solution.held, touch.tangents)
-    return Meeting(touch, solution, time, Held(laws, held, solution.held))
+    return Meeting(
+        touch, solution, time, Held(laws, held, solution.held, gain(laws, theta, np.inf if static else step))
+    )
 
 
 def undetermined(delassus: Array, impulse: Array) -> bool:

@@ -22,7 +22,7 @@ from models.small_factor import SmallFactor
 from multilevel.law import Array
 from multilevel.method import METHODS, proximal_term
 from multilevel.solver import STICK
-from multilevel.stick import Held, softness
+from multilevel.stick import Held, gain, softness
 
 LARGEST = 200  # dofs up to which a step is worth a compiled loop
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
@@ -114,14 +114,15 @@ class SmallThetaStepper(ThetaStepper):
         kernels, kind = laws.kernels
         contact, method = assembly.contact, assembly.contact.method
         held = laws.held(history, self._touch.tangents)
-        soft = softness(laws, theta * step, theta)
+        share = gain(laws, theta, step)
+        soft = softness(laws, share, theta * step)
         springs = np.zeros(r)
         springs[laws.sprung_rows] = soft[laws.sprung_points]
         taken = theta_block(
             count, step, theta,
             *self._operators, self._touch.gap, self._moving, contact.touching,
             external, driven, assembly.imposes_displacement,
-            laws.first, laws.area, laws.level, laws.compliance, laws.friction, soft, springs, kernels,
+            laws.first, laws.area, laws.level, laws.compliance, laws.friction, soft, springs, share, kernels,
             laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation,
             proximal_term(method.method, method.augmentation, method.stabilised),
             u, v, momentum, rest, internal, history, impulse, held, *out,
@@ -151,7 +152,8 @@ class SmallThetaStepper(ThetaStepper):
         u, v, y, impulse, normal, status, multipliers, held, iterations, residuals = out
         laws = assembly.laws
         before = laws.held(state.history, touch.tangents)
-        springs = Held(laws, np.concatenate([before[None], held[:-1]]), held)
+        springs = Held(laws, np.concatenate([before[None], held[:-1]]), held, gain(laws, theta, step))
+        loss = springs.loss(impulse, touch.rates(step * y), step, theta) if laws.has_springs else None
         pushes = _Pushes(impulse, *np.moveaxis(normal, 1, 0))
         all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
         strain = self._strains.at(all_u)
@@ -186,8 +188,7 @@ class SmallThetaStepper(ThetaStepper):
             flow=y,
             stored_before=(stored[0][:-1], stored[1][:-1]),
             stored_after=(stored[0][1:], stored[1][1:]),
-            held=springs if laws.has_springs else None,
-            theta=theta,
+            loss=loss,
         )
         kinetic = 0.5 * np.vecdot(v, momentum[1:])
         work["kinetic"] = kinetic
@@ -198,7 +199,7 @@ class SmallThetaStepper(ThetaStepper):
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=Action.of(touch, impulse, status, path, step, self._still(state, status)),
+            action=Action.of(touch, impulse, status, path, step, self._still(state, status), loss),
             iterations=iterations,
             residual=residuals,
             newton=np.ones_like(iterations),

@@ -121,6 +121,7 @@ class StaticStepper:
         # the scheme's
         mean_contact = 0.5 * (own.contact + contact.impulse)
         none = np.zeros_like(u)
+        loss = meeting.loss(du, 0.5, mean_contact)
         work = works(
             assembly,
             step=1.0,
@@ -143,7 +144,7 @@ class StaticStepper:
             flow=none,
             stored_before=state.stored,
             stored_after=(strain, asperity),
-            held=meeting.held,
+            loss=loss,
         )
         # the forces of the start acted along the normals of the start
         pulled = touch.pull(contact.impulse)
@@ -161,7 +162,7 @@ class StaticStepper:
             impulse=contact.impulse,
             own=_Carried(external, forces, contact.impulse, pulled),
         )
-        return end, meeting.report(constraint, work, du)
+        return end, meeting.report(constraint, work, du, loss)
 
     def _solve(self, state: State, external: Array, t1: float) -> tuple[Meeting, Array, Array]:
         """The contact forces, Δu (d,) and φ (m,) at the end of the step."""

@@ -67,5 +67,6 @@ class _Euler:
         taken = euler_block(
             count, system.step, system.arrays, loads, u, v, held, radius, np.zeros(laws.row_count),
             np.zeros(laws.count, dtype=np.int8), out.u, out.v, out.push, out.impulse, out.status, out.held, out.works,
+            out.rubbed,
         )  # fmt: skip
         return out.first(taken, Springs(held, radius))

@@ -179,6 +179,7 @@ class ThetaStepper:
             return (momentum - state.own.momentum) / step + resisting
 
         carried = Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
+        loss = meeting.loss(step * y, self._theta)
         work = works(
             assembly,
             step=step,
@@ -200,8 +201,7 @@ class ThetaStepper:
             flow=y,
             stored_before=state.stored,
             stored_after=(strain, asperity),
-            held=meeting.held,
-            theta=self._theta,
+            loss=loss,
         )
         work["kinetic"] = kinetic
         if push is not None:
@@ -218,7 +218,7 @@ class ThetaStepper:
             impulse=contact.impulse,
             own=carried,
         )
-        return end, meeting.report(multipliers, work, path, solved.newton)
+        return end, meeting.report(multipliers, work, path, loss, solved.newton)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

@@ -99,5 +99,6 @@ class _Vogelaere:
             count, system.step, system.arrays, loads, own.begun, system.damped, u, v, held, radius,
             np.zeros(laws.row_count), np.zeros(laws.count, dtype=np.int8), past, out.u, out.v, out.push,
             out.impulse, out.status, out.held, out.works,
+            out.rubbed,
         )  # fmt: skip
         return out.first(taken, _Carried(held, radius, past, True))

@@ -16,14 +16,16 @@ def slider():
     ), 1e-4  # fmt: skip
 
 
-def shocked(axes, law):
+def shocked(axes, law, damping=0.0):
     """On a shock element, thrown up and pushed about: it sticks, slips and flies."""
     push = (lambda t: (9 * np.sin(90 * t), 2 * np.cos(70 * t), 12 * np.sin(40 * t))) if axes == 3 else (
         lambda t: (9 * np.sin(90 * t), 12 * np.sin(40 * t)))  # fmt: skip
     one = aq.PointMasses("slider", (0.0,) * axes, 1.0, forces={"all": push})
     rest = (0.0,) * (axes - 1)
     floor = aq.RigidPlane(point=(*rest, 0.0), normal=(*rest, 1.0))
-    contact = aq.Interface("floor", one.boundary("all"), floor, law, friction=aq.Coulomb(0.4, stiffness=5e3))
+    contact = aq.Interface(
+        "floor", one.boundary("all"), floor, law, friction=aq.Coulomb(0.4, stiffness=5e3, damping=damping)
+    )
     return aq.System([one], interfaces=[contact], gravity=(*rest, -10.0)), 1e-3
 
 
@@ -88,6 +90,8 @@ SYSTEMS = {
     "multilevel": lambda: bar([aq.Asperities(1e15, 2.0, 1e-6), aq.Unilateral()]),
     "shocked": lambda: shocked(2, aq.Shock(2e4, 20.0)),
     "shocked in space": lambda: shocked(3, aq.Shock(2e4, 20.0)),
+    "beside a dashpot": lambda: shocked(2, aq.Shock(2e4, 20.0), 40.0),
+    "beside one in space": lambda: shocked(3, aq.Shock(2e4, 20.0), 40.0),
     "held by a spring": lambda: shocked(3, aq.Unilateral()),
     "rod": rod,
     "tied": tied,

@@ -1,0 +1,192 @@
+"""A mass on a spring and on a shock element with a dashpot beside its tangential spring, piece by piece in closed form.
+
+The normal force is constant, so is the threshold f. With the stretch e of the element (K, C), m kg, k N/m, in the frame
+of a support that shakes by a₀ sin ωt,
+
+    m ẍ = −k x + T − m a₀ sin ωt,      −T = K e + C ė,
+
+    stuck  ė = ẋ  while |K e + C ẋ| ≤ f;      slip  −T = s f,  C ė = s f − K e,  s = sign (K e + C ẋ).
+
+e and ẋ are continuous, and so K e + C ẋ: a change is where that passes ±f. In each piece
+z = (x, ẋ, e, 1, sin ωt, cos ωt) obeys ż = A z, z(t) = exp(A (t − t₀)) z₀. Changes are found between samples to
+round-off; what stays beyond f for less than a sample is missed. The element takes f |ẋ − ė| + C ė².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+from models import checks
+from models.errors import FAILURE, UserError
+
+Array = NDArray[np.float64]
+
+SAMPLES = 50  # of 1/ω_T, and of m/C
+BLOCK = 512  # samples at once
+
+
+@dataclass(frozen=True)
+class DampedElement:
+    """m, kg; k and K, N/m; C, N s/m; f, N; a₀, m/s²; ω, rad/s."""
+
+    mass: float
+    spring: float
+    tangential: float
+    damping: float
+    threshold: float
+    acceleration: float = 0.0
+    pulsation: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("mass", "tangential", "damping", "threshold"):
+            checks.positive(name, getattr(self, name))
+        for name in ("spring", "acceleration", "pulsation"):
+            checks.non_negative(name, getattr(self, name))
+
+    @property
+    def sample(self) -> float:
+        """s."""
+        return min(math.sqrt(self.mass / (self.spring + self.tangential)), self.mass / self.damping) / SAMPLES
+
+    def matrix(self, sense: int) -> Array:
+        """A (6, 6) of a slip of sense ±1, or stuck (0)."""
+        m, w = self.mass, self.pulsation
+        out = np.zeros((6, 6))
+        out[0, 1] = 1.0
+        out[1, 0], out[1, 4] = -self.spring / m, -self.acceleration
+        out[4, 5], out[5, 4] = w, -w
+        if sense:
+            out[1, 3] = -sense * self.threshold / m
+            out[2, 2], out[2, 3] = -self.tangential / self.damping, sense * self.threshold / self.damping
+        else:
+            out[1, 1], out[1, 2] = -self.damping / m, -self.tangential / m
+            out[2, 1] = 1.0
+        return out
+
+    def trial(self, z: Array) -> Array:
+        """K e + C ẋ (…), N, of states (…, 6)."""
+        return np.asarray(self.tangential * z[..., 2] + self.damping * z[..., 1])
+
+    def motion(self, place: float, end: float) -> DampedMotion:
+        """From rest at x = `place`, m, with an element that carries nothing, at t = 0."""
+        time, sense = 0.0, 0
+        z = np.array([place, 0.0, 0.0, 1.0, 0.0, 1.0])
+        pieces = []
+        while time < end:
+            piece = Piece(time, sense, z)
+            pieces.append(piece)
+            if len(pieces) > 10_000:
+                raise UserError("the element chatters: more than 10,000 changes of state", FAILURE)
+            change = self._change(piece, end)
+            if change is None:
+                break
+            z = expm(self.matrix(sense) * (change - time)) @ z
+            sense = 0 if sense else int(np.sign(self.trial(z)))
+            time = change
+        return DampedMotion(self, tuple(pieces), end)
+
+    def _change(self, piece: Piece, end: float) -> float | None:
+        """When the piece ends, s, if it does."""
+        a = self.matrix(piece.sense)
+
+        def over(z: Array) -> Array:
+            """Above zero where the piece has ended."""
+            trial = self.trial(z)
+            return self.threshold - piece.sense * trial if piece.sense else np.abs(trial) - self.threshold
+
+        for time, z in self.samples(piece, end, self.sample):
+            late = np.flatnonzero(over(z[1:]) > 0.0)
+            if late.size:
+                k = late[0]
+                if over(z[k]) >= 0.0:
+                    return float(time[k])
+                root = brentq(lambda s, z=z[k]: float(over(expm(a * s) @ z)), 0.0, time[k + 1] - time[k], xtol=1e-16)
+                return float(time[k] + root)
+        return None
+
+    def samples(self, piece: Piece, end: float, step: float) -> Iterator[tuple[Array, Array]]:
+        """Instants (n,) from the start of a piece to `end` and states (n, 6); the last of a block is the first of the
+        next."""
+        once = expm(self.matrix(piece.sense) * step)
+        powers = np.empty((BLOCK + 1, 6, 6))
+        powers[0] = np.eye(6)
+        for k in range(BLOCK):
+            powers[k + 1] = once @ powers[k]
+        time, z = piece.start, piece.state
+        while time < end:
+            count = min(BLOCK, max(math.ceil((end - time) / step), 1))
+            states = powers[: count + 1] @ z
+            yield np.asarray(time + step * np.arange(count + 1), dtype=float), states
+            time, z = time + count * step, states[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """From `start`, s: a slip of `sense` ±1, or stuck (0), and the state (6,) there."""
+
+    start: float
+    sense: int
+    state: Array
+
+
+@dataclass(frozen=True, eq=False)
+class DampedMotion:
+    """The pieces of a motion."""
+
+    element: DampedElement
+    pieces: tuple[Piece, ...]
+    end: float
+
+    @cached_property
+    def starts(self) -> Array:
+        """(pieces,), s."""
+        return np.array([piece.start for piece in self.pieces])
+
+    @property
+    def turns(self) -> Array:
+        """Instants (n,), s, at which a slip ends."""
+        return np.array([piece.start for piece in self.pieces[1:] if piece.sense == 0])
+
+    def state(self, t: ArrayLike) -> Array:
+        """x, ẋ, e at t (k,): (3, k)."""
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        at = np.maximum(np.searchsorted(self.starts, times, side="right") - 1, 0)
+        out = np.empty((3, times.size))
+        for k in np.unique(at):
+            piece, inside = self.pieces[k], at == k
+            spans = (times[inside] - piece.start)[:, None, None]
+            out[:, inside] = (expm(self.element.matrix(piece.sense) * spans) @ piece.state)[:, :3].T
+        return out
+
+    def travel(self, start: float, end: float) -> tuple[float, float, float]:
+        """Over [start, end], s: the length of the way, m, what the element takes, J, and the time stuck, s."""
+        element, way, taken, held = self.element, 0.0, 0.0, 0.0
+        for piece, until in zip(self.pieces, [*self.starts[1:], self.end], strict=True):
+            low, high = max(piece.start, start), min(until, end)
+            if low >= high:
+                continue
+            count = math.ceil((high - low) / element.sample)
+            begin = expm(element.matrix(piece.sense) * (low - piece.start)) @ piece.state
+            blocks = element.samples(Piece(low, piece.sense, begin), high - 1e-9 * (high - low), (high - low) / count)
+            states = np.concatenate([z if n == 0 else z[1:] for n, (_, z) in enumerate(blocks)])
+            way += float(np.abs(np.diff(states[:, 0])).sum())
+            stored = 0.5 * element.tangential * states[[0, -1], 2] ** 2
+            if piece.sense:
+                taken += piece.sense * element.threshold * float(states[-1, 0] - states[0, 0])
+                taken -= float(stored[1] - stored[0])
+            else:
+                # Hermite: its derivative is known
+                v, a = states[:, 1], (states @ element.matrix(0).T)[:, 1]
+                step = (high - low) / count
+                taken += element.damping * step * float((v[:-1] ** 2 + v[1:] ** 2).sum()) / 2.0
+                taken += element.damping * step**2 / 6.0 * float(v[0] * a[0] - v[-1] * a[-1])
+                held += high - low
+        return way, taken, held
