@@ -6,15 +6,15 @@ import numpy as np
 
 from arlequin.plots import style
 from cases.reference.shaken_slider import ShakenSlider
-from cases.reference.shock import Motion
 from cases.reference.slider import ReleasedSlider
+from cases.slider_shock import ExactMotion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def released_figure(
-    time: Any, along: Any, turns: tuple[Any, Any], exact: ReleasedSlider, element: Motion | None = None
+    time: Any, along: Any, turns: tuple[Any, Any], exact: ReleasedSlider, element: ExactMotion | None = None
 ) -> "Figure":
     """Displacement along the release and its components, with the turning points, over the closed form.
 
@@ -27,8 +27,8 @@ def released_figure(
         axes.axhspan(-scale * exact.zone, scale * exact.zone, color=style.COLOURS[4], alpha=0.2, label="friction holds")
         axes.plot(clock * fine, scale * exact.position(fine), color=style.REFERENCE, label="closed form")
         if element is not None:
-            known = fine[fine <= element.pieces[-1][0].t_max]
-            x = scale * element.state(known)[0][0]
+            known = fine[fine <= element.last]
+            x = scale * element.position(known)
             axes.plot(clock * known, x, "--", color=style.COLOURS[3], linewidth=1.0, label="shock element, exact")
         axes.plot(clock * time, scale * along, ".", color=style.COLOURS[0], markersize=3, label="along the release")
         axes.plot(clock * turns[0], scale * turns[1], "o", color=style.COLOURS[1], markersize=5, label="turning points")

@@ -1,6 +1,6 @@
 """Models of the sliders of SDND100 and SDND104: a mass on a rough floor, exact or on a shock element.
 
-The shock element (K_N, K_T, μ) carries the weight from the start, K_N δ = m g, so that its normal force is constant.
+The shock element (K_N, K_T, C_T, μ) carries the weight from the start, K_N δ = m g: its normal force is constant.
 
     nonsmooth   one mass, contact and friction exact
     modal       one mass as a stiff block that does not turn, in its modal coordinates √m u: rigid translations
@@ -28,17 +28,23 @@ RINGING = ("theta", "newmark", *get_args(ExplicitName))  # of those, what does n
 
 @dataclass(frozen=True)
 class Floor:
-    """What the mass rubs on: μ and, for a shock element, K_N and K_T, N/m."""
+    """What the mass rubs on: μ and, for a shock element, K_N and K_T, N/m, and C_T, N s/m."""
 
     friction: float
     normal: float | None = None
     tangential: float | None = None
+    damping: float = 0.0
 
     @property
     def laws(self) -> tuple[Any, aq.Coulomb]:
         if self.normal is None or self.tangential is None:
             return aq.Unilateral(level="velocity"), aq.Coulomb(self.friction)
-        return aq.Shock(self.normal), aq.Coulomb(self.friction, stiffness=self.tangential)
+        return aq.Shock(self.normal), aq.Coulomb(self.friction, stiffness=self.tangential, damping=self.damping)
+
+
+def critical_damping(mass: float, stiffness: float) -> float:
+    """2 √(m K), N s/m: what Code_Aster's element takes beside K_T where none is given, with K = k + K_T."""
+    return 2.0 * float(np.sqrt(mass * stiffness))
 
 
 def check_scheme(scheme: str, fitting: tuple[str, ...], model: str) -> None:
