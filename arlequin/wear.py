@@ -1,7 +1,8 @@
 """Wear from a result: work rates over any interval of time, worn volume and depth by Archard's law.
 
 The work rate of an interface is P = Σ_k F_n ‖v_t‖, W, without the coefficient of friction; its friction power, what
-friction takes, is μ times it wherever a point slips. Archard's law with the wear coefficient k, m³/J (= 1/Pa), is
+friction takes, is μ times it wherever a point slips; the elastic slides of friction with springs count in the work rate
+alone. Archard's law with the wear coefficient k, m³/J (= 1/Pa), is
 
     V = k ∫ P dt (worn volume, m³),     h = k ∫ p_n ‖v_t‖ dt (worn depth at a point, m).
 

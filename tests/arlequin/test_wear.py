@@ -89,3 +89,24 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(aq.UserError, match=match):
             call()
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [aq.Theta(0.5), aq.Theta(1.0), aq.HHT(), aq.SymplecticEuler(), aq.DeVogelaere(), aq.RungeKutta()],
+    ids=str,
+)
+def test_friction_power_of_springs_is_their_loss(scheme):
+    """Elastic stick does work to and fro and takes nothing; slips take what the audit says, at each step."""
+    for amplitude, slips in ((1.0, False), (8.0, True)):
+        one = aq.PointMasses("m", (0.0, 0.0), 1.0, forces={"all": lambda t, a=amplitude: (a * math.sin(60.0 * t), 0.0)})
+        law = aq.Coulomb(0.5, stiffness=4e4)
+        touch = aq.Interface("floor", one.boundary("all"), FLOOR, aq.Shock(20.0), friction=law)
+        system = aq.System([one], interfaces=[touch], gravity=(0.0, -10.0), displacement=(0.0, -0.5))
+        result = aq.simulate(system, scheme, duration=0.2, step=5e-4)
+        taken = result["energy"].sel(kind="friction").values
+        power = result["interface/floor/friction_power"].values[1:]
+        np.testing.assert_allclose(5e-4 * np.cumsum(power), taken[1:], rtol=1e-9, atol=1e-16)
+        assert aq.mean_power(result, "floor", 0.0, 0.2, "friction") == pytest.approx(taken[-1] / 0.2, abs=1e-14)
+        assert aq.mean_power(result, "floor", 0.0, 0.2) > 0.0
+        assert taken[-1] > 1e-3 if slips else taken[-1] <= 1e-16
