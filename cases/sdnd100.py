@@ -49,7 +49,6 @@ from typing import Annotated, Any
 import numpy as np
 import xarray
 from numpy.typing import NDArray
-from scipy.interpolate import CubicHermiteSpline, KroghInterpolator
 
 import arlequin as aq
 from cases.choices import EventsName, ThetaValue, scheme_of
@@ -58,16 +57,13 @@ from cases.impact import end_time, energy_checks
 from cases.parameters import Quantity
 from cases.reference.slider import ReleasedSlider
 from cases.slider_models import EXACT, PENALISED, Floor, Model, Scheme, check_scheme, critical_damping, slider
-from cases.slider_shock import ExactMotion, exact_turns, shock_checks, turning_tolerance
+from cases.slider_shock import SHOWN, ExactMotion, exact_turns, published_checks, shock_checks, turning_tolerance
+from cases.slider_turns import located_turns, stepped_turns
 from models.checks import finite, non_negative, positive
 
 Array = NDArray[np.float64]
 
-SHOWN = 4  # turning points that are checked one by one
 PHASE = 0.07  # of (ωΔt)⁴: the lag of the located scheme, relative
-REST = 1e-9  # of the largest velocity
-PUBLISHED = 5e-3  # of Coulomb's turning points: Code_Aster's own errors are 0.41 % at most
-PUBLISHED_STEP = 5e-4  # s
 
 
 @dataclass(frozen=True)
@@ -190,35 +186,8 @@ def turning_points(result: xarray.DataTree, parameters: Parameters) -> tuple[Arr
     time = result.dataset["time"].values
     u, v, _ = motion(result, parameters)
     if "event_time" in result.dataset:
-        return _located(time, u, result.dataset["event_time"].values)
-    moving = np.abs(v) > REST * np.abs(v).max()
-    sense = np.where(moving, np.sign(v), 0.0)
-    steps = np.flatnonzero((sense[:-1] != 0) & (sense[1:] != sense[:-1]))
-    found = [
-        (time[n + 1], u[n + 1]) if not moving[n + 1] else _turn(time[n : n + 2], u[n : n + 2], v[n : n + 2])
-        for n in steps
-    ]
-    instants, places = np.array(found).reshape(-1, 2).T
-    return instants, places
-
-
-def _located(time: Array, u: Array, events: Array) -> tuple[Array, Array]:
-    """At each event, from the last three steps before it that follow the event before."""
-    ends = np.flatnonzero(np.isfinite(events))
-    instants, places, start = events[ends], np.empty(ends.size), 0
-    for i, end in enumerate(ends.tolist()):
-        nodes = slice(max(start, end - 3), end)
-        places[i] = KroghInterpolator(-((time[nodes] - instants[i]) ** 2), u[nodes])(0.0)
-        start = end
-    return instants, places
-
-
-def _turn(time: Array, u: Array, v: Array) -> tuple[float, float]:
-    """The extremum between two steps of opposite velocities, of the cubic through both."""
-    curve = KroghInterpolator(np.repeat(time - time[0], 2), np.array([u[0], v[0], u[1], v[1]]))
-    share = v[0] / (v[0] - v[1])
-    instant = share * (time[1] - time[0])
-    return float(time[0] + instant), float(curve(instant))
+        return located_turns(time, u, result.dataset["event_time"].values)
+    return stepped_turns(time, u, v)
 
 
 def tolerance(parameters: Parameters, n: float) -> float:
@@ -277,23 +246,10 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) 
         Check(f"turning point {n} of the element", found[n - 1], places[n - 1], tolerance(p, n), "m", "absolute")
         for n in range(1, min(len(places), SHOWN) + 1)
     ]
-    return [*checks, *published_checks(result, p, exact), *shock_checks(result, p, element, exact, u)]
-
-
-def published_checks(result: xarray.DataTree, parameters: Parameters, exact: ReleasedSlider) -> list[Check]:
-    """Displacements at nπ/ω against Coulomb's turning points, with the benchmark's data alone: as it reads them."""
-    p, time = parameters, result.dataset["time"].values
-    usual = Parameters(model=p.model, scheme=p.scheme, direction=p.direction, step=p.step, duration=p.duration)
-    if p != usual or p.time_step > PUBLISHED_STEP:
-        return []
-    count = min(int(exact.half_swings), SHOWN, int(time[-1] * exact.frequency / np.pi * (1.0 + 1e-12)))
-    ns = np.arange(1, count + 1)
-    u, v, _ = motion(result, p)
-    found = CubicHermiteSpline(time, u, v)(ns * np.pi / exact.frequency)
-    places = np.asarray(exact.turning_point(ns))
     return [
-        Check(f"displacement at {n} half swings, Coulomb's", at, place, PUBLISHED, "m")
-        for n, at, place in zip(ns, found, places, strict=True)
+        *checks,
+        *published_checks(result, p, motion(result, p), exact),
+        *shock_checks(result, p, element, exact, u),
     ]
 
 

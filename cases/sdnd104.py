@@ -52,9 +52,8 @@ from cases.choices import EventsName, scheme_of
 from cases.comparison import Check
 from cases.impact import BALANCE_LIMIT, worst_balance
 from cases.parameters import Quantity
-from cases.reference.damped_shock import DampedElement
-from cases.reference.shaken_shock import ShakenElement
 from cases.reference.shaken_slider import ShakenSlider
+from cases.shaken_means import ElementMeans
 from cases.slider_models import EXACT, RINGING, Floor, Scheme, check_scheme, critical_damping, slider
 from models.checks import non_negative, positive, within
 
@@ -166,35 +165,10 @@ def reference(parameters: Parameters) -> ShakenSlider:
     return ShakenSlider(p.acceleration, p.friction, p.mass, p.gravity, p.frequency)
 
 
-@dataclass(frozen=True)
-class ElementMeans:
-    """Means of the work rate and of what friction takes, W, share of the time stuck, and how often that changes."""
-
-    rate: float
-    friction: float
-    held: float
-    changes: int
-
-
 @lru_cache(maxsize=4)
 def shock_reference(parameters: Parameters) -> ElementMeans:
     """Of the exact motion of the shock element, without the weak spring."""
-    p, exact = parameters, reference(parameters)
-    time = p.end - p.start
-    if p.dashpot > 0.0:
-        threshold = exact.friction * exact.normal_force
-        element = DampedElement(
-            p.mass, 0.0, p.tangential_stiffness, p.dashpot, threshold, p.acceleration, exact.pulsation
-        )
-        motion = element.motion(0.0, p.end)
-        way, taken, held = motion.travel(p.start, p.end)
-        changes = int(np.count_nonzero((motion.starts > p.start) & (motion.starts < p.end)))
-        return ElementMeans(exact.normal_force * way / time, taken / time, held / time, changes)
-    free = ShakenElement(exact, p.tangential_stiffness, p.end)
-    stuck, slipping, held = free.travel(p.start, p.end)
-    changes = sum(p.start < spell.start < p.end for spell in free.spells)
-    rate = exact.normal_force * (stuck + slipping) / time
-    return ElementMeans(rate, free.threshold * slipping / time, held / time, changes)
+    return ElementMeans.of(parameters, reference(parameters))
 
 
 def slip_rate(result: xarray.DataTree) -> Array:
