@@ -1,12 +1,8 @@
 """The one time loop."""
 
-import subprocess
 import time as clock
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +11,8 @@ import xarray
 from threadpoolctl import threadpool_limits
 
 from arlequin.assembly import Assembly, assemble
-from arlequin.dual import dual_condition
+from arlequin.description import run_attributes
 from arlequin.energy import Audit
-from arlequin.glue import JunctionWarning
 from arlequin.history import History
 from arlequin.record import Record, Recorder, as_record
 from arlequin.schemes import Scheme, State, Stepper
@@ -25,7 +20,7 @@ from arlequin.schemes.block import Block, taker
 from arlequin.schemes.located_theta import LocatedThetaStepper
 from arlequin.start import start_fields
 from arlequin.system import System
-from arlequin.uninterrupted import uninterrupted
+from arlequin.uninterrupted import heard, uninterrupted
 from models.checks import positive
 from models.errors import UserError
 
@@ -33,7 +28,6 @@ Progress = Callable[[int, int], None]
 
 # the record and the progress bar hear of the steps at the latest after so many of them, or seconds
 _BLOCK, _SHOWN = 50, 0.2
-DUAL_LIMIT = 1e4
 MOST_STEPS = 50_000_000
 
 
@@ -105,7 +99,7 @@ def simulate(
         history.variables(),
         steps=steps,
         frames=history.frame_count,
-        attributes={**_describe(assembly, scheme, step, duration), "setup_time": setup, **(attributes or {})},
+        attributes={**run_attributes(assembly, scheme, step, duration), "setup_time": setup, **(attributes or {})},
     )
     statistics = _Statistics()
     state = stepper.start(u, v)
@@ -113,8 +107,8 @@ def simulate(
     complete = 0
     try:
         # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
-        with threadpool_limits(1, user_api="blas"):
-            _loop(stepper, assembly, state, steps, audit, history, recorder, statistics, progress)
+        with threadpool_limits(1, user_api="blas"), heard() as check:
+            _loop(stepper, assembly, state, steps, audit, history, recorder, statistics, progress, check)
         complete = 1
     finally:
         result = recorder.close(
@@ -168,6 +162,7 @@ def _loop(
     recorder: Recorder,
     statistics: _Statistics,
     progress: Progress | None,
+    check: Callable[[], None],
 ) -> None:
     history.add(Block.of(assembly, state, None, audit.start), audit.start[None], np.zeros(1))
     statistics.begin = clock.perf_counter()
@@ -175,6 +170,7 @@ def _loop(
     most, take = _BLOCK, taker(stepper, assembly)
     try:
         while state.n < steps:
+            check()
             begin = clock.perf_counter()
             state, block = take(state, min(most, steps - state.n))
             # the accepted steps reach the record whole
@@ -219,82 +215,3 @@ def _flush(history: History, recorder: Recorder) -> None:
         if own.stop > done:
             recorder.append_frames(frame_time[own], {key: rows[own] for key, rows in frames.items()})
             done = own.stop
-
-
-def _describe(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
-    from models.factor import blas_name
-
-    return {
-        "scheme": describe(scheme),
-        "step": step,
-        "duration": duration,
-        "dofs": assembly.dof_count,
-        "contact_points": assembly.contact_count,
-        "constraints": int(assembly.constraints.shape[0]),
-        **_conditions(assembly),
-        "version": _version(),
-        "commit": _commit(),
-        "blas": blas_name(),
-    }
-
-
-def _conditions(assembly: Assembly) -> dict[str, float]:
-    """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; above 1e4 constraints lose digits: warns."""
-    own = dict(zip(assembly.system.names, assembly.parts, strict=True))
-    found = {}
-    for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
-        coarse, fine = own[junction.coarse.name], own[junction.fine.name]
-        reduced = replace(operator, coarse=operator.coarse @ coarse.shapes, fine=operator.fine @ fine.shapes)
-        value = dual_condition(reduced, coarse.mass, fine.mass)
-        found[f"dual_condition_{junction.name}"] = value
-        if value > DUAL_LIMIT:
-            warnings.warn(
-                f"junction '{junction.name}': its dual operator has the condition number {value:.2g}: take the coarse "
-                "mediator with linear weights, or a narrower zone",
-                JunctionWarning,
-                stacklevel=4,
-            )
-    return found
-
-
-def describe(thing: Any) -> str:
-    """A scheme as text: its name and what it is made of."""
-    if isinstance(thing, float | int):
-        return f"{thing:g}"
-    if isinstance(thing, str):
-        return thing
-    if not is_dataclass(thing):
-        return type(thing).__name__
-    shown = {item.name: getattr(thing, item.name) for item in fields(thing)}
-    usual = {item.name: item.default for item in fields(thing)}
-    # choices left at their default say nothing
-    shown = {name: value for name, value in shown.items() if not (isinstance(value, str) and value == usual[name])}
-    values = ", ".join(f"{name}={describe(value)}" for name, value in shown.items())
-    return f"{type(thing).__name__}({values})"
-
-
-def _version() -> str:
-    try:
-        return version("arlequin")
-    except PackageNotFoundError:
-        return "not installed"
-
-
-@lru_cache(maxsize=1)
-def _commit() -> str:
-    """The commit of a development checkout; empty for an installed package."""
-    folder = Path(__file__).resolve().parent.parent
-    if not (folder / ".git").exists():
-        return ""
-    try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=5,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip()

@@ -179,7 +179,7 @@ def test_ctrl_c_in_earnest():
         time.sleep(0.02)
     time.sleep(0.3)
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=240)
     assert running.returncode == 1 and err == "arlequin: interrupted; what was recorded is in a.zarr\n"
 
 
