@@ -53,9 +53,11 @@ if TYPE_CHECKING:
     from models.bar import Bar
     from models.beam import Beam
     from models.errors import UserError
+    from models.hyperelastic import NeoHooke
     from models.lumped import PointMasses
     from models.material import LinearElastic, Rayleigh
     from models.modal import Modal
+    from models.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
     from models.relation import Relation
     from models.rigid import RigidBody
     from models.rigid_part import Rigid
@@ -95,9 +97,11 @@ _HOMES = {
     "models.bar": ("Bar",),
     "models.beam": ("Beam",),
     "models.errors": ("UserError",),
+    "models.hyperelastic": ("NeoHooke",),
     "models.lumped": ("PointMasses",),
     "models.material": ("LinearElastic", "Rayleigh"),
     "models.modal": ("Modal",),
+    "models.plastic": ("J2", "AdiabaticHeat", "JohnsonCook", "LinearHardening", "Voce"),
     "models.relation": ("Relation",),
     "models.rigid": ("RigidBody",),
     "models.rigid_part": ("Rigid",),
@@ -117,14 +121,15 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "H1", "HHT", "L2", "Absorber", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells", "CentralDifference",
-    "Constant", "ContactMethod", "Coulomb", "Cubic", "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace",
-    "Interface", "Junction", "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "Midpoint", "Modal",
-    "ModifiedMeanAcceleration", "Mortar", "Multirate", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses",
-    "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline",
-    "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study",
-    "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "dual_condition",
-    "mean_power", "mesh", "natural_frequencies", "open", "simulate", "worn_depth", "worn_volume"
+    "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells",
+    "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic", "DeVogelaere", "Function",
+    "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction", "JunctionWarning", "LevelSet", "Linear",
+    "LinearElastic", "LinearHardening", "Midpoint", "Modal", "ModifiedMeanAcceleration", "Mortar", "Multirate",
+    "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid",
+    "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface",
+    "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
+    "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power", "mesh",
+    "natural_frequencies", "open", "simulate", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The matrices and operators of a whole system, in one dof numbering (parts one after the other)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,11 +13,13 @@ from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.layout import Layout
 from arlequin.links import Links, relation_rows
+from arlequin.response import BulkResponse, Memory
 from arlequin.rigidity import Rigidity
 from arlequin.strains import Strains
 from arlequin.system import System
 from models.checks import finite_array
-from models.part import Assembled, Nonlinear, Surface, Weighting
+from models.nonlinear import Nonlinear, PathDependent, Response
+from models.part import Assembled, Surface, Weighting
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
 
@@ -50,7 +52,17 @@ class Assembly:
     @cached_property
     def linear(self) -> bool:
         """Whether all internal forces are K u."""
-        return not any(isinstance(part, Nonlinear) for part in self.parts)
+        return not any(isinstance(part, Nonlinear | PathDependent) for part in self.parts)
+
+    @cached_property
+    def path_dependent(self) -> bool:
+        """Whether some forces depend on what matter went through."""
+        return any(isinstance(part, PathDependent) for part in self.parts)
+
+    def fresh(self) -> Memory:
+        """The memory of virgin matter."""
+        none = np.zeros((0, 0, 0))
+        return tuple(part.fresh() if isinstance(part, PathDependent) else none for part in self.parts)
 
     @cached_property
     def rigidity(self) -> Rigidity:
@@ -101,6 +113,17 @@ class Assembly:
             pull, stored = self.links.internal(u)
             return forces + pull, energy + stored
         return forces, energy
+
+    def respond(self, u: Array, memory: Memory, step: float) -> BulkResponse:
+        """Internal forces at u, reached in a step (s) from where the points had this memory."""
+        if not self.path_dependent:
+            return BulkResponse(*self.internal(u), 0.0, memory)
+        pieces = zip(self.parts, memory, self.split(u), strict=True)
+        whole = BulkResponse.gathered([_response(part, own, piece, step) for part, own, piece in pieces])
+        if not self.links.any:
+            return whole
+        pull, stored = self.links.internal(u)
+        return replace(whole, force=whole.force + pull, stored=whole.stored + stored)
 
     def load(self, t: float) -> Array:
         """External forces (d,), N, at the time t."""
@@ -189,6 +212,12 @@ class Assembly:
         """Given values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
         pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self.parts for item in part.imposed]
         return np.concatenate(pieces).astype(float) if pieces else np.zeros(0)
+
+
+def _response(part: Assembled, memory: Array, u: Array, step: float) -> Response:
+    if isinstance(part, PathDependent):
+        return part.respond(u, memory, step)
+    return Response(*part.internal(u), 0.0, memory)
 
 
 def assemble(system: System) -> Assembly:

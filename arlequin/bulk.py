@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.tangents import Tangents
-from models.part import Nonlinear
+from models.nonlinear import Nonlinear
 from multilevel.law import Array
 
 

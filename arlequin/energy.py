@@ -81,6 +81,7 @@ def works(
     stored_before: tuple[Any, Any],
     stored_after: tuple[Any, Any],
     loss: Loss | None = None,
+    plastic: float = 0.0,
 ) -> Work:
     """Works of one step, or of some: every field then has the step as its first axis.
 
@@ -94,7 +95,7 @@ def works(
 
     multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
     viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. loss: of friction with
-    springs, see `multilevel.stick`.
+    springs, see `multilevel.stick`. plastic: what matter dissipated, J.
     """
     strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
     work = Work(np.zeros((*np.shape(strain), len(KINDS))))
@@ -112,7 +113,8 @@ def works(
         rotated = np.maximum(np.vecdot(forces.viscous, du), 0.0)
         work["damping"] += rotated
         losses = losses + rotated
-    scheme = np.vecdot(forces.internal, path) - strain
+    work["plastic"] = plastic
+    scheme = np.vecdot(forces.internal, path) - strain - plastic
     scheme = scheme + np.vecdot(forces.damping, path) - losses
     scheme = scheme + work["external_work"] - np.vecdot(given, path)
 
@@ -191,6 +193,8 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         present.add("asperity_damping")
     if assembly.damped:
         present.add("damping")
+    if assembly.path_dependent:
+        present.add("plastic")
     if assembly.absorber is not None:
         present.add("absorbed")
     if assembly.contact_count:

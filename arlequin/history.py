@@ -14,6 +14,7 @@ from arlequin.record import Key, Variable
 from arlequin.schemes.block import Block
 from arlequin.spring_history import SpringHistory
 from models.factor import Factor, factorise
+from models.nonlinear import PathDependent
 from models.part import Part
 from multilevel.law import Array
 
@@ -100,6 +101,12 @@ class History:
                 group = f"part/{part.name}"
                 out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
                 out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
+            if isinstance(own, PathDependent):
+                cells = (own.fresh().shape[0],)
+                out += [
+                    Variable(f"part/{part.name}", name, ("frame", "cell"), cells, units, text)
+                    for name, units, text in own.recorded
+                ]
         for contact in self._contacts:
             out += contact.variables()
         for spring in self._springs:
@@ -159,7 +166,8 @@ class History:
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
-        for part, own, (a, b) in zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True):
+        bounds = zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True)
+        for i, (part, own, (a, b)) in enumerate(bounds):
             group, axes = f"part/{part.name}", _translations(part)
             rows[group, "momentum"] = block.v[:, a:b] @ self._inertia[part.name].T
             if own.turning:
@@ -169,6 +177,10 @@ class History:
             moved = own.nodal_motion(block.u[kept, a:b], block.v[kept, a:b])
             u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
+            if isinstance(own, PathDependent):
+                # such steps come one by one
+                means = own.cell_means(block.memory[i])
+                frames |= {(group, name): mean[None] for (name, *_), mean in zip(own.recorded, means, strict=True)}
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]
         for contact in self._contacts:

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from models.part import Assembled, Constrained, Part
+from models.nonlinear import Constrained
+from models.part import Assembled, Part
 
 
 @dataclass(frozen=True, eq=False)

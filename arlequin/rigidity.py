@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from models.errors import UserError
-from models.part import Assembled, Constrained
+from models.nonlinear import Constrained
+from models.part import Assembled
 from multilevel.law import Array
 
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
-from models.part import Nonlinear
+from models.nonlinear import Nonlinear
 
 Tangent = Callable[[Nonlinear, slice], sp.csr_array]  # ∂f/∂u of a part, whose dofs in the system are the slice
 

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.linalg
 
 from arlequin.assembly import Assembly
-from models.part import Constrained, Nonlinear
+from models.nonlinear import Constrained, Nonlinear
 from multilevel.law import Array
 
 

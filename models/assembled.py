@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,6 +106,21 @@ class ElasticAssembled(Nodal):
 
         lam, mu = self.lame
         return highest_frequency(self.cells, self.stiffness_weight, masses, self.components, lam, mu)
+
+    def frequency_at(self, u: Array) -> float:
+        """The largest angular frequency of the cells in the shape that u (d,) gives them, rad/s; lumped mass."""
+        from models import _frequency_kernels
+
+        cells = self.cells
+        hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
+        arrays = np.ascontiguousarray(cells.gradients), hoop, np.ascontiguousarray(self.stiffness_weight)
+        square = _frequency_kernels.largest_square(cells.nodes, *arrays, self._lumped, *self.lame, u)
+        return math.sqrt(square)
+
+    @cached_property
+    def _lumped(self) -> Array:
+        """Lumped masses (c, n) of the cells, kg."""
+        return np.ascontiguousarray(element_lumped(self.cells, self.mass_weight, self.order))
 
 
 def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices | None) -> ElasticAssembled:

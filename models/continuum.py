@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,9 @@ class Continuum:
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         shape_of(self.mesh)
-        if not isinstance(self.material, LinearElastic):
-            raise UserError.parameter("material", self.material, "must be a LinearElastic")
+        if not isinstance(self.material, self.laws):
+            names = " or ".join(law.__name__ for law in self.laws)
+            raise UserError.parameter("material", self.material, f"must be a {names}")
         if self.damping is not None and not isinstance(self.damping, Rayleigh):
             raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
         order = order_of(self.mesh) if self.order is None else self.order
@@ -62,6 +63,8 @@ class Continuum:
         return f"{type(self).__name__}({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
 
     # what a subclass says
+
+    laws: ClassVar[tuple[type, ...]] = (LinearElastic,)  # materials that it takes
 
     @property
     def axes(self) -> tuple[tuple[str, ...], ...]:

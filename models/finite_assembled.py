@@ -69,6 +69,10 @@ class FiniteAssembled(Nodal):
         """Bound of the largest angular frequency at u = 0, rad/s; stretched cells have higher ones."""
         return self.linear.highest_frequency()
 
+    def frequency(self, u: Array) -> float:
+        """The largest angular frequency of the cells as they are at u, rad/s."""
+        return self.linear.frequency_at(self._displacement(u))
+
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force ∫ F S ∇φ_a (d,) in N and stored energy ½ ∫ S:E in J."""
         u = self._displacement(u)

@@ -25,6 +25,11 @@ class LinearElastic:
         checks.positive("density", self.density)
 
     @property
+    def linear(self) -> "LinearElastic":
+        """Itself: the law of small strains."""
+        return self
+
+    @property
     def shear(self) -> float:
         """Shear modulus μ = E/(2(1 + ν)), Pa."""
         return self.young / (2 * (1 + self.poisson))

@@ -172,66 +172,6 @@ class Assembled(Protocol):
         ...
 
 
-@runtime_checkable
-class Nonlinear(Assembled, Protocol):
-    """A part whose internal force is not K u: `stiffness` is only the tangent at u = 0, and the pattern of all.
-
-    `damping` is what is linear in the velocity; `mean_viscous` the rest of the damping.
-    """
-
-    def tangent(self, u: Array) -> csr_array:
-        """∂f/∂u (d, d) of `internal` at u, N/m; symmetric."""
-        ...
-
-    def least_volume(self, u: Array) -> float:
-        """The smallest ratio of a volume at u (d,) to the one at rest; not positive where a cell is inside out."""
-        ...
-
-    @property
-    def viscous(self) -> bool:
-        """Whether `mean_viscous` is not zero."""
-        ...
-
-    def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
-        """Mean force (d,) of a step, N, with f·(u₁ − u₀) the change of the stored energy; more for θ > ½.
-
-        For small strains and rotations it is (1 − θ) f(u₀) + θ f(u₁).
-        """
-        ...
-
-    def mean_viscous(self, u0: Array, u1: Array, step: float) -> Array:
-        """Mean viscous force (d,) of a step (s), N; it dissipates f·(u₁ − u₀) ≥ 0."""
-        ...
-
-    def mean_tangent(
-        self, u0: Array, u1: Array, step: float | None = None, symmetric: bool = False, theta: float = 0.5
-    ) -> csr_array:
-        """∂/∂u₁ (d, d) of `mean_internal`, with a step of it and `mean_viscous`; symmetric: an approximation."""
-        ...
-
-
-@runtime_checkable
-class Constrained(Nonlinear, Protocol):
-    """A part of point masses whose coordinates, their displacements, keep c(u) = 0: c is quadratic, c(0) = 0."""
-
-    @property
-    def points(self) -> Array:
-        """Initial positions (k, axis) of the masses, m."""
-        ...
-
-    def strains(self, u: Array) -> Array:
-        """c(u) (r,), m."""
-        ...
-
-    def strain_gradient(self, u: Array) -> Array:
-        """∂c/∂u (r, d) at u."""
-        ...
-
-    def placed(self, u: Array) -> Array:
-        """The coordinates (d,) nearest to u with c = 0."""
-        ...
-
-
 class Part(Protocol):
     """What moves: its nodes, its boundaries and what it assembles."""
 

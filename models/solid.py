@@ -1,17 +1,21 @@
 """Solids: plane strain, plane stress, axisymmetric and three-dimensional elasticity, of small or finite rotations."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from skfem import MeshHex1, MeshQuad1
 
 from models import checks
 from models.continuum import Continuum
 from models.errors import UserError
 from models.finite_assembled import FiniteAssembled
 from models.finite_stress import cauchy_stress
-from models.material import Rayleigh
+from models.hyperelastic import NeoHooke
+from models.inelastic_assembled import InelasticAssembled
+from models.material import LinearElastic, Rayleigh
 from models.part import Array, Assembled, Indices, Weighting
+from models.plastic import J2
 from models.stress import displacement_gradient
 
 PLANES = ("strain", "stress", "axisymmetric")
@@ -32,9 +36,12 @@ class Solid(Continuum):
     per reference area and volume.
     """
 
+    laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2)
+
     plane: str | None = None
     thickness: float = field(default=1.0, kw_only=True)
     kinematics: Literal["small", "finite"] = field(default="small", kw_only=True)
+    volumetric: Literal["mean", "points"] | None = field(default=None, kw_only=True)
 
     def _check_geometry(self) -> None:
         dimension = self.mesh.dim()
@@ -48,8 +55,25 @@ class Solid(Continuum):
         checks.positive("thickness", self.thickness)
         if self.thickness != 1.0 and self.plane not in ("strain", "stress"):
             raise UserError.parameter("thickness", self.thickness, "is for plane strain and plane stress only")
+        if not isinstance(self.material, LinearElastic):
+            self._check_law()
+        elif self.volumetric is not None:
+            raise UserError.parameter("volumetric", self.volumetric, "is for NeoHooke and J2: leave it out")
         if self.axisymmetric and self.mesh.p[0].min() < -1e-12 * np.ptp(self.mesh.p):
             raise UserError(f"{self.name}: axisymmetric: x is the radius, and some nodes have x < 0")
+
+    def _check_law(self) -> None:
+        law = type(self.material).__name__
+        if self.kinematics != "finite":
+            raise UserError.parameter("kinematics", self.kinematics, f'must be "finite" with {law}')
+        if self.plane == "stress":
+            raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
+        if self.volumetric is not None:
+            checks.one_of("volumetric", self.volumetric, ("mean", "points"))
+        if self.damping is not None and self.damping.stiffness > 0.0:
+            raise UserError(
+                f"{self.name}: damping of the stiffness would resist rotation: {law} takes that of the mass"
+            )
 
     @property
     def axisymmetric(self) -> bool:
@@ -66,7 +90,8 @@ class Solid(Continuum):
     @property
     def lame(self) -> tuple[float, float]:
         """(λ, μ), with λ* of plane stress where it applies, Pa."""
-        return self.material.lame_plane_stress() if self.plane == "stress" else self.material.lame()
+        law = self.material.linear
+        return law.lame_plane_stress() if self.plane == "stress" else law.lame()
 
     @property
     def depth(self) -> float:
@@ -87,6 +112,10 @@ class Solid(Continuum):
         massless: nodes without mass, used by `mass="redistributed"` only.
         """
         linear = self._elastic(weighting, massless)
+        if isinstance(self.material, NeoHooke | J2):
+            whole = isinstance(self.mesh, MeshQuad1 | MeshHex1) and self.order == 1
+            mean = whole if self.volumetric is None else self.volumetric == "mean"
+            return InelasticAssembled(linear, self.material, mean)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
 
     def stress(self, u: Array) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.action import Action
 from arlequin.assembly import Assembly
+from arlequin.response import Memory
 from arlequin.schemes.scheme import State, Stepper, StepReport
 from multilevel.law import Array
 
@@ -19,7 +20,7 @@ class Block:
 
     gaps (b, k), m; action: what the contact did, each field with the step as first axis; iterations, residual (b,) of
     the contact problems; newton (b,): linearisations of the bulk; event (b,): instant of the last event located in
-    each step, s, NaN where there is none.
+    each step, s, NaN where there is none. memory: of the last step's points, where they have one.
     """
 
     n: NDArray[np.int64]
@@ -33,6 +34,7 @@ class Block:
     residual: Array
     newton: NDArray[np.int64]
     event: Array | None = None
+    memory: Memory = ()
 
     def __len__(self) -> int:
         return self.n.size
@@ -55,6 +57,7 @@ class Block:
             iterations=np.array([report.iterations if report else 0]),
             residual=np.array([report.residual if report else 0.0]),
             newton=np.array([report.newton if report else 0]),
+            memory=state.memory,
         )
 
 

@@ -1,18 +1,24 @@
 """The explicit central-difference scheme."""
 
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State, StepReport, accept, linear_only, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.schemes.stable_step import stable_step
 from models.errors import UserError
+from models.nonlinear import Deforming, Nonlinear
 from multilevel.law import Array
+
+if TYPE_CHECKING:
+    from arlequin.schemes.substepped import SubsteppedStepper
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,19 @@ class CentralDifference:
     def static(self) -> bool:
         return False
 
-    def prepare(self, assembly: Assembly, step: float) -> "CentralStepper":
-        linear_only(assembly, "CentralDifference")
-        return CentralStepper(assembly, step)
+    def prepare(self, assembly: Assembly, step: float) -> "CentralStepper | SubsteppedStepper":
+        from arlequin.schemes.substepped import SubsteppedStepper
+
+        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+            if isinstance(own, Nonlinear) and (not isinstance(own, Deforming) or own.viscous):
+                raise UserError(f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones")
+        stepper = CentralStepper(assembly, step)
+        if any(isinstance(part, Deforming) for part in assembly.parts):
+            return SubsteppedStepper(assembly, stepper)
+        limit = stable_step(assembly)
+        if step >= limit:
+            raise UserError.parameter("step", step, f"must be below the central-difference limit of {limit:.6g} s")
+        return stepper
 
 
 @dataclass(frozen=True)
@@ -67,17 +83,33 @@ class CentralStepper:
             raise UserError('central difference needs mass="lumped" on every part')
         if assembly.laws.has_springs:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
-        limit = stable_step(assembly)
-        if step >= limit:
-            raise UserError.parameter("step", step, f"must be below the central-difference limit of {limit:.6g} s")
         self.step = step
         self._assembly = assembly
         self._condensed = Condensed(assembly, assembly.mass)
 
+    def with_step(self, step: float) -> "CentralStepper":
+        """The same with another step."""
+        other = copy(self)
+        other.step = step
+        return other
+
+    def restarted(self, state: State, n: int) -> State:
+        """The state, step n of this stepper, from that of one with another step: v_{n−½} follows from v_n.
+
+        The kinetic energy ½ v_{n−½}·M v_{n+½} changes with it, by ⅛ (Δt² − Δt′²) aᵀM a.
+        """
+        own = state.own
+        half = state.v - 0.5 * self.step * (own.a + self._condensed.response(own.pushed))
+        force = own.external - state.internal - own.damping
+        a, constraint = self._acceleration(force, n, state.u, half)
+        own = replace(own, half=half, a=a, constraint=constraint)
+        return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
+
     def start(self, u: Array, v: Array) -> State:
         """Starts with v_{−½} = v₀ − ½ Δt a₀."""
         assembly = self._assembly
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, assembly.fresh(), self.step)
+        internal = bulk.force
         touch = assembly.contact.touch(assembly.contact.basis @ u)
         gaps = touch.gaps(touch.basis @ u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
@@ -94,10 +126,11 @@ class CentralStepper:
             history=assembly.laws.start_history(gaps),
             internal=internal,
             kinetic=self._kinetic(own, internal),
-            strain=strain,
+            strain=bulk.stored,
             asperity=assembly.laws.energy(gaps),
             impulse=np.zeros(assembly.laws.row_count),
             own=own,
+            memory=bulk.memory,
         )
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
@@ -162,7 +195,11 @@ class CentralStepper:
         assembly, step, own = self._assembly, self.step, state.own
         before, half = halves
         n = state.n + 1
-        internal, strain = assembly.internal(u)
+        if not assembly.linear:
+            accept_shape(assembly, u, n * step)
+        bulk = assembly.respond(u, state.memory, step)
+        accept_cells(assembly, bulk, n * step)
+        internal, strain = bulk.force, bulk.stored
         touch, contact = meeting.touch, meeting.solution
         gaps = touch.gaps(touch.basis @ u)
         asperity = assembly.laws.energy(gaps)
@@ -203,6 +240,7 @@ class CentralStepper:
             flow=half,
             stored_before=state.stored,
             stored_after=(strain, asperity),
+            plastic=bulk.dissipated,
         )
         force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         work["external_work"] += float(force @ impulse_path)  # an imposed motion acts by impulses
@@ -223,6 +261,7 @@ class CentralStepper:
             asperity=asperity,
             impulse=contact.impulse,
             own=carried,
+            memory=bulk.memory,
         )
         return end, meeting.report(multipliers, work, path)
 
@@ -252,32 +291,3 @@ class CentralStepper:
             return np.zeros_like(force), np.zeros_like(c)
         free = self._condensed.free(force, c, given)
         return free.y, free.multipliers
-
-
-def stable_step(assembly: Assembly) -> float:
-    """Bound of the stable step, s: the positive root of ω² Δt² + 2 δ Δt = 4 (2/ω without damping).
-
-    ω² ≤ max over parts ω_p² + bounds of the springs and of the contact laws; δ the largest
-    eigenvalue of M⁻¹D, D of the parts and of absorbing junctions, whose force lags by half a step.
-    """
-    square = max(part.highest_frequency() for part in assembly.parts) ** 2
-    diagonal = assembly.mass.diagonal()
-    inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
-    square += assembly.links.frequency_bound(diagonal) ** 2
-    if assembly.laws.has_regular:
-        square += assembly.contact.frequency_bound(inverse) ** 2
-    decay = 0.0 if assembly.viscous is None else _largest(assembly.viscous, inverse)
-    root = decay + np.sqrt(decay**2 + 4.0 * square)
-    return 4.0 / root if root > 0.0 else np.inf
-
-
-def _largest(matrix: sp.csr_array, inverse: Array) -> float:
-    """Largest eigenvalue of M⁻¹D, D ≥ 0 (d, d), by Lanczos, or Gershgorin's bound where that is less."""
-    bound = float((inverse * (abs(matrix) @ np.ones(inverse.size))).max())
-    root = np.sqrt(inverse)
-    scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root))
-    if inverse.size < 3 or bound == 0.0:
-        return bound
-    start = np.cos(1.0 + np.arange(inverse.size))
-    found = eigsh(scaled, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
-    return min(bound, float(found[0]) * (1.0 + 1e-6))

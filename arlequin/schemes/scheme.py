@@ -9,9 +9,10 @@ import numpy as np
 from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.energy import Work
+from arlequin.response import BulkResponse, Memory
 from arlequin.touch import Touch
 from models.errors import UserError
-from models.part import Constrained, Nonlinear
+from models.nonlinear import Constrained, Nonlinear, PathDependent
 from multilevel.law import Array
 from multilevel.solver import ContactSolution
 
@@ -23,7 +24,7 @@ class State:
     """A state at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: what the scheme carries along.
 
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
-    of the last step (the next solve's first guess).
+    of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through.
     """
 
     n: int
@@ -36,6 +37,7 @@ class State:
     asperity: float
     impulse: Array
     own: Any = None
+    memory: Memory = ()
 
     @property
     def stored(self) -> tuple[float, float]:
@@ -86,7 +88,7 @@ class Scheme(Protocol):
 def linear_only(assembly: Assembly, scheme: str) -> None:
     """Refuses nonlinear parts, which the scheme would step as linear ones."""
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if isinstance(own, Nonlinear):
+        if isinstance(own, Nonlinear | PathDependent):
             others = (
                 "Theta or Midpoint" if isinstance(own, Constrained) else "Theta, Midpoint or, without inertia, Static"
             )
@@ -120,6 +122,17 @@ def accept_shape(assembly: Assembly, u: Array, t: float) -> None:
             raise UserError(
                 f"part '{part.name}': a cell is turned inside out at t = {t:.6g} s: try a smaller step; "
                 "if it stays, the strains are too large for the material",
+                code=1,
+            )
+
+
+def accept_cells(assembly: Assembly, bulk: BulkResponse, t: float) -> None:
+    """Raises where a cell of a path-dependent part is inside out."""
+    for part, cell in zip(assembly.system.parts, bulk.inverted, strict=False):
+        if cell >= 0:
+            raise UserError(
+                f"part '{part.name}': cell {cell} is turned inside out at t = {t:.6g} s: try a smaller step; "
+                "if it stays, the strains are too large for the mesh",
                 code=1,
             )
 

@@ -19,7 +19,7 @@ from arlequin.schemes import (
     Static,
     Theta,
 )
-from arlequin.schemes.central import stable_step
+from arlequin.schemes.stable_step import stable_step
 from arlequin.start import start_fields
 from arlequin.system import System
 from models import mesh

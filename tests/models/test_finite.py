@@ -12,7 +12,8 @@ from models import mesh
 from models.errors import UserError
 from models.finite_assembled import FiniteAssembled
 from models.material import LinearElastic, Rayleigh
-from models.part import Nonlinear, Weighting
+from models.nonlinear import Nonlinear
+from models.part import Weighting
 from models.solid import Solid
 
 # units of order one: forces and energies are compared with numbers of order one

@@ -1,0 +1,101 @@
+"""Central differences of cells that deform: each step in as many sub-steps as they need to be stable."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from arlequin.assembly import Assembly
+from arlequin.energy import Work
+from arlequin.schemes.central import CentralStepper
+from arlequin.schemes.scheme import State, StepReport
+from arlequin.schemes.stable_step import stable_step
+from models.errors import UserError
+from multilevel.law import Array
+
+_WATCHED = 25  # sub-steps between two looks at the stable step
+_SAFE = 0.85  # of the stable step: the cells change until it is looked at again
+_FEWER = 0.8  # of the sub-steps so far, at which fewer are taken: each change of the step is felt
+_MOST = 100_000  # sub-steps of a step
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """The state of the sub-steps, and how many a step has."""
+
+    state: State
+    count: int
+
+
+class SubsteppedStepper:
+    """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
+
+    def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
+        self.step = stepper.step
+        self._assembly = assembly
+        self._stepper = stepper
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0."""
+        count = self._needed(u, 0.0)
+        state = self._with(count).start(u, v)
+        return replace(state, own=_Inside(state, count))
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        """One step."""
+        inner, count = state.own.state, state.own.count
+        n, work, reports = state.n, Work(), []
+        needed = self._needed(inner.u, n * self.step)
+        change = needed > count or needed < _FEWER * count
+        done = 0
+        while done < count or change:
+            if change:
+                before, done = inner.kinetic, done * needed // count
+                count, stepper = needed, self._with(needed)
+                inner = stepper.restarted(inner, n * count + done)
+                work["scheme"] -= inner.kinetic - before
+                change = False
+            else:
+                stepper = self._with(count)
+            for _ in range(min(_WATCHED, count - done)):
+                inner, report = stepper.advance(inner)
+                work.values[3:] += report.work.values[3:]
+                reports.append(report)
+                done += 1
+            if done < count:
+                # a part of a step done is that of a multiple of its sub-steps
+                times = math.ceil(self._needed(inner.u, (n + done / count) * self.step) / count)
+                needed, change = times * count, times > 1
+        work.values[:3] = reports[-1].work.values[:3]
+        return replace(inner, n=n + 1, own=_Inside(inner, count)), _merged(reports, work)
+
+    def _with(self, count: int) -> CentralStepper:
+        return self._stepper.with_step(self.step / count)
+
+    def _needed(self, u: Array, t: float) -> int:
+        """Sub-steps of a step."""
+        needed = math.ceil(self.step / (_SAFE * stable_step(self._assembly, u)))
+        if needed > _MOST:
+            raise UserError(
+                f"central differences at t = {t:.6g} s: cells have become so small that a step needs {needed} "
+                f"sub-steps ({_MOST} allowed): the strains are too large for the mesh",
+                code=1,
+            )
+        return needed
+
+
+def _merged(reports: list[StepReport], work: Work) -> StepReport:
+    """The sub-steps as one step."""
+    last = reports[-1]
+    points, rows = np.ones_like(last.action.normal, dtype=bool), np.ones_like(last.action.spread, dtype=bool)
+    for report in reports[:-1]:
+        last.action.add(report.action, points, rows)
+    return replace(
+        last,
+        iterations=sum(report.iterations for report in reports),
+        residual=max(report.residual for report in reports),
+        impulse=np.sum([report.impulse for report in reports], axis=0),
+        multipliers=np.sum([report.multipliers for report in reports], axis=0),
+        work=work,
+        path=np.sum([report.path for report in reports], axis=0),
+    )

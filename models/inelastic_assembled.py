@@ -1,0 +1,168 @@
+"""A solid of finite strain whose points are materials with a memory, assembled under given weights.
+
+    F = 1 + ∂u/∂X,   f_a = ∫ τ F⁻ᵀ ∇φ_a dV,   τ = τ_dev(F, memory) + p J 1,   p = K ln J̄/J̄
+
+on the reference mesh, under the stiffness weight α; J̄ is the mean of J = det F over the cell (mean dilatation), which
+frees linear quadrilaterals and hexahedra of volumetric locking, or J itself (see `models._cell_kernels`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from models.assembled import ElasticAssembled
+from models.errors import UserError
+from models.hyperelastic import NeoHooke
+from models.nodal import Nodal
+from models.nonlinear import Response
+from models.part import Array, Imposed, Indices
+from models.plastic import HEATING, J2
+from models.threads import side_by_side, slices
+
+MEMORY = 9  # values of a point: C_p⁻¹ − 1, α, temperature rise, dissipated work
+_ALPHA, _HEAT = 6, 7
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InelasticAssembled(Nodal):
+    """M, K (the tangent at u = 0), forces and tangents of a solid with memory.
+
+    linear: the part's small-strain matrices and element arrays under the same weights. mean: J̄ is that of the cell.
+    """
+
+    linear: ElasticAssembled
+    material: NeoHooke | J2
+    mean: bool
+
+    @cached_property
+    def mass(self) -> csr_array:
+        """M (d, d), kg."""
+        return self.linear.mass
+
+    @property
+    def stiffness(self) -> csr_array:
+        """The elastic tangent at u = 0 without mean dilatation, N/m; every tangent has its sparsity pattern."""
+        return self.linear.stiffness
+
+    @property
+    def damping(self) -> csr_array | None:
+        """Rayleigh's, constant."""
+        return self.linear.damping
+
+    @cached_property
+    def imposed(self) -> tuple[Imposed, ...]:  # type: ignore[override]
+        """Imposed motions."""
+        return self.linear.imposed
+
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N, per reference area and volume, of fixed direction."""
+        return self.linear.load(t)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return self.linear.steady
+
+    def strain_form(self) -> None:
+        """None: the strains are not linear in u."""
+
+    def highest_frequency(self) -> float:
+        """Bound of the largest angular frequency at u = 0, rad/s."""
+        return self.linear.highest_frequency()
+
+    def fresh(self) -> Array:
+        """The memory (c, q, 9) of virgin matter."""
+        cells, points = self._cells[0].shape[0], self._cells[1].shape[1]
+        return np.zeros((cells, points, MEMORY))
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal force (d,), N, and stored energy, J, of virgin matter brought to u at once."""
+        response = self.respond(u, self.fresh(), 0.0)
+        return response.force, response.stored
+
+    def respond(self, u: Array, memory: Array, step: float) -> Response:
+        """The internal force at u (d,), reached in a step (s) from where the points have this memory (c, q, 9)."""
+        from models import _cell_kernels
+
+        u, after = self._displacement(u), np.empty_like(memory)
+        law = self.material.kind, self.material.coefficients, self.mean
+
+        def some(chosen: slice) -> tuple[Array, float, float, int]:
+            force = np.zeros_like(u)
+            nodes, gradients, hoop, weight = (array[chosen] if array.size else array for array in self._cells)
+            stored, lost, bad = _cell_kernels.respond_cells(
+                nodes, gradients, hoop, weight, *law, step, u, memory[chosen], after[chosen], force
+            )
+            return force, stored, lost, bad
+
+        forces, stored, dissipated, inverted = zip(*side_by_side(some, len(memory)), strict=True)
+        cell = next((at.start + bad for at, bad in zip(slices(len(memory)), inverted, strict=True) if bad >= 0), -1)
+        return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after, cell)
+
+    def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
+        """∂f/∂u (d, d) of `respond` at u, N/m, symmetric but where flow softens by heat; no cell may be inside out."""
+        from models import _cell_kernels
+
+        pattern = self.stiffness
+        data = np.zeros(pattern.nnz)
+        u = self._displacement(u)
+        _cell_kernels.tangent_cells(*self._arguments, step, u, memory, pattern.indptr, self._slots, data)
+        return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+    def least_volume(self, u: Array) -> float:
+        """The smallest det F at the quadrature points."""
+        from models import _finite_kernels
+
+        nodes, gradients, hoop, _ = self._cells
+        return float(_finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u)))
+
+    def frequency(self, u: Array) -> float:
+        """The largest angular frequency of the cells as they are at u, with the elastic moduli, rad/s."""
+        return self.linear.frequency_at(self._displacement(u))
+
+    @property
+    def recorded(self) -> tuple[tuple[str, str, str], ...]:
+        """Name, units and long name of what is recorded of the memory."""
+        names = [("plastic_strain", "1", "equivalent plastic strain, mean over the cell")]
+        if not isinstance(self.material, J2):
+            return ()
+        if self.material.coefficients[HEATING] > 0.0:
+            names.append(("heating", "K", "rise of temperature, mean over the cell"))
+        return tuple(names)
+
+    def cell_means(self, memory: Array) -> tuple[Array, ...]:
+        """What is recorded, each (c,): means over the cells' reference volume."""
+        weight = self._cells[3]
+        share = weight / weight.sum(axis=1, keepdims=True)
+        return tuple((share * memory[:, :, place]).sum(axis=1) for place in (_ALPHA, _HEAT)[: len(self.recorded)])
+
+    def _displacement(self, u: Array) -> Array:
+        u = np.ascontiguousarray(u, dtype=float)
+        if u.shape != (self.stiffness.shape[0],):
+            raise UserError(f"displacement of shape {u.shape}, expected ({self.stiffness.shape[0]},)")
+        return u
+
+    @cached_property
+    def _cells(self) -> tuple[Indices, Array, Array, Array]:
+        """Nodes, gradients, hoop and weighted measure."""
+        cells = self.linear.kernel
+        hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
+        weight = np.ascontiguousarray(self.linear.kernel_weight)
+        return np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients), hoop, weight
+
+    @property
+    def _arguments(self) -> tuple[Indices, Array, Array, Array, int, Array, bool]:
+        """What every kernel takes first."""
+        return *self._cells, self.material.kind, self.material.coefficients, self.mean
+
+    @cached_property
+    def _slots(self) -> np.ndarray:
+        """Places (c, a, b) of the element blocks in the rows of the pattern."""
+        from models._finite_kernels import block_slots
+
+        nodes = self._cells[0]
+        slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
+        block_slots(nodes, self.linear.components, self.stiffness.indptr, self.stiffness.indices, slots)
+        return slots
