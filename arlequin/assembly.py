@@ -57,7 +57,17 @@ class Assembly:
     @cached_property
     def path_dependent(self) -> bool:
         """Whether some forces depend on what matter went through."""
-        return any(isinstance(part, PathDependent) for part in self.parts)
+        return any(self._remembers)
+
+    @cached_property
+    def turning(self) -> tuple[tuple[str, Nonlinear, slice], ...]:
+        """Nonlinear parts without memory: name, part and its dofs."""
+        bounds = zip(self.system.names, self.parts, self.start[:-1].tolist(), self.start[1:].tolist(), strict=True)
+        return tuple((name, part, slice(a, b)) for name, part, a, b in bounds if isinstance(part, Nonlinear))
+
+    @cached_property
+    def _remembers(self) -> tuple[bool, ...]:
+        return tuple(isinstance(part, PathDependent) for part in self.parts)
 
     def fresh(self) -> Memory:
         """The memory of virgin matter."""
@@ -118,8 +128,13 @@ class Assembly:
         """Internal forces at u, reached in a step (s) from where the points had this memory."""
         if not self.path_dependent:
             return BulkResponse(*self.internal(u), 0.0, memory)
-        pieces = zip(self.parts, memory, self.split(u), strict=True)
-        whole = BulkResponse.gathered([_response(part, own, piece, step) for part, own, piece in pieces])
+        pieces = zip(self.parts, self._remembers, memory, self.split(u), strict=True)
+        whole = BulkResponse.gathered(
+            [
+                part.respond(piece, own, step) if yes else Response(*part.internal(piece), 0.0, own)  # type: ignore[attr-defined]
+                for part, yes, own, piece in pieces
+            ]
+        )
         if not self.links.any:
             return whole
         pull, stored = self.links.internal(u)
@@ -212,12 +227,6 @@ class Assembly:
         """Given values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
         pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self.parts for item in part.imposed]
         return np.concatenate(pieces).astype(float) if pieces else np.zeros(0)
-
-
-def _response(part: Assembled, memory: Array, u: Array, step: float) -> Response:
-    if isinstance(part, PathDependent):
-        return part.respond(u, memory, step)
-    return Response(*part.internal(u), 0.0, memory)
 
 
 def assemble(system: System) -> Assembly:

@@ -42,6 +42,7 @@ NAMES = (
     "cylinder_impact",
     "sphere_impact",
     "sdnv105",
+    "taylor_bar",
 )
 
 

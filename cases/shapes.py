@@ -91,6 +91,40 @@ def half_ball(
     return _named(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
 
 
+def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, order: int = 1) -> Any:
+    """A quarter of a cylinder, x ≥ 0, z ≥ 0, 0 ≤ y ≤ length (m), of hexahedra: `cells` across the radius, `rows` along.
+
+    A square of half of the cells around the axis, bulged, in a ring of the others. Boundaries: `bottom` (y = 0), `top`,
+    `left` (x = 0), `back` (z = 0), `side`.
+
+    >>> mesh = quarter_cylinder(1.0, 2.0, 4, 3)
+    >>> mesh.nelements, sorted(mesh.boundaries)
+    (36, ['back', 'bottom', 'left', 'side', 'top'])
+    """
+    inside = max(1, checks.positive_integer("cells", cells) // 2)
+    share = np.linspace(0.0, 1.0, 2 * inside + 1)
+    outwards = np.linspace(0.0, 1.0, 2 * max(1, cells - inside) + 1)
+    edge = checks.positive("radius", radius) * np.array([(1.0, 0.0), (0.8, 0.8)]) * inside / max(cells, 2)
+    line = edge[0] + share[:, None] * (edge[1] - edge[0])  # from the axis z = 0 to the diagonal
+    turn = 0.25 * np.pi * share
+    arc = radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    ring = line[:, None] + outwards[None, :, None] * (arc - line)[:, None]
+    s, t = share[:, None, None], share[None, :, None]
+    core = s * edge[0] + t * edge[0][::-1] + s * t * (edge[1] - edge[0] - edge[0][::-1])
+    heights = np.linspace(0.0, checks.positive("length", length), 2 * checks.positive_integer("rows", rows) + 1)
+    blocks = []
+    for plane in (core, ring, ring[..., ::-1]):
+        x, z = (np.broadcast_to(plane[..., i, None], (*plane.shape[:2], heights.size)) for i in (0, 1))
+        blocks.append(np.stack([x, np.broadcast_to(heights, x.shape), z]))
+    mesh = mesh_of(blocks, "hex", order)
+    facets = mesh.boundary_facets()
+    corners = mesh.p[:, mesh.facets[:, facets]]
+    ends = {"bottom": (1, 0.0), "top": (1, length), "left": (0, 0.0), "back": (2, 0.0)}
+    names = {name: np.isclose(corners[i], at, atol=1e-9 * radius).all(axis=0) for name, (i, at) in ends.items()}
+    names["side"] = ~np.logical_or.reduce(list(names.values()))
+    return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items()})
+
+
 def stacked(
     width: float,
     heights: tuple[float, float],

@@ -34,7 +34,7 @@ class Bar(Continuum):
     @property
     def lame(self) -> tuple[float, float]:
         """(0, E/2): the modulus of the bar, λ + 2μ, is Young's."""
-        return 0.0, self.material.young / 2
+        return 0.0, self.material.linear.young / 2
 
     @property
     def depth(self) -> float:
@@ -49,4 +49,4 @@ class Bar(Continuum):
     def stress(self, u: Array) -> Array:
         """Axial stress (c, q, 1), Pa."""
         gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), 1)
-        return self.material.young * gradient[..., 0]
+        return self.material.linear.young * gradient[..., 0]

@@ -16,7 +16,7 @@ from models.elements import facet_basis, order_of, scalar_basis, shape_of
 from models.errors import UserError
 from models.loads import Given, Loads, Region, make_loads, weight_at_facets
 from models.mass import KINDS
-from models.material import LinearElastic, Rayleigh
+from models.material import LinearElastic, Material, Rayleigh
 from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
 from models.surface import facet_indices, facet_measure, make_surface
 
@@ -33,7 +33,7 @@ class Continuum:
 
     name: str
     mesh: Any
-    material: LinearElastic
+    material: Material
     order: int | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | None = field(default=None, kw_only=True)

@@ -27,7 +27,7 @@ def cauchy_stress(part: "Solid", u: Array) -> Array:
     # from H, not FᵀF − 1, which would leave round-off of 1 where the strain is small
     E = 0.5 * (H + np.swapaxes(H, -1, -2) + np.swapaxes(H, -1, -2) @ H)
     if part.plane == "stress":
-        nu = part.material.poisson
+        nu = part.material.linear.poisson
         E[..., 2, 2] = -nu / (1 - nu) * (E[..., 0, 0] + E[..., 1, 1])
         H[..., 2, 2] = np.sqrt(np.maximum(1 + 2 * E[..., 2, 2], 0)) - 1
     F = H + np.eye(3)
@@ -36,7 +36,7 @@ def cauchy_stress(part: "Solid", u: Array) -> Array:
         cell = int(np.argmin(volume.min(axis=1)))
         line = f"{part.name}: cell {cell} is flat or turned inside out: the strains are too large for this material"
         raise UserError(line, code=FAILURE)
-    lam, mu = part.material.lame()
+    lam, mu = part.material.linear.lame()
     S = 2 * mu * E + lam * np.trace(E, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
     sigma = F @ S @ np.swapaxes(F, -1, -2) / volume[..., None, None]
     letters = "rzt" if part.axisymmetric else "xyz"

@@ -1,8 +1,23 @@
 """Constitutive data: isotropic linear elasticity and Rayleigh damping."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from models import checks
+
+
+class Material(Protocol):
+    """What every material of a continuum says."""
+
+    @property
+    def density(self) -> float:
+        """ρ of the reference, kg/m³."""
+        ...
+
+    @property
+    def linear(self) -> "LinearElastic":
+        """The law of small elastic strains."""
+        ...
 
 
 @dataclass(frozen=True)

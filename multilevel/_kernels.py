@@ -310,6 +310,8 @@ def _linearise(
 
         multiplier: slack = 0 or Λ = 0;   stick: w = 0;   slip: P_t − μ P_n y/‖y‖ = 0;   open: P_t = 0
 
+    (stick where no force moves anything: P_t = 0).
+
     Where the slip is large ‖y‖ turns little: the turning term carries the factor μ P_n/‖y‖ ≤ 1.
     """
     on_push[:] = 0.0
@@ -334,6 +336,11 @@ def _linearise(
         radius = p.friction[k] * impulse[n]
         for t in range(n + 1, end):
             a = t - n
+            if status[k] == STICK and p.delassus[t, t] + p.soft[k] == 0.0:
+                # held by something else: what friction adds is not felt
+                residual[t] = impulse[t]
+                on_impulse[k, a, a] = 1.0
+                continue
             if status[k] == STICK:
                 residual[t] = slip[t]
                 on_push[k, a, a] = 1.0
