@@ -19,7 +19,7 @@ def history_figure(
 ) -> "Figure":
     """Radius of the foot and length of the bar against time; limits: published values of the end, m."""
     time = 1e6 * result.dataset["frame_time"].values
-    with style.panels(2) as (figure, panels):
+    with style.panels(2, 4.6) as (figure, panels):
         for k, (axes, values, name) in enumerate(zip(panels, shapes, ("Radius of the foot", "Length"), strict=True)):
             axes.plot(time, 1e3 * values, label="computed")
             if limits is not None:

@@ -1,0 +1,105 @@
+"""The Taylor bar at small size: against published results, between dimensions, walls, friction, bad input."""
+
+import numpy as np
+import pytest
+
+from cases.shapes import quarter_cylinder
+from cases.taylor_bar import Parameters, build, check, figures, is_published, shapes
+from models.errors import UserError
+
+
+def ends(**changes):
+    p = Parameters(**changes)
+    result = build(p).run()
+    assert all(item.passed for item in check(result, p)), [item for item in check(result, p) if not item.passed]
+    return result, [float(values[-1]) for values in shapes(result)]
+
+
+def test_published_limits_are_approached():
+    """Differences of 4 and 2 cells from 7.2225 and 21.4206 mm fall; the strain of the foot grows."""
+    fine, (radius, length) = ends(elements=4)
+    rough, (wide, long) = ends(elements=2)
+    assert abs(radius - 7.2225e-3) < 0.7 * abs(wide - 7.2225e-3)
+    assert abs(length - 21.4206e-3) < 0.7 * abs(long - 21.4206e-3)
+    strains = [float(run["part/bar"]["plastic_strain"][-1].max()) for run in (rough, fine)]
+    assert strains[0] < strains[1] < 3.2
+
+
+@pytest.mark.slow
+def test_three_meshes_converge_to_the_published_limits():
+    """The limit by Aitken's extrapolation from three meshes within 0.03 mm, at order 1 or better in h."""
+    found = np.array([ends(elements=n)[1] for n in (4, 8, 16)])
+    first, second = np.diff(found, axis=0)
+    assert (np.abs(second) <= np.abs(first) / 1.9).all()
+    limit = found[-1] - second**2 / (second - first)
+    assert limit == pytest.approx([7.2225e-3, 21.4206e-3], abs=0.03e-3)
+
+
+def test_dimensions_agree():
+    """By 8 µs, at 4 cells across the radius: the section of the solid one is a polygon of 16 sides."""
+    runs = [ends(elements=4, dimension=name, duration=8e-6)[1] for name in ("axisymmetric", "3d")]
+    assert runs[0] == pytest.approx(runs[1], rel=1e-2)
+
+
+@pytest.mark.slow
+def test_dimensions_agree_to_the_end():
+    runs = [ends(elements=4, dimension=name)[1] for name in ("axisymmetric", "3d")]
+    assert runs[0] == pytest.approx(runs[1], rel=5e-3)
+
+
+def test_work_of_the_update_converges_with_the_step():
+    """The work that the update of the stress and the motion differ by falls with the sub-steps: order 0.9 or better."""
+    missing = []
+    for step in (2e-8, 1e-8, 5e-9):  # below the first stable steps: no sub-steps
+        result, _ = ends(elements=2, duration=2e-6, step=step)
+        energy = result["energy"]
+        missing.append(abs(float(energy.sel(kind="scheme")[-1]) / float(energy.sel(kind="plastic")[-1])))
+    orders = np.log2(np.array(missing[:-1]) / missing[1:])
+    assert (orders >= 0.9).all(), (missing, orders)
+
+
+def test_a_unilateral_wall_lets_the_rim_rise_and_friction_holds_the_foot():
+    free, (radius, _) = ends(elements=3, wall="unilateral", duration=20e-6)
+    _, (rough, _) = ends(elements=3, wall="unilateral", friction=0.3, duration=20e-6)
+    assert rough < 0.95 * radius
+    bar = free["part/bar"].dataset
+    foot = bar["position"].values[:, 1] == 0.0
+    assert bar["displacement"].values[-1, foot, 1].max() > 10e-6
+    # the wall only pushes, and brings the bar's momentum down
+    force = free["interface/wall"]["force"].values[:, 1]
+    assert force.min() >= 0.0
+    momentum = bar["momentum"].values[:, 1]
+    assert np.diff(momentum) == pytest.approx(force[1:] * 2e-8, abs=1e-12 * abs(momentum[0]))
+
+
+def test_volume_is_kept_by_plastic_flow():
+    """Elastic changes of volume alone: of the order p/K, a part in 200."""
+    p = Parameters(elements=4, duration=40e-6)
+    bar = build(p).run()["part/bar"].dataset
+    now = bar["position"].values + bar["displacement"].values[-1]
+    r, z = now[bar["connectivity"].values[:, :4]].transpose(2, 0, 1)
+    rr, zz = np.roll(r, -1, axis=1), np.roll(z, -1, axis=1)
+    volume = np.abs(np.pi / 3 * ((rr**2 + rr * r + r**2) * (zz - z)).sum())
+    assert volume == pytest.approx(np.pi * p.radius**2 * p.length, rel=5e-3)
+
+
+def test_quarter_cylinder():
+    mesh = quarter_cylinder(2.0, 3.0, 8, 2)
+    corners = mesh.p[:, np.unique(mesh.facets[:, mesh.boundaries["side"]])]
+    assert np.hypot(corners[0], corners[2]) == pytest.approx(2.0, rel=1e-12)
+    assert sum(len(facets) for facets in mesh.boundaries.values()) == len(mesh.boundary_facets())
+
+
+def test_figures():
+    p = Parameters(elements=2, duration=5e-6)
+    assert set(figures(build(p).run(), p)) == {"energies", "history", "shape"}
+
+
+def test_published_data_only():
+    assert is_published(Parameters(elements=5, dimension="3d"))
+    assert not is_published(Parameters(velocity=200.0))
+
+
+def test_bad_input():
+    with pytest.raises(UserError, match=r"friction = 0\.3: needs wall"):
+        Parameters(friction=0.3)
