@@ -43,6 +43,7 @@ NAMES = (
     "sphere_impact",
     "sdnv105",
     "taylor_bar",
+    "ring_impact",
 )
 
 

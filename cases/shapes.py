@@ -15,6 +15,7 @@ import numpy as np
 from cases.ball_blocks import Array, BallBlocks
 from cases.structured import mesh_of
 from models import checks
+from models.errors import UserError
 from models.mesh import box, rectangle
 
 
@@ -89,6 +90,29 @@ def half_ball(
     """A half-ball, y ≤ R (m). Parameters as `quarter_ball`'s; boundaries `contact`, `arc` and `top` (y = R)."""
     ball = BallBlocks(3, radius, zone, size, growth)
     return _named(mesh_of(_mirrored(ball.blocks, (0, 2)), kind, order), ball, {"top": (1, radius)})
+
+
+def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
+    """A ring (m) that touches y = 0 at the origin: `cells` through the thickness, `around` in each quarter.
+
+    Boundaries: `outside`, `inside`.
+
+    >>> sorted(ring(1.0, 0.1, 2, 8).boundaries)
+    ['inside', 'outside']
+    """
+    if not 0.0 < checks.positive("thickness", thickness) < checks.positive("radius", radius):
+        raise UserError.parameter("thickness", thickness, f"must be below the radius, {radius:g} m")
+    r = radius - thickness * np.linspace(0.0, 1.0, 2 * checks.positive_integer("cells", cells) + 1)
+    quarter = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * checks.positive_integer("around", around) + 1)
+    turns = [quarter + 0.5 * np.pi * k for k in range(4)]
+    blocks = [np.stack([np.outer(np.sin(t), r), radius - np.outer(np.cos(t), r)]) for t in turns]
+    mesh = mesh_of(blocks, "quad", 1)
+    facets = mesh.boundary_facets()
+    away = np.linalg.norm(mesh.p[:, mesh.facets[:, facets]] - np.array([0.0, radius])[:, None, None], axis=0).mean(
+        axis=0
+    )
+    outside = away > radius - 0.5 * thickness
+    return replace(mesh, _boundaries={"outside": facets[outside], "inside": facets[~outside]})
 
 
 def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, order: int = 1) -> Any:
