@@ -1,12 +1,15 @@
 """The absorbing term of a junction: takes away the waves that the coarse mesh cannot carry."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, kron
 
 from arlequin.coupling import Shapes
+from arlequin.layout import Layout
 from models.checks import positive
 
 Array = NDArray[np.float64]
@@ -60,3 +63,15 @@ def _rows(shapes: Shapes, factor: Array, components: int) -> csr_array:
     entries = (values.ravel(), (row.ravel(), column.ravel()))
     scalar = csr_array(coo_array(entries, shape=(count * points, shapes.size)))
     return csr_array(kron(scalar, eye_array(components), format="csr"))
+
+
+def absorbing_matrix(junctions: Sequence[Any], layout: Layout) -> csr_array | None:
+    """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
+    total = None
+    for junction in junctions:
+        jump = junction.jump()
+        if jump is not None:
+            rows = layout.widened(jump.coarse, junction.coarse) + layout.widened(jump.fine, junction.fine)
+            own = csr_array(rows.T @ rows)
+            total = own if total is None else csr_array(total + own)
+    return total

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.absorber import absorbing_matrix
 from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.layout import Layout
@@ -234,7 +235,7 @@ def assemble(system: System) -> Assembly:
     weights: dict[str, Weighting] = {}
     for junction in system.junctions:
         for name, own in junction.weighting().items():
-            weights[name] = own if name not in weights else _product(weights[name], own)
+            weights[name] = own if name not in weights else weights[name] * own
     massless_nodes = _contact_nodes(system)
     parts = tuple(
         part.assemble(weights.get(part.name), massless=massless_nodes.get(part.name)) for part in system.parts
@@ -270,7 +271,7 @@ def assemble(system: System) -> Assembly:
         mass=mass,
         stiffness=stiffness,
         damping=damping,
-        absorber=_absorber(system, layout),
+        absorber=absorbing_matrix(system.junctions, layout),
         operators=operators,
         constraints=_stack(constraint_rows, layout.count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
@@ -278,10 +279,6 @@ def assemble(system: System) -> Assembly:
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
-
-
-def _product(a: Weighting, b: Weighting) -> Weighting:
-    return Weighting(a.stiffness * b.stiffness, a.mass * b.mass, a.load * b.load)
 
 
 def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
@@ -292,18 +289,6 @@ def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
         for surface in surfaces:
             nodes.setdefault(surface.part.name, []).append(surface.nodes)
     return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
-
-
-def _absorber(system: System, layout: Layout) -> sp.csr_array | None:
-    """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
-    total = None
-    for junction in system.junctions:
-        jump = junction.jump()
-        if jump is not None:
-            rows = layout.widened(jump.coarse, junction.coarse) + layout.widened(jump.fine, junction.fine)
-            own = sp.csr_array(rows.T @ rows)
-            total = own if total is None else sp.csr_array(total + own)
-    return total
 
 
 def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:

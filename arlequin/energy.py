@@ -8,6 +8,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.products import applied
 from arlequin.touch import Touch
+from models.nonlinear import PathDependent
 from multilevel.law import Array
 from multilevel.stick import Loss
 
@@ -193,7 +194,7 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         present.add("asperity_damping")
     if assembly.damped:
         present.add("damping")
-    if assembly.path_dependent:
+    if any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts):
         present.add("plastic")
     if assembly.absorber is not None:
         present.add("absorbed")

@@ -123,10 +123,15 @@ class InelasticAssembled(Nodal):
         return self.linear.frequency_at(self._displacement(u))
 
     @property
+    def dissipates(self) -> bool:
+        """Whether its points flow."""
+        return isinstance(self.material, J2)
+
+    @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
         """Name, units and long name of what is recorded of the memory."""
         names = [("plastic_strain", "1", "equivalent plastic strain, mean over the cell")]
-        if not isinstance(self.material, J2):
+        if not self.dissipates:
             return ()
         if self.material.coefficients[HEATING] > 0.0:
             names.append(("heating", "K", "rise of temperature, mean over the cell"))

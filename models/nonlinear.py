@@ -108,6 +108,11 @@ class PathDependent(Assembled, Protocol):
         ...
 
     @property
+    def dissipates(self) -> bool:
+        """Whether it takes energy at all."""
+        ...
+
+    @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
         """Name, units and long name of what is recorded of the memory."""
         ...

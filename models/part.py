@@ -36,6 +36,10 @@ class Weighting:
                 raise UserError(f"weighting: {kind} has values that are not finite")
             object.__setattr__(self, kind, values)
 
+    def __mul__(self, other: "Weighting") -> "Weighting":
+        """The weights of a part in two junctions."""
+        return Weighting(self.stiffness * other.stiffness, self.mass * other.mass, self.load * other.load)
+
     @classmethod
     def uniform(cls, cells: int, points: int) -> "Weighting":
         """Weight 1 at every quadrature point: a part that shares its place with no other."""
