@@ -6,6 +6,7 @@ on the reference mesh, under the stiffness weight α; J̄ is the mean of J = det
 frees linear quadrilaterals and hexahedra of volumetric locking, or J itself (see `models._cell_kernels`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -98,8 +99,42 @@ class InelasticAssembled(Nodal):
             return force, stored, lost, bad
 
         forces, stored, dissipated, inverted = zip(*side_by_side(some, len(memory)), strict=True)
-        cell = next((at.start + bad for at, bad in zip(slices(len(memory)), inverted, strict=True) if bad >= 0), -1)
-        return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after, cell)
+        return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after, _first(inverted, len(memory)))
+
+    def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
+        """Mean force of a step (s) from u₀, where the points have this memory, to u₁; a cell inside out there, or −1.
+
+        f_a = ∫ F_½ S̄ ∇φ_a, S̄ of both ends (see `models._mean_kernels`): it has no moment, and for the neo-Hookean law
+        and θ = ½ its work f·(u₁ − u₀) is E(u₁) − E(u₀).
+        """
+        from models import _mean_kernels
+
+        u0, u1 = self._displacement(u0), self._displacement(u1)
+        law = self.material.kind, self.material.coefficients, self.mean
+
+        def some(chosen: slice) -> tuple[Array, int]:
+            force = np.zeros_like(u0)
+            nodes, gradients, hoop, weight = (array[chosen] if array.size else array for array in self._cells)
+            cell = _mean_kernels.mean_force(
+                nodes, gradients, hoop, weight, *law, step, theta, u0, u1, memory[chosen], force
+            )
+            return force, cell
+
+        forces, inverted = zip(*side_by_side(some, len(memory)), strict=True)
+        return sum(forces[1:], forces[0]), _first(inverted, len(memory))
+
+    def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
+        """∂f/∂u₁ (d, d) of `mean_internal`, symmetric: an approximation, exact where u₀ = u₁ but for softening."""
+        from models import _mean_kernels
+
+        pattern = self.stiffness
+        data = np.zeros(pattern.nnz)
+        u0, u1 = self._displacement(u0), self._displacement(u1)
+        places = pattern.indptr, self._slots, data
+        bad = _mean_kernels.mean_tangent(*self._arguments, step, theta, u0, u1, memory, *places)
+        if bad >= 0:
+            raise UserError(f"cell {bad} is turned inside out: there is no tangent", code=1)
+        return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
         """∂f/∂u (d, d) of `respond` at u, N/m, symmetric but where flow softens by heat; no cell may be inside out."""
@@ -171,3 +206,8 @@ class InelasticAssembled(Nodal):
         slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
         block_slots(nodes, self.linear.components, self.stiffness.indptr, self.stiffness.indices, slots)
         return slots
+
+
+def _first(inverted: Sequence[int], count: int) -> int:
+    """The first of `count` cells that is inside out, from one of each slice (−1: none)."""
+    return next((at.start + bad for at, bad in zip(slices(count), inverted, strict=True) if bad >= 0), -1)

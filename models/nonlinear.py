@@ -103,6 +103,21 @@ class PathDependent(Assembled, Protocol):
         """The internal force at u (d,), reached in a step (s) from where the points have this memory."""
         ...
 
+    def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
+        """∂f/∂u (d, d) of `respond` at u, N/m; symmetric but where heat softens; no cell may be inside out."""
+        ...
+
+    def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
+        """Mean force (d,) of a step (s) from u₀, where the points have this memory, to u₁, N; a cell inside out there.
+
+        The cell is −1 where there is none; where there is one, the force is no answer.
+        """
+        ...
+
+    def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
+        """∂/∂u₁ (d, d) of `mean_internal`: a symmetric approximation; UserError where a cell is inside out."""
+        ...
+
     def least_volume(self, u: Array) -> float:
         """The smallest ratio of a volume at u (d,) to the one at rest; not positive where a cell is inside out."""
         ...
