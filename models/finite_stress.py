@@ -1,11 +1,13 @@
-"""Cauchy stress of the St. Venant–Kirchhoff solid at the quadrature points."""
+"""Cauchy stress of solids of finite rotations at the quadrature points."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.errors import FAILURE, UserError
+from models.hyperelastic import NeoHooke
 from models.part import Array
+from models.plastic import J2
 from models.stress import displacement_gradient
 
 if TYPE_CHECKING:
@@ -13,17 +15,26 @@ if TYPE_CHECKING:
 
 
 def cauchy_stress(part: "Solid", u: Array) -> Array:
-    """σ = F S Fᵀ/det F (c, q, component) in Pa, on the axes of space, at the displacement u (d,).
+    """σ (c, q, component) in Pa, on the axes of space, at the displacement u (d,).
 
-    F (3 × 3) has F_zz = 1 in plane strain, 1 + u_r/r around the axis, and in plane stress √(1 + 2E_zz) with
-    E_zz = −ν/(1 − ν) (E_xx + E_yy), which is S_zz = 0. Raises where a cell is flat or turned inside out.
+    St. Venant–Kirchhoff: σ = F S Fᵀ/det F. Neo-Hookean: σ = μ J^(−5/3) dev b + K ln J̄/J̄ 1, J̄ the mean of J over the
+    cell, or J. F (3 × 3) has F_zz = 1 in plane strain, 1 + u_r/r around the axis, and in plane stress √(1 + 2E_zz) with
+    E_zz = −ν/(1 − ν) (E_xx + E_yy), which is S_zz = 0. Raises where a cell is flat or turned inside out, and where the
+    stress depends on more than u.
     """
+    if isinstance(part.material, J2):
+        raise UserError(
+            f"{part.name}: the stress of J2 depends on what its points went through, not on the displacement alone; "
+            "the result has their `plastic_strain`"
+        )
     u = np.asarray(u, dtype=float)
     cells, size = part.cells, part.components
     H = np.zeros((*cells.dx.shape, 3, 3))
     H[..., :size, :size] = displacement_gradient(cells, u, size)
     if cells.hoop is not None:
         H[..., 2, 2] = np.einsum("cqn,cn->cq", cells.hoop, u.reshape(-1, size)[cells.nodes, 0])
+    if isinstance(part.material, NeoHooke):
+        return _chosen(part, _neo_hooke(part, part.material, H))
     # from H, not FᵀF − 1, which would leave round-off of 1 where the strain is small
     E = 0.5 * (H + np.swapaxes(H, -1, -2) + np.swapaxes(H, -1, -2) @ H)
     if part.plane == "stress":
@@ -31,14 +42,35 @@ def cauchy_stress(part: "Solid", u: Array) -> Array:
         E[..., 2, 2] = -nu / (1 - nu) * (E[..., 0, 0] + E[..., 1, 1])
         H[..., 2, 2] = np.sqrt(np.maximum(1 + 2 * E[..., 2, 2], 0)) - 1
     F = H + np.eye(3)
+    volume = _volume(part, F)
+    lam, mu = part.material.linear.lame()
+    S = 2 * mu * E + lam * np.trace(E, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
+    return _chosen(part, F @ S @ np.swapaxes(F, -1, -2) / volume[..., None, None])
+
+
+def _neo_hooke(part: "Solid", law: NeoHooke, H: Array) -> Array:
+    """σ (c, q, 3, 3) at ∂u/∂X."""
+    J = _volume(part, H + np.eye(3))
+    mean = (J * part.cells.dx).sum(axis=1, keepdims=True) / part.cells.dx.sum(axis=1, keepdims=True)
+    swollen = np.broadcast_to(mean, J.shape) if part.mean_dilatation else J
+    excess = H + np.swapaxes(H, -1, -2) + H @ np.swapaxes(H, -1, -2)  # b − 1
+    excess = excess - np.trace(excess, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
+    pressure = law.bulk * np.log(swollen) / swollen
+    return (law.shear * J ** (-5 / 3))[..., None, None] * excess + pressure[..., None, None] * np.eye(3)
+
+
+def _volume(part: "Solid", F: Array) -> Array:
+    """det F (c, q), found positive."""
     volume = np.linalg.det(F)
     if not (volume > 0).all():
         cell = int(np.argmin(volume.min(axis=1)))
         line = f"{part.name}: cell {cell} is flat or turned inside out: the strains are too large for this material"
         raise UserError(line, code=FAILURE)
-    lam, mu = part.material.linear.lame()
-    S = 2 * mu * E + lam * np.trace(E, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
-    sigma = F @ S @ np.swapaxes(F, -1, -2) / volume[..., None, None]
+    return np.asarray(volume)
+
+
+def _chosen(part: "Solid", sigma: Array) -> Array:
+    """The components of the part, of σ (c, q, 3, 3)."""
     letters = "rzt" if part.axisymmetric else "xyz"
     places = [(letters.index(name[0]), letters.index(name[1])) for name in part.stress_components]
     return np.stack([sigma[..., i, j] for i, j in places], axis=-1)

@@ -33,7 +33,8 @@ class Solid(Continuum):
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
-    per reference area and volume.
+    per reference area and volume. `NeoHooke` and `J2` are of large strains, "finite" alone (see `InelasticAssembled`);
+    volumetric: whether their pressure is that of the cell ("mean") or of the "points"; by default what does not lock.
     """
 
     laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2)
@@ -94,6 +95,12 @@ class Solid(Continuum):
         return law.lame_plane_stress() if self.plane == "stress" else law.lame()
 
     @property
+    def mean_dilatation(self) -> bool:
+        """Whether the pressure of finite strains is that of the cell, by `volumetric` or where linear cells lock."""
+        whole = isinstance(self.mesh, MeshQuad1 | MeshHex1) and self.order == 1
+        return whole if self.volumetric is None else self.volumetric == "mean"
+
+    @property
     def depth(self) -> float:
         """Thickness, m."""
         return self.thickness
@@ -113,15 +120,13 @@ class Solid(Continuum):
         """
         linear = self._elastic(weighting, massless)
         if isinstance(self.material, NeoHooke | J2):
-            whole = isinstance(self.mesh, MeshQuad1 | MeshHex1) and self.order == 1
-            mean = whole if self.volumetric is None else self.volumetric == "mean"
-            return InelasticAssembled(linear, self.material, mean)
+            return InelasticAssembled(linear, self.material, self.mean_dilatation)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
 
     def stress(self, u: Array) -> Array:
         """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.
 
-        In finite kinematics the Cauchy stress σ = F S Fᵀ/det F, on the axes of space (not turned with the part).
+        In finite kinematics the Cauchy stress, on the axes of space (not turned with the part); refused with J2.
         """
         if self.kinematics == "finite":
             return cauchy_stress(self, u)
