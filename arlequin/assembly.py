@@ -14,12 +14,12 @@ from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.layout import Layout
 from arlequin.links import Links, relation_rows
-from arlequin.response import BulkResponse, Memory
+from arlequin.response import BulkResponse, Memory, response_of
 from arlequin.rigidity import Rigidity
 from arlequin.strains import Strains
 from arlequin.system import System
 from models.checks import finite_array
-from models.nonlinear import Nonlinear, PathDependent, Response
+from models.nonlinear import Nonlinear, PathDependent
 from models.part import Assembled, Surface, Weighting
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws

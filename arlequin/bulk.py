@@ -4,16 +4,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
+from arlequin.response import Memory
 from arlequin.tangents import Tangents
-from models.nonlinear import Nonlinear
+from models.nonlinear import Nonlinear, PathDependent
 from multilevel.law import Array
 
 
 class Bulk:
-    """The forces of the θ-scheme over a step from u₀ to u₁ = u₀ + Δt y.
+    """The forces of the θ-scheme over a step from u₀, where the points have a memory, to u₁ = u₀ + Δt y.
 
-    Nonlinear parts give their mean force, whose work is the change of their energy at θ = 1/2; linear parts and
-    springs (1 − θ) f(u₀) + θ f(u₁).
+    Nonlinear parts give their mean force, whose work is the change of their energy at θ = 1/2, but for what flows;
+    linear parts and springs (1 − θ) f(u₀) + θ f(u₁).
     """
 
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
@@ -21,7 +22,8 @@ class Bulk:
         parts = zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True)
         pieces = [(part, slice(int(a), int(b))) for part, a, b in parts]
         self._turning = [(part, at) for part, at in pieces if isinstance(part, Nonlinear)]
-        self._linear = [(part, at) for part, at in pieces if not isinstance(part, Nonlinear)]
+        self._flowing = [(i, part, at) for i, (part, at) in enumerate(pieces) if isinstance(part, PathDependent)]
+        self._linear = [(part, at) for part, at in pieces if not isinstance(part, Nonlinear | PathDependent)]
         self._viscous = [(part, at) for part, at in self._turning if part.viscous]
         rest = assembly.mass
         if assembly.viscous is not None:
@@ -30,12 +32,15 @@ class Bulk:
         # forces change by so much where displacements change in their last digit
         self._rounding = abs(assembly.stiffness)
 
-    def internal(self, u0: Array, u1: Array) -> Array:
-        """Mean internal force (d,), N."""
+    def internal(self, u0: Array, u1: Array, memory: Memory) -> Array:
+        """Mean internal force (d,), N; nan on parts of which a cell is inside out at u₁ and has no answer."""
         theta, forces = self._theta, np.empty_like(u0)
         between = (1.0 - theta) * u0 + theta * u1
         for part, at in self._turning:
             forces[at] = part.mean_internal(u0[at], u1[at], theta)
+        for i, own, at in self._flowing:
+            force, inverted = own.mean_internal(u0[at], u1[at], memory[i], self._step, theta)
+            forces[at] = force if inverted < 0 else np.nan
         for other, at in self._linear:
             forces[at] = other.internal(between[at])[0]
         links = self._assembly.links
@@ -50,11 +55,16 @@ class Bulk:
             forces[at] = part.mean_viscous(u0[at], u1[at], self._step)
         return forces
 
-    def matrix(self, u0: Array, u1: Array) -> sp.csr_array:
+    def matrix(self, u0: Array, u1: Array, memory: Memory) -> sp.csr_array:
         """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation, off by half the rotation in the step."""
+        step, theta = self._step, self._theta
 
-        def tangent(part: Nonlinear, at: slice) -> sp.csr_array:
-            return part.mean_tangent(u0[at], u1[at], self._step, symmetric=True, theta=self._theta)
+        def tangent(i: int, at: slice) -> sp.csr_array:
+            part = self._assembly.parts[i]
+            if isinstance(part, PathDependent):
+                return part.mean_tangent(u0[at], u1[at], memory[i], step, theta)
+            assert isinstance(part, Nonlinear)
+            return part.mean_tangent(u0[at], u1[at], step, symmetric=True, theta=theta)
 
         return self._tangents.matrix(tangent)
 

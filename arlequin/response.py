@@ -5,10 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.nonlinear import Response
+from models.nonlinear import PathDependent, Response
+from models.part import Assembled
 from multilevel.law import Array
 
 Memory = tuple[Array, ...]  # of the points of each part; of no size where it has none
+
+
+def response_of(part: Assembled, memory: Array, u: Array, step: float) -> Response:
+    """What a part does at u (d,), reached in a step (s) from this memory."""
+    if isinstance(part, PathDependent):
+        return part.respond(u, memory, step)
+    return Response(*part.internal(u), 0.0, memory)
 
 
 @dataclass(frozen=True)

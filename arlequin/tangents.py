@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
-from models.nonlinear import Nonlinear
+from models.nonlinear import Nonlinear, PathDependent
 
-Tangent = Callable[[Nonlinear, slice], sp.csr_array]  # ∂f/∂u of a part, whose dofs in the system are the slice
+Tangent = Callable[[int, slice], sp.csr_array]  # ∂f/∂u of the part so numbered, whose dofs in the system are the slice
 
 
 class Tangents:
@@ -21,9 +21,9 @@ class Tangents:
         """rest (d, d): what does not change with u and stands beside scale · K; None is nothing."""
         self._scale = scale
         blocks, parts = [], []
-        for part, a, b in zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True):
-            if isinstance(part, Nonlinear):
-                parts.append((part, slice(int(a), int(b))))
+        for i, part in enumerate(assembly.parts):
+            if isinstance(part, Nonlinear | PathDependent):
+                parts.append((i, slice(*assembly.start[i : i + 2].tolist())))
                 blocks.append(sp.csr_array(part.stiffness.shape))
             else:
                 blocks.append(part.stiffness)
@@ -33,8 +33,8 @@ class Tangents:
         if rest is not None:
             constant = constant + rest
         pattern = _ones(constant)
-        for part, at in parts:
-            pattern = pattern + _shifted(_ones(part.stiffness), at.start, assembly.dof_count)
+        for i, at in parts:
+            pattern = pattern + _shifted(_ones(assembly.parts[i].stiffness), at.start, assembly.dof_count)
         pattern = sp.csr_array(pattern)
         pattern.sort_indices()
         keys = _keys(pattern)
@@ -43,16 +43,16 @@ class Tangents:
         data[np.searchsorted(keys, _keys(constant))] = constant.data
         self._pattern = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
         self._parts = [
-            (part, at, np.searchsorted(keys, _keys(_shifted(part.stiffness, at.start, assembly.dof_count))))
-            for part, at in parts
+            (i, at, np.searchsorted(keys, _keys(_shifted(assembly.parts[i].stiffness, at.start, assembly.dof_count))))
+            for i, at in parts
         ]
 
     def matrix(self, tangent: Tangent) -> sp.csr_array:
         """The matrix with these tangents."""
         pattern = self._pattern
         data = pattern.data.copy()
-        for part, at, places in self._parts:
-            data[places] += self._scale * tangent(part, at).data
+        for i, at, places in self._parts:
+            data[places] += self._scale * tangent(i, at).data
         return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 

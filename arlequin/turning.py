@@ -4,7 +4,7 @@ import numpy as np
 import scipy.linalg
 
 from arlequin.assembly import Assembly
-from models.nonlinear import Constrained, Nonlinear
+from models.nonlinear import Constrained, Nonlinear, PathDependent
 from multilevel.law import Array
 
 
@@ -21,7 +21,7 @@ class Turning:
         self._step = step
         self._bodies = []
         for part, own, a in zip(assembly.system.parts, assembly.parts, assembly.start[:-1], strict=True):
-            if isinstance(own, Nonlinear):
+            if isinstance(own, Nonlinear | PathDependent):
                 masses = np.asarray(own.mass.sum(axis=1)).reshape(-1, part.components)[:, 0]
                 positions = own.points if isinstance(own, Constrained) else part.positions
                 self._bodies.append((slice(int(a), int(a) + positions.size), positions, masses / masses.sum()))

@@ -1,4 +1,4 @@
-"""Checks of a sparse matrix before it is factorised: once per matrix, O(nnz)."""
+"""A sparse matrix before it is factorised: what is checked, once per matrix, O(nnz), and its symmetric part."""
 
 from typing import Any
 
@@ -54,6 +54,11 @@ def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
         place = f"entry {skew.row[at]}, {skew.col[at]}: {worst[at]:.1e} relative"
         raise UserError(f"the matrix is not symmetric ({place})", code=FAILURE)
     return diagonal
+
+
+def symmetric_part(A: sp.csr_array) -> sp.csr_array:
+    """½(A + Aᵀ) in the places of a canonical A, whose pattern is symmetric."""
+    return sp.csr_array((0.5 * (A.data + A.T.tocsr().data), A.indices, A.indptr), shape=A.shape)
 
 
 def not_definite(dof: int | None = None) -> UserError:

@@ -48,7 +48,9 @@ class CentralDifference:
 
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
             if isinstance(own, Nonlinear) and (not isinstance(own, Deforming) or own.viscous):
-                raise UserError(f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones")
+                raise UserError(
+                    f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
+                )
         stepper = CentralStepper(assembly, step)
         if any(isinstance(part, Deforming) for part in assembly.parts):
             return SubsteppedStepper(assembly, stepper)

@@ -35,6 +35,7 @@ _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 class _Iterate:
     """What of the momentum is missing at some y, without the impulses of constraints and contact (d,), N·s.
 
+    It is not finite on parts of which a cell is inside out: no answer.
     exact, enough: what may be missing with them, N·s; enough has room for the round-off of the displacements.
     gradient: G(u_½) (k, d); strained: G(u_½) y and what mends c(u₀) (k,), m/s.
     """
@@ -44,6 +45,11 @@ class _Iterate:
     strained: Array
     exact: float
     enough: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether no cell is inside out."""
+        return bool(np.isfinite(self.missing).all())
 
 
 class NewtonStep:
@@ -58,6 +64,8 @@ class NewtonStep:
     Rigid parts keep c(u₁) = 0, G = ∂c/∂u at u_½ = ½(u₀ + u₁): c is quadratic, so c(u₁) = c(u₀) + Δt G(u_½) y, and λ
     does no work at θ = 1/2. G is that of each pass. What round-off adds to c is taken back slowly: all at once would
     be a velocity of ε/Δt.
+
+    Passes do not change the memory of points, and go halfway where a cell would turn inside out.
     """
 
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
@@ -69,7 +77,7 @@ class NewtonStep:
         self._rigidity = assembly.rigidity
         self._heaviest = float(assembly.mass.diagonal().max(initial=0.0))
         rest = np.zeros(assembly.dof_count)
-        self.condensed = Condensed(assembly, self._bulk.matrix(rest, rest))
+        self.condensed = Condensed(assembly, self._bulk.matrix(rest, rest, assembly.fresh()))
         self._fresh = True  # whether no step was made with the factor
         self._least = 0  # passes of the first step made with it
         self._spent = 0  # passes beyond these since
@@ -78,7 +86,7 @@ class NewtonStep:
         """The step from the state."""
         y = self._guess(state, drive)
         if self._spent >= _WORTH or self._fresh:
-            self._linearise(state.u, y, drive.t)
+            self._linearise(state, y, drive.t)
         passes = 0
         for _ in range(_FACTORS):
             solved, y, used = self._iterate(state, drive, y)
@@ -86,9 +94,12 @@ class NewtonStep:
             if solved is not None:
                 self._count(used)
                 return replace(solved, newton=passes)
-            self._linearise(state.u, y, drive.t)
+            self._linearise(state, y, drive.t)
+        worst = self._worst(state, drive, y)
         raise UserError(
-            f"the step to t = {drive.t:.6g} s did not converge in {passes} passes: try a smaller step", code=1
+            f"the step to t = {drive.t:.6g} s did not converge in {passes} passes (part '{worst}' misses most): "
+            "try a smaller step",
+            code=1,
         )
 
     def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
@@ -96,27 +107,32 @@ class NewtonStep:
         linear, loss = self._assembly.viscous, self._bulk.viscous(state.u, u)
         damping = linear @ solved.y if linear is not None else np.zeros_like(u)
         held = self._rigidity.gradient(0.5 * (state.u + u)).T @ solved.inner
-        resisting = self._bulk.internal(state.u, u) - held / self._step
+        resisting = self._bulk.internal(state.u, u, state.memory) - held / self._step
         return Resistance(resisting, damping if loss is None else damping + loss, loss)
 
     def _guess(self, state: State, drive: Drive) -> Array:
-        """y (d,) of the guess that misses the momentum less."""
+        """y (d,) of the guess that misses the momentum less; rest where both turn a cell inside out."""
         guesses = self._turning.guesses(state.u, state.v)
         missing = []
         for y in guesses:
             if drive.given is not None:
                 y[self._assembly.imposed_dofs] = drive.given
-            missing.append(np.abs(self._at(state, drive, y).missing).max())
-        return guesses[int(np.argmin(missing))]
+            now = self._at(state, drive, y)
+            missing.append(np.abs(now.missing).max() if now.sound else np.inf)
+        return guesses[int(np.argmin(missing))] if min(missing) < np.inf else np.zeros_like(state.v)
 
     def _iterate(self, state: State, drive: Drive, y: Array) -> tuple[Solved | None, Array, int]:
         """Passes with the factor from y on: what they found if anything, where to go on from, how many they were."""
         assembly, theta = self._assembly, self._theta
         mixing, first, best, least, last = Mixing(), y, y, np.inf, np.inf
         found: Solved | None = None
-        lowest, stuck, guess = np.inf, 0, state.impulse
+        lowest, stuck, guess, sound = np.inf, 0, state.impulse, y
         for used in range(1, _PASSES + 1):
             now = self._at(state, drive, y)
+            if not now.sound:
+                found, y = None, 0.5 * (sound + y)
+                continue
+            sound = y
             if found is not None and self._left(now, found) <= max(now.exact, _NEAR * lowest):
                 return found, y, used
             given = None if drive.given is None else drive.given - y[assembly.imposed_dofs]
@@ -147,7 +163,7 @@ class NewtonStep:
     def _at(self, state: State, drive: Drive, y: Array) -> _Iterate:
         bulk, step, viscous = self._bulk, self._step, self._assembly.viscous
         u = state.u + step * y
-        internal = bulk.internal(state.u, u)
+        internal = bulk.internal(state.u, u, state.memory)
         loss = bulk.viscous(state.u, u)
         resisting = internal if loss is None else internal + loss
         if viscous is not None:
@@ -180,11 +196,18 @@ class NewtonStep:
             guess=guess,
         )
 
-    def _linearise(self, u: Array, y: Array, t: float) -> None:
-        """A at the step from u by y; where that is not positive definite (a guess far off), at u."""
+    def _worst(self, state: State, drive: Drive, y: Array) -> str:
+        """The name of the part that misses most of its momentum at y."""
+        missing = np.where(self._assembly.free, np.abs(self._at(state, drive, y).missing), 0.0)
+        most = [float(piece.max(initial=0.0)) for piece in self._assembly.split(missing)]
+        return self._assembly.system.names[int(np.argmax(most))]
+
+    def _linearise(self, state: State, y: Array, t: float) -> None:
+        """A at the step by y; where that is not positive definite (a guess far off), at its start."""
+        u = state.u
         for end in (u + self._step * y, u):
             try:
-                matrix = self._bulk.matrix(u, end)
+                matrix = self._bulk.matrix(u, end, state.memory)
                 self.condensed = Condensed(self._assembly, matrix, former=self.condensed)
             except UserError:
                 continue

@@ -92,7 +92,8 @@ def linear_only(assembly: Assembly, scheme: str) -> None:
             others = (
                 "Theta or Midpoint" if isinstance(own, Constrained) else "Theta, Midpoint or, without inertia, Static"
             )
-            raise UserError(f"part '{part.name}' has finite rotations, which {scheme} does not step: take {others}")
+            what = "has finite rotations" if isinstance(own, Nonlinear) else "is of finite strains"
+            raise UserError(f"part '{part.name}' {what}, which {scheme} does not step: take {others}")
 
 
 def accept(contact: ContactSolution, u: Array, t: float, remedy: str = "a smaller step or softer asperities") -> None:

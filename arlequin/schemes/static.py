@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,13 +12,19 @@ from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.mixing import Mixing
-from arlequin.schemes.scheme import State, StepReport, accept, accept_shape, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.tangents import Tangents
 from models.errors import UserError
+from models.matrix import symmetric_part
+from models.nonlinear import Nonlinear, PathDependent
 from models.part import MeshedPart
 from multilevel.law import Array
 
+if TYPE_CHECKING:
+    from arlequin.schemes.cut_back import CutBackStepper
+
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
+_NEWTON = 40  # passes of Newton's iterations at most
 _SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
 _ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
 _SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
@@ -30,10 +37,11 @@ class Static:
 
         f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
 
-    Parts of finite rotations are solved by Newton's iterations on their tangent, which must stay positive definite.
+    Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; where parts
+    remember, a load step that finds no equilibrium is halved (see `CutBackStepper`), and yield stresses have no rate.
     Starts from an unloaded equilibrium. Parts may be held by contact alone, so that forces can press them. Energies by
-    the trapezoidal rule over a step: what it misses of the work of the contact laws and of finite rotations is `scheme`
-    (order 2 in the step).
+    the trapezoidal rule over a step: what it misses of the work of the contact laws, of finite rotations and of flow is
+    `scheme` (order 2 in the step).
     """
 
     @property
@@ -44,11 +52,14 @@ class Static:
     def static(self) -> bool:
         return True
 
-    def prepare(self, assembly: Assembly, step: float) -> "StaticStepper":
+    def prepare(self, assembly: Assembly, step: float) -> "StaticStepper | CutBackStepper":
+        from arlequin.schemes.cut_back import CutBackStepper
+
         if (assembly.laws.level == 2).any() or assembly.laws.damped:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
         assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")
-        return StaticStepper(assembly, step)
+        stepper = StaticStepper(assembly, step)
+        return CutBackStepper(stepper) if assembly.path_dependent else stepper
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,9 @@ class StaticStepper:
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, assembly.fresh(), 0.0)
+        accept_cells(assembly, bulk, 0.0)
+        internal = bulk.force
         touch = assembly.contact.touch(assembly.contact.basis @ u)
         gaps = touch.gaps(touch.basis @ u)
         external = assembly.load(0.0)
@@ -94,26 +107,32 @@ class StaticStepper:
             history=assembly.laws.start_history(gaps),
             internal=internal,
             kinetic=0.0,
-            strain=strain,
+            strain=bulk.stored,
             asperity=assembly.laws.energy(gaps),
             impulse=stored,
             own=_Carried(external, forces, stored, touch.pull(stored)),
+            memory=bulk.memory,
         )
 
     def advance(self, state: State) -> tuple[State, StepReport]:
+        return self.load(state, state.n * self.step, (state.n + 1) * self.step)
+
+    def load(self, state: State, t0: float, t1: float) -> tuple[State, StepReport]:
+        """The step from the loads at t0, in equilibrium, to those at t1."""
         assembly, own = self._assembly, state.own
-        t1 = (state.n + 1) * self.step
         external = assembly.load(t1)
-        meeting, du, constraint = self._solve(state, external, t1)
+        meeting, du, constraint, passes = self._solve(state, external, t0, t1)
         touch, contact = meeting.touch, meeting.solution
         # one refinement: the forces are those of the strains, whose round-off is below that of K u in slender parts
-        missing = external - assembly.internal(state.u + du)[0] + assembly.pull(constraint, meeting.impulse)
+        missing = external - self._force(state, state.u + du) + assembly.pull(constraint, meeting.impulse)
         better = self._condensed.free(missing, -(assembly.constraints @ (state.u + du)), 0.0 * assembly.imposed(t1))
         du, constraint = du + better.y, constraint + better.multipliers
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)")
         accept_shape(assembly, u, t1)
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, state.memory, 0.0)
+        accept_cells(assembly, bulk, t1)
+        internal, strain = bulk.force, bulk.stored
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
 
@@ -145,6 +164,7 @@ class StaticStepper:
             stored_before=state.stored,
             stored_after=(strain, asperity),
             loss=loss,
+            plastic=bulk.dissipated,
         )
         # the forces of the start acted along the normals of the start
         pulled = touch.pull(contact.impulse)
@@ -161,23 +181,30 @@ class StaticStepper:
             asperity=asperity,
             impulse=contact.impulse,
             own=_Carried(external, forces, contact.impulse, pulled),
+            memory=bulk.memory,
         )
-        return end, meeting.report(constraint, work, du, loss)
+        return end, meeting.report(constraint, work, du, loss, passes)
 
-    def _solve(self, state: State, external: Array, t1: float) -> tuple[Meeting, Array, Array]:
-        """The contact forces, Δu (d,) and φ (m,) at the end of the step."""
+    def _solve(self, state: State, external: Array, t0: float, t1: float) -> tuple[Meeting, Array, Array, int]:
+        """The contact forces, Δu (d,) and φ (m,) at the end of the step, and the passes it took.
+
+        Of a pass that turns a cell inside out one half is taken.
+        """
         assembly, basis = self._assembly, self._assembly.contact.basis
         dofs = assembly.imposed_dofs
         values = assembly.imposed(t1)
-        target = np.where(assembly.imposes_displacement, values - state.u[dofs], self.step * values)
+        target = np.where(assembly.imposes_displacement, values - state.u[dofs], (t1 - t0) * values)
         place, du, guess, used = basis @ state.u, np.zeros_like(state.u), state.impulse, 0
-        last, mixing = np.inf, Mixing()
-        for _ in range(_PASSES):
+        last, mixing, sound = np.inf, Mixing(), du
+        for passes in range(1, (_NEWTON if self._soft is None else _PASSES) + 1):
             u = state.u + du
-            self._linearise(u)
-            free = self._condensed.free(
-                external - assembly.internal(u)[0], -(assembly.constraints @ u), target - du[dofs]
-            )
+            force = self._force(state, u)
+            if not np.isfinite(force).all():
+                du = 0.5 * (sound + du)
+                continue
+            sound = du
+            self._linearise(state, u)
+            free = self._condensed.free(external - force, -(assembly.constraints @ u), target - du[dofs])
             path = basis @ du + free.contact
             meeting = meet(
                 assembly.contact,
@@ -199,7 +226,8 @@ class StaticStepper:
             if assembly.linear and self._soft is None:
                 stands = True
             if stands and self._in_balance(change, external, meeting):
-                return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint
+                solution = replace(meeting.solution, iterations=used)
+                return replace(meeting, solution=solution), du, constraint, passes
             last, du = moved, du if self._soft is None else mixing.next(du, change)
             if not np.isfinite(moved):
                 break
@@ -211,11 +239,25 @@ class StaticStepper:
             code=1,
         )
 
-    def _linearise(self, u: Array) -> None:
+    def _force(self, state: State, u: Array) -> Array:
+        """Internal force (d,) at u, from the state; nan where a cell is inside out."""
+        bulk = self._assembly.respond(u, state.memory, 0.0)
+        return bulk.force if max(bulk.inverted, default=-1) < 0 else np.full_like(u, np.nan)
+
+    def _linearise(self, state: State, u: Array) -> None:
         """K at u where parts are nonlinear; far from equilibrium it may not be definite: the former serves then."""
         if self._tangents is None:
             return
-        matrix = self._tangents.matrix(lambda part, at: part.tangent(u[at]))
+        parts = self._assembly.parts
+
+        def tangent(i: int, at: slice) -> sp.csr_array:
+            part = parts[i]
+            if isinstance(part, PathDependent):
+                return symmetric_part(part.tangent(u[at], state.memory[i], 0.0))
+            assert isinstance(part, Nonlinear)
+            return part.tangent(u[at])
+
+        matrix = self._tangents.matrix(tangent)
         with contextlib.suppress(UserError):
             self._condensed = Condensed(self._assembly, matrix)
 

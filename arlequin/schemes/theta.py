@@ -9,7 +9,7 @@ from arlequin.assembly import Assembly
 from arlequin.energy import Forces, works
 from arlequin.schemes.linear_step import Drive, LinearStep, Solved
 from arlequin.schemes.newton import NewtonStep
-from arlequin.schemes.scheme import State, Stepper, StepReport, accept, accept_shape, reaction
+from arlequin.schemes.scheme import State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
 from models.checks import one_of, within
 from models.errors import UserError
 from multilevel.law import Array
@@ -31,7 +31,8 @@ class Theta:
 
     Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
     momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses
-    energy. Each step is solved by Newton's iterations (`NewtonStep`).
+    energy. So do neo-Hookean parts; where matter flows, the work that the mean force does beyond what is stored and
+    dissipated is `scheme`, of order 2 at θ = 1/2. Each step is solved by Newton's iterations (`NewtonStep`).
 
     Source: Simo & Tarnow, ZAMP 43 (1992) 757–792; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
     """
@@ -98,7 +99,8 @@ class ThetaStepper:
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
         assembly = self._assembly
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, assembly.fresh(), 0.0)
+        accept_cells(assembly, bulk, 0.0)
         contact = assembly.contact
         gaps = contact.gaps(u)
         return State(
@@ -106,12 +108,13 @@ class ThetaStepper:
             u=u,
             v=v,
             history=contact.laws.start_history(gaps),
-            internal=internal,
+            internal=bulk.force,
             kinetic=assembly.kinetic(v),
-            strain=strain,
+            strain=bulk.stored,
             asperity=contact.laws.energy(gaps),
             impulse=np.zeros(contact.laws.row_count),
             own=Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v)),
+            memory=bulk.memory,
         )
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
@@ -163,7 +166,9 @@ class ThetaStepper:
         assembly, step = self._assembly, self.step
         y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
         touch, contact = meeting.touch, meeting.solution
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, state.memory, step)
+        accept_cells(assembly, bulk, (state.n + 1) * step)
+        internal, strain = bulk.force, bulk.stored
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
@@ -202,6 +207,7 @@ class ThetaStepper:
             stored_before=state.stored,
             stored_after=(strain, asperity),
             loss=loss,
+            plastic=bulk.dissipated,
         )
         work["kinetic"] = kinetic
         if push is not None:
@@ -217,6 +223,7 @@ class ThetaStepper:
             asperity=asperity,
             impulse=contact.impulse,
             own=carried,
+            memory=bulk.memory,
         )
         return end, meeting.report(multipliers, work, path, loss, solved.newton)
 

@@ -211,7 +211,6 @@ def test_parts_of_finite_rotations_are_refused_where_they_would_be_linear() -> N
         r"^part 'plate' has finite rotations, which {} does not step: take Theta, Midpoint or, without inertia, Static$"
     )
     for scheme, name in (
-        (aq.CentralDifference(), "CentralDifference"),
         (aq.Newmark(), "GeneralisedAlpha"),
         (aq.HHT(-0.1), "GeneralisedAlpha"),
         (aq.Multirate(2), "Multirate"),
