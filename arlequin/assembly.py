@@ -130,12 +130,7 @@ class Assembly:
         if not self.path_dependent:
             return BulkResponse(*self.internal(u), 0.0, memory)
         pieces = zip(self.parts, self._remembers, memory, self.split(u), strict=True)
-        whole = BulkResponse.gathered(
-            [
-                part.respond(piece, own, step) if yes else Response(*part.internal(piece), 0.0, own)  # type: ignore[attr-defined]
-                for part, yes, own, piece in pieces
-            ]
-        )
+        whole = BulkResponse.gathered([response_of(*piece, step) for piece in pieces])
         if not self.links.any:
             return whole
         pull, stored = self.links.internal(u)

@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from models.nonlinear import PathDependent, Response
-from models.part import Assembled
+from models.nonlinear import Response
 from multilevel.law import Array
 
 Memory = tuple[Array, ...]  # of the points of each part; of no size where it has none
 
 
-def response_of(part: Assembled, memory: Array, u: Array, step: float) -> Response:
-    """What a part does at u (d,), reached in a step (s) from this memory."""
-    if isinstance(part, PathDependent):
+def response_of(part: Any, remembers: bool, memory: Array, u: Array, step: float) -> Response:
+    """What a part does at u (d,), with or without a memory."""
+    if remembers:
         return part.respond(u, memory, step)
-    return Response(*part.internal(u), 0.0, memory)
+    force, stored = part.internal(u)
+    return Response(force, stored, 0.0, memory)
 
 
 @dataclass(frozen=True)
