@@ -41,6 +41,7 @@ NAMES = (
     "sdnd104",
     "cylinder_impact",
     "sphere_impact",
+    "spinning_block",
     "sdnv105",
     "taylor_bar",
     "ring_impact",

@@ -1,0 +1,30 @@
+"""Figures of the spinning block."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from arlequin.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FLOOR = 1e-17  # where a change is exactly zero
+
+
+def drifts(found: Mapping[str, tuple[xarray.DataTree, Any]], spin: float) -> "Figure":
+    """|Change| of energy and angular momentum, relative, over the turns at the rate spin (rad/s); a curve a scheme."""
+    with style.panels(2, 4.6, sharex=True) as (figure, (energy, moment)):
+        for n, (name, (run, drift)) in enumerate(found.items()):
+            look: dict[str, Any] = {"color": style.COLOURS[n], "linestyle": style.DASHES[n], "linewidth": 1.2}
+            turns = spin / (2 * np.pi)
+            time, frames = run.dataset["time"].values, run.dataset["frame_time"].values
+            energy.semilogy(turns * time, np.maximum(np.abs(drift.of_energy), FLOOR), label=name, **look)
+            moment.semilogy(turns * frames, np.maximum(drift.of_moment, FLOOR), **look)
+        energy.set_ylabel("Energy,\nrelative change")
+        moment.set_ylabel("Angular momentum,\nrelative change")
+        moment.set_xlabel("Turns")
+        figure.legend(*energy.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure
