@@ -6,7 +6,13 @@ the momentum of the contact nodes at impacts (column `impact`) and, under centra
 slowly than it came: the difference is the vibration of the ring. No closed form is known: two schemes of no common
 part (implicit, energy and momentum conserving; explicit) are each other's reference, and the mesh is refined:
 
-    TABLE
+    scheme, cells through × around a quarter    flattest, of the height    rebound velocity, of the impact's
+    theta, 2 × 24                               0.2422                     0.363
+    central-difference, 2 × 12                  0.2506                     0.379
+    central-difference, 2 × 24                  0.2418                     0.420
+    central-difference, 4 × 48                  0.2420                     0.374
+
+The rebound hangs on where in its vibration the ring leaves the wall, after it touched it several times.
 """
 
 from dataclasses import dataclass
