@@ -102,7 +102,7 @@ class History:
                 out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
                 out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
             if isinstance(own, PathDependent):
-                cells = (own.fresh().shape[0],)
+                cells = part.connectivity.shape[:1]
                 out += [
                     Variable(f"part/{part.name}", name, ("frame", "cell"), cells, units, text)
                     for name, units, text in own.recorded

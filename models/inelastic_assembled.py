@@ -173,10 +173,14 @@ class InelasticAssembled(Nodal):
         return tuple(names)
 
     def cell_means(self, memory: Array) -> tuple[Array, ...]:
-        """What is recorded, each (c,): means over the cells' reference volume."""
+        """What is recorded, each (c,): means over the reference volume of all cells; 0 in those that weigh nothing."""
         weight = self._cells[3]
         share = weight / weight.sum(axis=1, keepdims=True)
-        return tuple((share * memory[:, :, place]).sum(axis=1) for place in (_ALPHA, _HEAT)[: len(self.recorded)])
+        active = self.linear.stiffness_weight.any(axis=1)
+        means = np.zeros((len(self.recorded), active.size))
+        for mean, place in zip(means, (_ALPHA, _HEAT), strict=False):
+            mean[active] = (share * memory[:, :, place]).sum(axis=1)
+        return tuple(means)
 
     def _displacement(self, u: Array) -> Array:
         u = np.ascontiguousarray(u, dtype=float)

@@ -195,6 +195,23 @@ def test_a_part_glued_to_a_linear_one(law: Any) -> None:
     assert np.abs(apart).max() <= 1e-12
 
 
+def test_cells_that_weigh_nothing_have_no_plastic_strain() -> None:
+    """A coarse part under a fine one: the cells beyond the gluing zone are left out."""
+    coarse = block(METAL, high=(2.0, 0.4), cells=(10, 2), name="coarse")
+    fine = block(METAL, (0.8, 0.0), (2.0, 0.4), (12, 4), name="fine")
+    junction = aq.Junction(coarse, fine, zone=aq.Strip(0.8, 1.2))
+
+    def stretching(x: Any) -> Any:
+        return 0.5 * np.stack([np.sin(x[:, 0]), 0.0 * x[:, 0]], axis=1)
+
+    system = aq.System([coarse, fine], [junction], velocity=stretching)
+    result = aq.simulate(system, aq.Theta(0.5), duration=0.5, step=0.05)
+    flowed = result["part/coarse"]["plastic_strain"].values[-1]
+    middle = coarse.positions[coarse.connectivity].mean(axis=1)[:, 0]
+    assert (flowed[middle > 1.2] == 0.0).all() and flowed[middle < 1.2].max() > 1e-3
+    assert np.abs(result["balance"]).max() <= 1e-12
+
+
 def pulled(law: Any, motion: Any) -> aq.System:
     """A bar of unit section and length 2, free across, whose end moves by motion(t)."""
     held = {"left": {"x": 0.0}, "bottom": {"y": 0.0}, "back": {"z": 0.0}, "right": {"x": motion}}
