@@ -5,17 +5,17 @@ The cylinder is axisymmetric, or a quarter of it in 3D (its axis is y in both), 
 as many sub-steps as the flattened cells ask for. By 80 µs nearly all kinetic energy has become plastic work.
 
 Published results hold the nodes that touch the wall there for good (wall="closed"). A wall that only pushes
-(wall="unilateral") lets the rim of the foot rise, by 0.2 mm, and slide further out. At 80 µs, with h = R/elements (step=1e-7):
+(wall="unilateral") lets the rim of the foot rise, by 0.2 mm, and slide further out. At 80 µs (step=1e-7):
 
     foot's radius (mm), length (mm), largest plastic strain (mean of a cell)
 
-    axisymmetric        h = R/4                 R/8                    R/16                   limit (order)
+    axisymmetric        R/h = 4                 8                      16                     limit (order)
     closed              7.0765 21.4564 2.79     7.1583 21.4351 3.13    7.1965 21.4272 3.26    7.230 21.422 (1.1, 1.4)
     unilateral          7.1706 21.4971 3.02     7.2886 21.4816 3.68    7.3350 21.4745 4.17    7.365 21.468 (1.3, 1.1)
     closed, 3D          7.0906 21.4616 2.71
 
-    closed, published: 7.22 (hexahedra with mean dilatation, h = 0.047 mm), 7.2225 and 21.4206 (15-node tetrahedra, Carina.jl),
-    7.2259 (composite tetrahedra, limit); other codes 6.97–7.24 and 21.4–21.5, plastic strain 2.47–3.25.
+    closed, published: 7.22 (hexahedra with mean dilatation, h = 0.047 mm), 7.2225 and 21.4206 (15-node tetrahedra of
+    Carina.jl), 7.2259 (composite tetrahedra, limit); other codes 6.97–7.24 and 21.4–21.5, plastic strain 2.47–3.25.
 
 Friction (unilateral only) holds the foot back.
 
