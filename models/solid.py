@@ -16,6 +16,7 @@ from models.inelastic_assembled import InelasticAssembled
 from models.material import LinearElastic, Rayleigh
 from models.part import Array, Assembled, Indices, Weighting
 from models.plastic import J2
+from models.small_inelastic_assembled import SmallInelasticAssembled
 from models.stress import displacement_gradient
 
 PLANES = ("strain", "stress", "axisymmetric")
@@ -33,8 +34,9 @@ class Solid(Continuum):
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
-    per reference area and volume. `NeoHooke` and `J2` are of large strains, "finite" alone (see `InelasticAssembled`);
-    volumetric: whether their pressure is that of the cell ("mean") or of the "points"; by default what does not lock.
+    per reference area and volume. `NeoHooke` is of large strains, "finite" alone, `J2` of either (`InelasticAssembled`,
+    `SmallInelasticAssembled`); volumetric: whether their pressure is that of the cell ("mean") or of the "points"; by
+    default what does not lock.
     """
 
     laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2)
@@ -65,13 +67,13 @@ class Solid(Continuum):
 
     def _check_law(self) -> None:
         law = type(self.material).__name__
-        if self.kinematics != "finite":
+        if self.kinematics != "finite" and not isinstance(self.material, J2):
             raise UserError.parameter("kinematics", self.kinematics, f'must be "finite" with {law}')
         if self.plane == "stress":
             raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
         if self.volumetric is not None:
             checks.one_of("volumetric", self.volumetric, ("mean", "points"))
-        if self.damping is not None and self.damping.stiffness > 0.0:
+        if self.damping is not None and self.damping.stiffness > 0.0 and self.kinematics == "finite":
             raise UserError(
                 f"{self.name}: damping of the stiffness would resist rotation: {law} takes that of the mass"
             )
@@ -120,7 +122,9 @@ class Solid(Continuum):
         """
         linear = self._elastic(weighting, massless)
         if isinstance(self.material, NeoHooke | J2):
-            return InelasticAssembled(linear, self.material, self.mean_dilatation)
+            small = self.kinematics == "small"
+            make = SmallInelasticAssembled if small else InelasticAssembled
+            return make(linear, self.material, self.mean_dilatation)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
 
     def stress(self, u: Array) -> Array:
@@ -128,7 +132,7 @@ class Solid(Continuum):
 
         In finite kinematics the Cauchy stress, on the axes of space (not turned with the part); refused with J2.
         """
-        if self.kinematics == "finite":
+        if self.kinematics == "finite" or isinstance(self.material, J2):
             return cauchy_stress(self, u)
         lam, mu = self.lame
         gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), self.components)
