@@ -140,6 +140,12 @@ def respond_cells(nodes, gradients, hoop, weight, kind, coefficients, mean, step
     return _respond_cells(3, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force)
 
 
+@njit(cache=True)
+def linearised(kind, axes, H, before, step, m, tau, after, moduli):
+    """`_point_kernels.linearise`, compiled by itself: inlined it takes long to compile, and factors take longer."""
+    linearise(kind, axes, H, before, step, m, tau, after, moduli)
+
+
 @njit(inline="always")
 def _tangent_cells(
     axes, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
@@ -172,7 +178,7 @@ def _tangent_cells(
         whole = 0.0
         for q in range(points):
             w = weight[c, q]
-            linearise(kind, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
+            linearised(kind, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
             _, push, stiffer = volumetric(bulk, grown[q])
             pressure = push * J[q]
             for i in range(3):

@@ -11,7 +11,7 @@ _STANDS = 1e-5
 _SHORT = 1.02  # what the power iteration may fall short of, on the frequency's square
 
 
-@njit(inline="always")
+@njit(cache=True)
 def _slopes(axes, c, nodes, gradients, hoop, u, local, H, inverse, slopes, ring):
     """∇_x φ (q, axis, n) and φ/r (q, n) of a deformed cell."""
     points, size = gradients.shape[1], gradients.shape[3]
@@ -30,7 +30,7 @@ def _slopes(axes, c, nodes, gradients, hoop, u, local, H, inverse, slopes, ring)
             ring[q, n] = hoop[c, q, n] * inverse[2, 2] if axisymmetric else 0.0
 
 
-@njit(inline="always")
+@njit(cache=True)
 def _stiffened(axes, weight, slopes, ring, lam, mu, x, out):
     """out = K x (i, n) of a cell."""
     out[:] = 0.0
@@ -60,9 +60,14 @@ def _stiffened(axes, weight, slopes, ring, lam, mu, x, out):
             out[0, n] += push * ring[q, n]
 
 
-@njit(inline="always")
-def _largest_square(axes, nodes, gradients, hoop, weight, masses, lam, mu, u):
-    cells, points, _, size = gradients.shape
+@njit(cache=True, nogil=True)
+def largest_square(nodes, gradients, hoop, weight, masses, lam, mu, u):
+    """ω² (1/s²) of the stiffest cell at u (d,): the largest eigenvalue of M_c⁻¹ K_c, by power iteration.
+
+    weight (c, q) of the reference; masses (c, n) > 0; K_c with the gradients of the deformed cell and the moduli of
+    Kirchhoff's stress. Cells whose trace is below the largest eigenvalue so far are passed over.
+    """
+    cells, points, axes, size = gradients.shape
     local, H, inverse = np.empty((axes, size)), np.zeros((3, 3)), np.zeros((3, 3))
     slopes, ring = np.empty((points, axes, size)), np.empty((points, size))
     x, y = np.empty((axes, size)), np.empty((axes, size))
@@ -111,15 +116,3 @@ def _largest_square(axes, nodes, gradients, hoop, weight, masses, lam, mu, u):
                 break
         largest = max(largest, _SHORT * square)
     return largest
-
-
-@njit(cache=True, nogil=True)
-def largest_square(nodes, gradients, hoop, weight, masses, lam, mu, u):
-    """ω² (1/s²) of the stiffest cell at u (d,): the largest eigenvalue of M_c⁻¹ K_c, by power iteration.
-
-    weight (c, q) of the reference; masses (c, n) > 0; K_c with the gradients of the deformed cell and the moduli of
-    Kirchhoff's stress. Cells whose trace is below the largest eigenvalue so far are passed over.
-    """
-    if gradients.shape[2] == 2:
-        return _largest_square(2, nodes, gradients, hoop, weight, masses, lam, mu, u)
-    return _largest_square(3, nodes, gradients, hoop, weight, masses, lam, mu, u)

@@ -22,8 +22,8 @@ import math
 import numpy as np
 from numba import njit
 
-from models._cell_kernels import _inverse, _shape_cell
-from models._point_kernels import MEMORY, linearise, respond, volumetric
+from models._cell_kernels import _inverse, _shape_cell, linearised
+from models._point_kernels import MEMORY, respond, volumetric
 from models.hyperelastic import NEO_HOOKE
 from models.plastic import BULK, SHEAR, YIELD
 
@@ -263,7 +263,7 @@ def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0,
                 after,
                 S,
             )
-            linearise(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
+            linearised(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
             _, push, stiffer = volumetric(bulk, grown[1, q])
             pressure = push * J[1, q]
             for i in range(3):

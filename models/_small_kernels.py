@@ -10,8 +10,8 @@ Source: Hughes, Int. J. Numer. Methods Eng. 15 (1980) 1413–1418 (B̄).
 import numpy as np
 from numba import njit
 
-from models._cell_kernels import _deform, _gather
-from models._point_kernels import MEMORY, WORK, linearise, respond
+from models._cell_kernels import _deform, _gather, linearised
+from models._point_kernels import MEMORY, WORK, respond
 from models.plastic import BULK, SMALL_J2
 
 
@@ -98,7 +98,7 @@ def _tangent(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, 
         whole = 0.0
         for q in range(points):
             w = weight[c, q]
-            linearise(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
+            linearised(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
             B[:] = 0.0
             for n in range(size):
                 for j in range(axes):
