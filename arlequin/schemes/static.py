@@ -64,12 +64,13 @@ class Static:
 
 @dataclass(frozen=True)
 class _Carried:
-    """External and reaction forces (d,), contact forces (r,) and what they do to the dofs (d,), N."""
+    """External and reaction forces (d,), contact forces (r,) and what they do to the dofs (d,), N; u̇ (d,), m/s."""
 
     external: Array
     reaction: Array
     contact: Array
     pulled: Array
+    rate: Array
 
 
 class StaticStepper:
@@ -110,7 +111,7 @@ class StaticStepper:
             strain=bulk.stored,
             asperity=assembly.laws.energy(gaps),
             impulse=stored,
-            own=_Carried(external, forces, stored, touch.pull(stored)),
+            own=_Carried(external, forces, stored, touch.pull(stored), np.zeros_like(u)),
             memory=bulk.memory,
         )
 
@@ -180,7 +181,7 @@ class StaticStepper:
             strain=strain,
             asperity=asperity,
             impulse=contact.impulse,
-            own=_Carried(external, forces, contact.impulse, pulled),
+            own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
             memory=bulk.memory,
         )
         return end, meeting.report(constraint, work, du, loss, passes)
@@ -188,14 +189,16 @@ class StaticStepper:
     def _solve(self, state: State, external: Array, t0: float, t1: float) -> tuple[Meeting, Array, Array, int]:
         """The contact forces, Δu (d,) and φ (m,) at the end of the step, and the passes it took.
 
-        Of a pass that turns a cell inside out one half is taken.
+        Of a pass that turns a cell inside out one half is taken. Parts that remember go on as in the step before at
+        first: from Δu = 0 all would answer elastically, then all would flow, K not definite past the largest load.
         """
         assembly, basis = self._assembly, self._assembly.contact.basis
         dofs = assembly.imposed_dofs
         values = assembly.imposed(t1)
         target = np.where(assembly.imposes_displacement, values - state.u[dofs], (t1 - t0) * values)
-        place, du, guess, used = basis @ state.u, np.zeros_like(state.u), state.impulse, 0
-        last, mixing, sound = np.inf, Mixing(), du
+        place, guess, used = basis @ state.u, state.impulse, 0
+        du = (t1 - t0) * state.own.rate if assembly.path_dependent else np.zeros_like(state.u)
+        last, mixing, sound = np.inf, Mixing(), np.zeros_like(du)
         for passes in range(1, (_NEWTON if self._soft is None else _PASSES) + 1):
             u = state.u + du
             force = self._force(state, u)
@@ -222,12 +225,9 @@ class StaticStepper:
             used += meeting.solution.iterations
             moved, reached = np.abs(change).max(), np.abs(state.u + du).max()
             # stiff laws feel the round-off of the gaps: there the motion does not fall as far
-            stands = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
-            if assembly.linear and self._soft is None:
-                stands = True
-            if stands and self._in_balance(change, external, meeting):
-                solution = replace(meeting.solution, iterations=used)
-                return replace(meeting, solution=solution), du, constraint, passes
+            still = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
+            if (still or (assembly.linear and self._soft is None)) and self._in_balance(change, external, meeting):
+                return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint, passes
             last, du = moved, du if self._soft is None else mixing.next(du, change)
             if not np.isfinite(moved):
                 break
