@@ -45,6 +45,8 @@ NAMES = (
     "sdnv105",
     "taylor_bar",
     "ring_impact",
+    "necking_bar",
+    "cook_plastic",
 )
 
 

@@ -1,0 +1,130 @@
+"""Cook's membrane of metal: a tapered panel, clamped on the left and sheared on the right until it flows, unlocked.
+
+The panel, 48 mm wide, 44 mm high where it is clamped and 16 mm where a shear force of 5 kN per mm of thickness acts
+(dead, per reference area), is in plane strain, of a metal of large plastic strains (`aq.J2`, multiplicative,
+hardening by saturation). Flow keeps the volume: linear cells whose pressure is that of their points lock, those of
+mean dilatation (`formulation`) and quadratic ones do not.
+
+    displacement of the upper right corner, mm; cells along each side (steps=20)
+
+                    4        8        16       32       64       limit (Aitken)
+    mean            5.027    6.266    6.697    6.888    6.961    7.01
+    quadratic       6.130    6.676    6.862    6.936             6.99
+    points                   2.311    4.095    5.646
+    published: converged 6.97–7.09 in three papers (Simo and Armero; César de Sá, Areias and Natal Jorge; Areias), as
+    the verification of solids4foam's cooksMembrane quotes them; 6.923 with 32 quadratic hexahedra (P. Krysl, FAESOR)
+
+80 steps instead of 20 change it by 0.005 mm.
+
+Sources: J. C. Simo and F. Armero, Int. J. Numer. Methods Eng. 33 (1992) 1413–1449; J. M. A. César de Sá, P. M. A.
+Areias and R. M. Natal Jorge, Int. J. Numer. Methods Eng. 51 (2001) 883–917.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.choices import Poisson, Young
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from models.checks import non_negative, positive, positive_integer
+
+Array = NDArray[np.float64]
+WIDTH, HEIGHT, TIP = 48e-3, 44e-3, 16e-3  # of the panel, of its clamped and of its loaded side, m
+THICKNESS = 1e-3  # m
+BALANCE = 1e-10
+WORK = 1e-2  # of the work: what the update of the stress and 20 load steps differ by
+# displacement of the corner of the data of the default, converged, m (see the head of this file)
+PUBLISHED = 6.97e-3, 7.09e-3
+COARSE = 8e-3  # m, times h over the side: how far linear cells are from it at most; quadratic ones are nearer
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Steel of 450 MPa, that saturates at 715 MPa; 5 kN on 1 mm of thickness."""
+
+    force: Annotated[float, Quantity("N", "shear force on the right side, of 1 mm of thickness", positive)] = 5e3
+    young: Young = 206.9e9
+    poisson: Poisson = 0.29
+    yield_stress: Annotated[float, Quantity("Pa", "at the start", positive)] = 450e6
+    saturation: Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)] = 265e6
+    rate: Annotated[float, Quantity("", "exponent of Voce's law", positive)] = 16.93
+    hardening: Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)] = 129.24e6
+    elements: Annotated[int, Quantity("", "cells along each side", positive_integer)] = 32
+    formulation: Annotated[
+        Literal["mean", "points", "quadratic"],
+        Quantity("", "linear cells with the pressure of the cell or of its points (they lock), or quadratic cells"),
+    ] = "mean"
+    steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 20
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Time runs from 0 to 1 and scales the force."""
+    p = parameters
+    hardening = (aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate))
+    metal = aq.J2(p.young, p.poisson, 7800.0, p.yield_stress, hardening)
+    mesh = aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(p.elements, p.elements))
+    x, y = mesh.p
+    mesh = replace(mesh, doflocs=np.stack([WIDTH * x, HEIGHT * x + y * (HEIGHT + (TIP - HEIGHT) * x)]))
+    shear = p.force / (TIP * THICKNESS)
+    panel = aq.Solid(
+        "panel",
+        mesh,
+        metal,
+        order=2 if p.formulation == "quadratic" else 1,
+        volumetric=None if p.formulation == "quadratic" else p.formulation,
+        plane="strain",
+        thickness=THICKNESS,
+        kinematics="finite",
+        imposed={"left": {"x": 0.0, "y": 0.0}},
+        tractions={"right": lambda x, t: (0.0, shear * t)},
+    )
+    return aq.Study(aq.System([panel]), aq.Static(), duration=1.0, step=1.0 / p.steps)
+
+
+def tip(result: xarray.DataTree) -> Array:
+    """Displacement (f,) of the upper right corner along y, m."""
+    panel = result["part/panel"].dataset
+    corner = int(np.argmax(panel["position"].values.sum(axis=1)))
+    return np.asarray(panel["displacement"].values[:, corner, 1])
+
+
+def is_published(parameters: Parameters) -> bool:
+    """Whether the published results are those of these parameters."""
+    p = parameters
+    return p == Parameters(elements=p.elements, formulation=p.formulation, steps=p.steps)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p, found, energy = parameters, float(tip(result)[-1]), result.dataset["energy"]
+    checks = []
+    if is_published(p):
+        low, high = PUBLISHED
+        checks.append(Check("tip's displacement, published limit or less", found, high, 0.0, "m", "at most"))
+        if p.formulation != "points":
+            near = COARSE / p.elements
+            checks.append(Check("tip's displacement, published limit", found, low, near, "m", "at least"))
+    missing = float(energy.sel(kind="scheme")[-1]) / float(energy.sel(kind="external_work")[-1])
+    return [
+        *checks,
+        Check("work of the stress update less the internal work", missing, 0.0, WORK, "1", "absolute"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
+    ]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.plastic_figures import deflection_figure
+
+    force = parameters.force * result.dataset["frame_time"].values
+    limits = PUBLISHED if is_published(parameters) else None
+    return {
+        "energies": plots.energies(result),
+        "deflection": deflection_figure(force, tip(result), limits),
+        "shape": plots.shape(result, "plastic_strain"),
+    }

@@ -1,0 +1,207 @@
+"""A round metal bar is pulled until it necks: far past its largest load, under imposed displacement.
+
+A half of the bar along its axis y, thinner at its middle y = 0 (`imperfection` of the radius, nothing at the end), of a
+metal of large plastic strains (`aq.J2`, multiplicative), in load steps of `Static`: axisymmetric, or a quarter of the
+section in 3D. The ends are free to contract, so that a bar without imperfection stays uniform, its largest load
+Considère's. With one, slices of the bar in uniaxial stress give the load up to theirs (`cases.reference.tension`); the
+neck then holds a little more, its neighbours keeping it from contracting, and the load falls. Papers print curves of
+these data, no numbers were found: past the largest load the reference is what two kinds of cells tend to.
+
+    neck's radius / 6.413 mm at elongations of 8, 10, 12, 14 mm; largest load (kN, at 5.64 mm); steps=200
+
+    linear, mean dilatation, R/h = 4      0.8240 0.7057 0.5616 0.4029    77.257
+                                   8      0.8218 0.7009 0.5490 0.3708    77.246
+                                   16     0.8212 0.6993 0.5446 0.3541    77.243
+    quadratic                      4      0.8211 0.6998 0.5469 0.3930    77.243
+                                   8      0.8210 0.6989 0.5435 0.3576    77.242
+    slices: at most 76.629 at 4.73 mm; uniform bar (Considère): 79.463 at 7.11 mm
+
+Sources: J. C. Simo and T. J. R. Hughes, Computational Inelasticity, 1998, §9.4; J. C. Simo, Comput. Methods Appl. Mech.
+Eng. 99 (1992) 61–112; T. Elguedj and T. J. R. Hughes, ICES report 11-35, 2011.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.choices import Poisson, Young
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from cases.reference.tension import Tension
+from cases.shapes import quarter_cylinder
+from cases.structured import graded
+from models.checks import non_negative, positive, positive_integer, within
+
+Array = NDArray[np.float64]
+
+BALANCE = 1e-10
+NEAR = 2e-3  # of the load: neighbours hold the neck already before the largest load of slices
+WORK = 1e-2  # of the internal work: what the update of the stress and load steps of the default length differ by
+FIRST = 0.4  # length of the cells at the middle, over their mean length
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The bar of Simo and Hughes: 53.334 mm long, 12.826 mm thick, thinner by 1.8 % at its middle."""
+
+    radius: Annotated[float, Quantity("m", "radius at the ends", positive)] = 6.413e-3
+    length: Annotated[float, Quantity("m", "length of the whole bar", positive)] = 53.334e-3
+    imperfection: Annotated[float, Quantity("", "what the middle lacks of the radius", within, 0.0, 0.5)] = 0.018
+    elongation: Annotated[float, Quantity("m", "of the whole bar, at the end", positive)] = 14e-3
+    young: Young = 206.9e9
+    poisson: Poisson = 0.29
+    yield_stress: Annotated[float, Quantity("Pa", "at the start", positive)] = 450e6
+    saturation: Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)] = 265e6
+    rate: Annotated[float, Quantity("", "exponent of Voce's law", positive)] = 16.93
+    hardening: Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)] = 129.24e6
+    elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
+    dimension: Annotated[
+        Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the section")
+    ] = "axisymmetric"
+    order: Annotated[
+        Literal["linear", "quadratic"], Quantity("", "cells: linear with mean dilatation, or quadratic")
+    ] = "linear"
+    steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 200
+
+
+def reference(parameters: Parameters) -> Tension:
+    p = parameters
+    return Tension(p.young, p.yield_stress, p.hardening, p.saturation, p.rate)
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Time runs from 0 to 1 and scales the elongation, half of which moves the end of the half."""
+    p = parameters
+    metal = aq.J2(
+        p.young, p.poisson, 7800.0, p.yield_stress, (aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate))
+    )
+    rows = max(2, round(p.elements * p.length / (2 * p.radius)))
+    held: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"y": lambda t: 0.5 * p.elongation * t}}
+    plane = "axisymmetric" if p.dimension == "axisymmetric" else None
+    if plane:
+        mesh = aq.mesh.rectangle((0.0, p.radius), (0.0, 0.5 * p.length), cells=(p.elements, rows))
+        held |= {"left": {"r": 0.0}}
+    else:
+        mesh = quarter_cylinder(p.radius, 0.5 * p.length, p.elements, rows)
+        held |= {"left": {"x": 0.0}, "back": {"z": 0.0}}
+    points, half = mesh.p.copy(), 0.5 * p.length
+    points[1] = half * np.interp(
+        points[1] / half, np.linspace(0.0, 1.0, rows + 1), graded(rows, FIRST / rows, 1.0)[::2]
+    )
+    across = [i for i in range(len(points)) if i != 1]
+    points[across] *= thickness(p, points[1]) / p.radius
+    mesh = replace(mesh, doflocs=points)
+    order = 1 if p.order == "linear" else 2
+    bar = aq.Solid("bar", mesh, metal, order=order, plane=plane, kinematics="finite", imposed=held)
+    return aq.Study(aq.System([bar]), aq.Static(), duration=1.0, step=1.0 / p.steps)
+
+
+@dataclass(frozen=True)
+class Pull:
+    """Elongations (t,), m, at the ends of the load steps; loads (t,), N, the means of both ends of a step, first nan.
+
+    Radii (f,) of the neck at the elongations (f,) of the frames, m.
+    """
+
+    elongation: Array
+    load: Array
+    at: Array
+    neck: Array
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Pull":
+        """The load is the external work of a step over its way; the model holds a half, in 3D an eighth of the bar."""
+        p = parameters
+        share = 0.5 if p.dimension == "axisymmetric" else 0.125
+        elongation = p.elongation * result.dataset["time"].values
+        work = result.dataset["energy"].sel(kind="external_work").values / share
+        bar = result["part/bar"].dataset
+        start = bar["position"].values
+        foot = start[:, 1] <= 1e-9 * p.length
+        across = np.delete(start[foot] + bar["displacement"].values[:, foot], 1, axis=2)
+        neck = np.linalg.norm(across, axis=2).max(axis=1)
+        load = np.concatenate([[np.nan], np.diff(work) / np.diff(elongation)])
+        return cls(elongation, load, p.elongation * result.dataset["frame_time"].values, neck)
+
+    @property
+    def largest(self) -> tuple[float, float]:
+        """The largest load, N, and the elongation in the middle of its step, m."""
+        k = int(np.nanargmax(self.load))
+        return float(self.load[k]), float(0.5 * (self.elongation[k] + self.elongation[k - 1]))
+
+    def beside(self, elongation: Array, force: Array) -> Array:
+        """Loads less those of a curve (k,), N: of the load steps that it covers (s,)."""
+        covered = self.elongation[self.elongation <= elongation[-1]]
+        ends = np.interp(covered, elongation, force)
+        return np.asarray(self.load[1 : covered.size] - 0.5 * (ends[1:] + ends[:-1]))
+
+
+def thickness(parameters: Parameters, height: Array | float) -> Array:
+    """Radius of the bar (…), m, at heights (…) over its middle, m."""
+    p = parameters
+    return np.asarray(p.radius * (1.0 - p.imperfection * (1.0 - 2.0 * height / p.length)))
+
+
+def share_of_circle(parameters: Parameters) -> float:
+    """Area of the section over that of its circle: in 3D a polygon of 8 sides for two cells across the radius."""
+    turn = 0.25 * np.pi / max(1, parameters.elements // 2)
+    return 1.0 if parameters.dimension == "axisymmetric" else float(np.sin(turn) / turn)
+
+
+def sliced(parameters: Parameters, loads: int = 400) -> tuple[Array, Array]:
+    """Elongations, m, and loads, N (k,), of the bar of slices, from nought to its largest load."""
+    p, metal = parameters, reference(parameters)
+    x, weights = np.polynomial.legendre.leggauss(6)  # the stretch is smooth but where the thinnest slice gives way
+    ends = 0.5 * p.length * np.linspace(0.0, 1.0, 9) ** 2
+    middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
+    places, weights = (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * weights).ravel()
+    pi = np.pi * share_of_circle(p)
+    areas = pi * thickness(p, places) ** 2
+    most = pi * float(thickness(p, 0.0)) ** 2 * float(metal.load(metal.limit))
+    forces = most * np.sin(np.linspace(0.0, 0.5 * np.pi, loads))  # dense where the curve is flat
+    stretches = [np.expm1(metal.stretched(force, areas)) for force in forces]
+    return np.array([2.0 * float(weights @ stretch) for stretch in stretches]), forces
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """Slices up to their largest load, and the largest loads; the neck after that has no closed form."""
+    p, pull, metal = parameters, Pull.of(result, parameters), reference(parameters)
+    elongation, force = sliced(p)
+    energy = result.dataset["energy"]
+    work = float(energy.sel(kind=["strain", "plastic"]).sum("kind")[-1])
+    missing = float(energy.sel(kind="scheme")[-1])
+    off = pull.beside(elongation, force)
+    checks = [
+        Check("load before necking, worst off slices, of the largest", float(np.abs(off).max(initial=0.0) / force[-1]), 0.0, NEAR,
+              "1", "at most"),
+        Check("work of the stress update less the internal work", missing / work, 0.0, WORK, "1", "absolute"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
+    ]  # fmt: skip
+    if p.elongation <= elongation[-1] * (1.0 + 1.0 / p.steps):
+        return checks
+    load, at = pull.largest
+    thickest = np.pi * share_of_circle(p) * p.radius**2 * float(metal.load(metal.limit))
+    coarse = NEAR * force[-1]
+    return [
+        Check("largest load, that of slices or more", load, float(force[-1]), coarse, "N", "at least"),
+        Check("largest load, that of the uniform bar or less", load, thickest, coarse, "N", "at most"),
+        Check("elongation there, that of slices or more", at, float(elongation[-1]), p.elongation / p.steps, "m",
+              "at least"),
+        *checks,
+    ]  # fmt: skip
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.plastic_figures import pull_figure
+
+    pull = Pull.of(result, parameters)
+    drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}
+    if parameters.dimension == "axisymmetric":
+        drawn["shape"] = plots.shape(result, "plastic_strain")
+    return drawn
