@@ -175,25 +175,23 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     energy = result.dataset["energy"]
     work = float(energy.sel(kind=["strain", "plastic"]).sum("kind")[-1])
     missing = float(energy.sel(kind="scheme")[-1])
-    off = pull.beside(elongation, force)
+    worst = float(np.abs(pull.beside(elongation, force)).max(initial=0.0) / force[-1])
     checks = [
-        Check("load before necking, worst off slices, of the largest", float(np.abs(off).max(initial=0.0) / force[-1]), 0.0, NEAR,
-              "1", "at most"),
+        Check("load before necking, worst off slices, of the largest", worst, 0.0, NEAR, "1", "at most"),
         Check("work of the stress update less the internal work", missing / work, 0.0, WORK, "1", "absolute"),
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
-    ]  # fmt: skip
+    ]
     if p.elongation <= elongation[-1] * (1.0 + 1.0 / p.steps):
         return checks
     load, at = pull.largest
     thickest = np.pi * share_of_circle(p) * p.radius**2 * float(metal.load(metal.limit))
-    coarse = NEAR * force[-1]
+    near, step = NEAR * force[-1], p.elongation / p.steps
     return [
-        Check("largest load, that of slices or more", load, float(force[-1]), coarse, "N", "at least"),
-        Check("largest load, that of the uniform bar or less", load, thickest, coarse, "N", "at most"),
-        Check("elongation there, that of slices or more", at, float(elongation[-1]), p.elongation / p.steps, "m",
-              "at least"),
+        Check("largest load, that of slices or more", load, float(force[-1]), near, "N", "at least"),
+        Check("largest load, that of the uniform bar or less", load, thickest, near, "N", "at most"),
+        Check("elongation there, that of slices or more", at, float(elongation[-1]), step, "m", "at least"),
         *checks,
-    ]  # fmt: skip
+    ]
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
