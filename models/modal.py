@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,11 @@ from models.modal_assembled import ModalAssembled
 from models.modal_basis import modal_basis
 from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
 from models.rigid_motion import Flexibility
+from models.stand_in import StandIn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Modal:
+class Modal(StandIn):
     """A bar, beam or solid reduced to its lowest modes; takes the place of the part (and its name) in a system.
 
     modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:
@@ -115,70 +115,6 @@ class Modal:
             return None
         given = np.atleast_1d(np.asarray(self.damping, dtype=float))[:count]
         return np.concatenate([given, np.full(count - given.size, given[-1])])
-
-    # what the finite elements say
-
-    @property
-    def model(self) -> Continuum | Beam:
-        """The part that is reduced."""
-        return self.part
-
-    @property
-    def name(self) -> str:
-        """The part's name."""
-        return self.part.name
-
-    @property
-    def components(self) -> int:
-        """Displacement components of a node."""
-        return self.part.components
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.part.node_count
-
-    @property
-    def dof_count(self) -> int:
-        """Number of nodal displacements."""
-        return self.part.dof_count
-
-    @property
-    def positions(self) -> Array:
-        """Initial positions of the nodes (n, axis), m."""
-        return self.part.positions
-
-    @property
-    def connectivity(self) -> Indices:
-        """Nodes at the corners of the cells (c, corner)."""
-        return self.part.connectivity
-
-    @property
-    def mesh(self) -> Any:
-        """The scikit-fem mesh."""
-        return self.part.mesh
-
-    @property
-    def basis(self) -> Any:
-        """The scalar scikit-fem basis."""
-        return self.part.basis
-
-    @property
-    def wave_speed(self) -> float:
-        """Speed of the fastest elastic wave, m/s."""
-        return self.part.wave_speed
-
-    def boundary(self, name: str) -> Surface:
-        """The named boundary, moved by the modes."""
-        return replace(self.part.boundary(name), part=self)
-
-    def quadrature_points(self) -> Array:
-        """Positions of the quadrature points (axis, c, q), m."""
-        return self.part.quadrature_points()
-
-    def stress(self, u: Array) -> Array:
-        """Stress (c, q, component) in Pa at the nodal displacement u (nodal,)."""
-        return self.part.stress(u)
 
 
 def _support_shapes(flexibility: Flexibility, supports: Sequence[Imposed]) -> Array:

@@ -1,20 +1,20 @@
 """A solid that does not deform."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from scipy.sparse import csr_array
 
 from models.errors import UserError
-from models.part import Array, Indices, Surface, Weighting
+from models.part import Array, Indices, Weighting
 from models.rigid_assembled import RigidPartAssembled
 from models.simplex import Simplex
 from models.solid import Solid
+from models.stand_in import StandIn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rigid:
+class Rigid(StandIn):
     """The rigid motion of a solid, by any rotation, in 2D or 3D; takes the place of the part (and its name).
 
     Its mass, body force and tractions (of fixed direction, on the places they act on at the start) are those of the
@@ -69,66 +69,6 @@ class Rigid:
         simplex = Simplex.of(self.name, self.positions, csr_array(nodal.mass[::axes, ::axes]))
         drag = 0.0 if self.part.damping is None else self.part.damping.mass
         return RigidPartAssembled(nodal, simplex, self.positions, drag)
-
-    # what the finite elements say
-
-    @property
-    def model(self) -> Solid:
-        """The solid."""
-        return self.part
-
-    @property
-    def name(self) -> str:
-        """The solid's name."""
-        return self.part.name
-
-    @property
-    def components(self) -> int:
-        """Displacement components of a node."""
-        return self.part.components
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self.part.node_count
-
-    @property
-    def dof_count(self) -> int:
-        """Number of nodal displacements."""
-        return self.part.dof_count
-
-    @property
-    def positions(self) -> Array:
-        """Initial positions of the nodes (n, axis), m."""
-        return self.part.positions
-
-    @property
-    def connectivity(self) -> Indices:
-        """Nodes at the corners of the cells (c, corner)."""
-        return self.part.connectivity
-
-    @property
-    def mesh(self) -> Any:
-        """The scikit-fem mesh."""
-        return self.part.mesh
-
-    @property
-    def basis(self) -> Any:
-        """The scalar scikit-fem basis."""
-        return self.part.basis
-
-    @property
-    def wave_speed(self) -> float:
-        """Speed of the fastest wave of the solid's material, m/s."""
-        return self.part.wave_speed
-
-    def boundary(self, name: str) -> Surface:
-        """The named boundary, moved by the body."""
-        return replace(self.part.boundary(name), part=self)
-
-    def quadrature_points(self) -> Array:
-        """Positions of the quadrature points (axis, c, q), m."""
-        return self.part.quadrature_points()
 
     def stress(self, u: Array) -> Array:
         """A rigid body has none: a UserError."""
