@@ -28,22 +28,12 @@ def bulk_modulus(elastic: LinearElastic) -> float:
     return elastic.young / (3 * (1 - 2 * elastic.poisson))
 
 
-@dataclass(frozen=True)
-class NeoHooke:
-    """The neo-Hookean solid: ψ_iso = ½ μ (tr b̄ − 3), τ_dev = μ dev b̄, U = ½ K (ln J)².
-
-    young E in Pa and poisson ν in ]−1, 0.5[ of its small strains, density ρ of the reference in kg/m³.
-
-    >>> NeoHooke(young=3e6, poisson=0.25, density=1000.0).coefficients.tolist()
-    [1200000.0, 2000000.0]
-    """
+class VolumeSplit:
+    """Elastic constants of laws ψ_iso + U(J), from young, poisson and density."""
 
     young: float
-    poisson: float = 0.0
-    density: float = 1.0
-
-    def __post_init__(self) -> None:
-        LinearElastic(self.young, self.poisson, self.density)  # has the same parameters, and checks them
+    poisson: float
+    density: float
 
     @property
     def linear(self) -> LinearElastic:
@@ -59,6 +49,24 @@ class NeoHooke:
     def bulk(self) -> float:
         """Bulk modulus K, Pa."""
         return bulk_modulus(self.linear)
+
+
+@dataclass(frozen=True)
+class NeoHooke(VolumeSplit):
+    """The neo-Hookean solid: ψ_iso = ½ μ (tr b̄ − 3), τ_dev = μ dev b̄, U = ½ K (ln J)².
+
+    young E in Pa and poisson ν in ]−1, 0.5[ of its small strains, density ρ of the reference in kg/m³.
+
+    >>> NeoHooke(young=3e6, poisson=0.25, density=1000.0).coefficients.tolist()
+    [1200000.0, 2000000.0]
+    """
+
+    young: float
+    poisson: float = 0.0
+    density: float = 1.0
+
+    def __post_init__(self) -> None:
+        LinearElastic(self.young, self.poisson, self.density)  # has the same parameters, and checks them
 
     @property
     def kind(self) -> int:

@@ -29,7 +29,7 @@ import numpy as np
 
 from models import checks
 from models.errors import UserError
-from models.hyperelastic import bulk_modulus
+from models.hyperelastic import VolumeSplit
 from models.material import LinearElastic
 from models.part import Array
 
@@ -139,7 +139,7 @@ Hardening = LinearHardening | Voce | JohnsonCook | AdiabaticHeat
 
 
 @dataclass(frozen=True)
-class J2:
+class J2(VolumeSplit):
     """An elastic-plastic metal, von Mises: see the head of this file.
 
     young E in Pa, poisson ν in ]−1, 0.5[, density ρ of the reference in kg/m³, yield_stress σ_0 in Pa. hardening: one
@@ -171,21 +171,6 @@ class J2:
     def hardenings(self) -> tuple[Hardening, ...]:
         """The hardenings, none to several."""
         return self.hardening if isinstance(self.hardening, tuple) else (self.hardening,)
-
-    @property
-    def linear(self) -> LinearElastic:
-        """The elasticity of small strains."""
-        return LinearElastic(self.young, self.poisson, self.density)
-
-    @property
-    def shear(self) -> float:
-        """Shear modulus μ, Pa."""
-        return self.linear.shear
-
-    @property
-    def bulk(self) -> float:
-        """Bulk modulus K, Pa."""
-        return bulk_modulus(self.linear)
 
     @property
     def kind(self) -> int:
