@@ -14,15 +14,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from models import checks
-from models.assembled import ElasticAssembled
-from models.errors import UserError
+from models.finite_nodal import FiniteNodal
 from models.material import Rayleigh
-from models.nodal import Nodal
-from models.part import Array, Imposed, Indices
+from models.part import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FiniteAssembled(Nodal):
+class FiniteAssembled(FiniteNodal):
     """M, K (the tangent at u = 0), D, forces and tangents of a solid of finite rotations.
 
     linear: the part's small-strain matrices and element arrays under the same weights. rayleigh: D = a M is
@@ -30,48 +28,12 @@ class FiniteAssembled(Nodal):
     S_v = b C:Ė, which is objective and tends to b K v where rotations are small (`mean_viscous`).
     """
 
-    linear: ElasticAssembled
     rayleigh: Rayleigh
-
-    @cached_property
-    def mass(self) -> csr_array:
-        """M (d, d), kg."""
-        return self.linear.mass
-
-    @property
-    def stiffness(self) -> csr_array:
-        """The tangent at u = 0, N/m; every tangent has its sparsity pattern."""
-        return self.linear.stiffness
 
     @cached_property
     def damping(self) -> csr_array | None:
         """The part of the damping that is linear, a M, N·s/m (see `mean_viscous` for the other)."""
         return csr_array(self.rayleigh.mass * self.mass) if self.rayleigh.mass else None
-
-    @cached_property
-    def imposed(self) -> tuple[Imposed, ...]:  # type: ignore[override]
-        """Imposed motions."""
-        return self.linear.imposed
-
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N, per reference area and volume, of fixed direction."""
-        return self.linear.load(t)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.linear.steady
-
-    def strain_form(self) -> None:
-        """None: the strains are not linear in u."""
-
-    def highest_frequency(self) -> float:
-        """Bound of the largest angular frequency at u = 0, rad/s; stretched cells have higher ones."""
-        return self.linear.highest_frequency()
-
-    def frequency(self, u: Array) -> float:
-        """The largest angular frequency of the cells as they are at u, rad/s."""
-        return self.linear.frequency_at(self._displacement(u))
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force ∫ F S ∇φ_a (d,) in N and stored energy ½ ∫ S:E in J."""
@@ -127,12 +89,6 @@ class FiniteAssembled(Nodal):
     def _viscous(self, step: float) -> float:
         return self.rayleigh.stiffness / checks.positive("step", step)
 
-    def _displacement(self, u: Array) -> Array:
-        u = np.ascontiguousarray(u, dtype=float)
-        if u.shape != (self.stiffness.shape[0],):
-            raise UserError(f"displacement of shape {u.shape}, expected ({self.stiffness.shape[0]},)")
-        return u
-
     def _force(self, u0: Array, u1: Array, elastic: float, viscous: float) -> tuple[Array, float]:
         from models import _finite_kernels
 
@@ -148,21 +104,7 @@ class FiniteAssembled(Nodal):
         _finite_kernels.mean_tangent(*self._arrays, viscous, lead, scale, u0, u1, pattern.indptr, self._slots, data)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
-    @cached_property
+    @property
     def _arrays(self) -> tuple[Indices, Array, Array, Array, float, float]:
         """What every kernel takes first: element arrays, weighted measure, Lamé constants."""
-        cells = self.linear.kernel
-        hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
-        weight = np.ascontiguousarray(self.linear.kernel_weight)
-        nodes, gradients = np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients)
-        return nodes, gradients, hoop, weight, *self.linear.lame
-
-    @cached_property
-    def _slots(self) -> np.ndarray:
-        """Places (c, a, b) of the element blocks in the rows of the pattern."""
-        from models._finite_kernels import block_slots
-
-        nodes = self._arrays[0]
-        slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
-        block_slots(nodes, self.linear.components, self.stiffness.indptr, self.stiffness.indices, slots)
-        return slots
+        return *self._cells, *self.linear.lame

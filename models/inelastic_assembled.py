@@ -8,17 +8,15 @@ frees linear quadrilaterals and hexahedra of volumetric locking, or J itself (se
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.assembled import ElasticAssembled
 from models.errors import UserError
+from models.finite_nodal import FiniteNodal
 from models.hyperelastic import NeoHooke
-from models.nodal import Nodal
 from models.nonlinear import Response
-from models.part import Array, Imposed, Indices
+from models.part import Array, Indices
 from models.plastic import HEATING, J2
 from models.threads import side_by_side, slices
 
@@ -27,51 +25,19 @@ _ALPHA, _HEAT = 6, 7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InelasticAssembled(Nodal):
+class InelasticAssembled(FiniteNodal):
     """M, K (the tangent at u = 0), forces and tangents of a solid with memory.
 
     linear: the part's small-strain matrices and element arrays under the same weights. mean: J̄ is that of the cell.
     """
 
-    linear: ElasticAssembled
     material: NeoHooke | J2
     mean: bool
-
-    @cached_property
-    def mass(self) -> csr_array:
-        """M (d, d), kg."""
-        return self.linear.mass
-
-    @property
-    def stiffness(self) -> csr_array:
-        """The elastic tangent at u = 0 without mean dilatation, N/m; every tangent has its sparsity pattern."""
-        return self.linear.stiffness
 
     @property
     def damping(self) -> csr_array | None:
         """Rayleigh's, constant."""
         return self.linear.damping
-
-    @cached_property
-    def imposed(self) -> tuple[Imposed, ...]:  # type: ignore[override]
-        """Imposed motions."""
-        return self.linear.imposed
-
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N, per reference area and volume, of fixed direction."""
-        return self.linear.load(t)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.linear.steady
-
-    def strain_form(self) -> None:
-        """None: the strains are not linear in u."""
-
-    def highest_frequency(self) -> float:
-        """Bound of the largest angular frequency at u = 0, rad/s."""
-        return self.linear.highest_frequency()
 
     def fresh(self) -> Array:
         """The memory (c, q, 9) of virgin matter."""
@@ -146,17 +112,6 @@ class InelasticAssembled(Nodal):
         _cell_kernels.tangent_cells(*self._arguments, step, u, memory, pattern.indptr, self._slots, data)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
-    def least_volume(self, u: Array) -> float:
-        """The smallest det F at the quadrature points."""
-        from models import _finite_kernels
-
-        nodes, gradients, hoop, _ = self._cells
-        return float(_finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u)))
-
-    def frequency(self, u: Array) -> float:
-        """The largest angular frequency of the cells as they are at u, with the elastic moduli, rad/s."""
-        return self.linear.frequency_at(self._displacement(u))
-
     @property
     def dissipates(self) -> bool:
         """Whether its points flow."""
@@ -182,34 +137,10 @@ class InelasticAssembled(Nodal):
             mean[active] = (share * memory[:, :, place]).sum(axis=1)
         return tuple(means)
 
-    def _displacement(self, u: Array) -> Array:
-        u = np.ascontiguousarray(u, dtype=float)
-        if u.shape != (self.stiffness.shape[0],):
-            raise UserError(f"displacement of shape {u.shape}, expected ({self.stiffness.shape[0]},)")
-        return u
-
-    @cached_property
-    def _cells(self) -> tuple[Indices, Array, Array, Array]:
-        """Nodes, gradients, hoop and weighted measure."""
-        cells = self.linear.kernel
-        hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
-        weight = np.ascontiguousarray(self.linear.kernel_weight)
-        return np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients), hoop, weight
-
     @property
     def _arguments(self) -> tuple[Indices, Array, Array, Array, int, Array, bool]:
         """What every kernel takes first."""
         return *self._cells, self.material.kind, self.material.coefficients, self.mean
-
-    @cached_property
-    def _slots(self) -> np.ndarray:
-        """Places (c, a, b) of the element blocks in the rows of the pattern."""
-        from models._finite_kernels import block_slots
-
-        nodes = self._cells[0]
-        slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
-        block_slots(nodes, self.linear.components, self.stiffness.indptr, self.stiffness.indices, slots)
-        return slots
 
 
 def _first(inverted: Sequence[int], count: int) -> int:

@@ -118,10 +118,6 @@ class PathDependent(Assembled, Protocol):
         """∂/∂u₁ (d, d) of `mean_internal`: a symmetric approximation; UserError where a cell is inside out."""
         ...
 
-    def least_volume(self, u: Array) -> float:
-        """The smallest ratio of a volume at u (d,) to the one at rest; not positive where a cell is inside out."""
-        ...
-
     @property
     def dissipates(self) -> bool:
         """Whether it takes energy at all."""

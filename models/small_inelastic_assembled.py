@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from models.inelastic_assembled import InelasticAssembled
+from models.matrix import symmetric_part
 from models.nonlinear import Response
 from models.part import Array
 from models.plastic import YIELD
@@ -36,11 +37,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
         """∂f/∂u₁ (d, d) of `mean_internal`; its symmetric part where heat softens."""
-        tangent = self.tangent(u1, memory, step)
-        # one pattern, symmetric: the transpose has the same places
-        turned = csr_array(tangent.T)
-        turned.sort_indices()
-        return csr_array((0.5 * theta * (tangent.data + turned.data), tangent.indices, tangent.indptr), tangent.shape)
+        return symmetric_part(theta * self.tangent(u1, memory, step))
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
         """∂f/∂u (d, d) of `respond` at u, N/m, symmetric but where flow softens by heat."""
@@ -52,10 +49,6 @@ class SmallInelasticAssembled(InelasticAssembled):
         places = pattern.indptr, self._slots, data
         _small_kernels.tangent_small(*self._cells, *law, step, self._displacement(u), memory, *places)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-    def least_volume(self, u: Array) -> float:
-        """1: small strains turn no cell inside out."""
-        return 1.0
 
     def frequency(self, u: Array) -> float:
         """That at rest, rad/s."""
