@@ -61,7 +61,7 @@ class Assembly:
         return any(self._remembers)
 
     @cached_property
-    def turning(self) -> tuple[tuple[str, Nonlinear, slice], ...]:
+    def nonlinear(self) -> tuple[tuple[str, Nonlinear, slice], ...]:
         """Nonlinear parts without memory: name, part and its dofs."""
         bounds = zip(self.system.names, self.parts, self.start[:-1].tolist(), self.start[1:].tolist(), strict=True)
         return tuple((name, part, slice(a, b)) for name, part, a, b in bounds if isinstance(part, Nonlinear))

@@ -64,6 +64,8 @@ class Links:
 
         λ(M⁻¹BᵀkB) ≤ max_d Σ_e |K_de| / M_d (Gershgorin).
         """
+        if not self.any:
+            return 0.0
         sums = np.asarray(abs(self.matrix(self.stiffness)).sum(axis=1)).ravel()
         with np.errstate(divide="ignore"):
             return float(np.sqrt(np.divide(sums, mass, out=np.zeros_like(sums), where=sums > 0.0).max(initial=0.0)))

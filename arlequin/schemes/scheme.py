@@ -116,7 +116,7 @@ def accept(contact: ContactSolution, u: Array, t: float, remedy: str = "a smalle
 
 def accept_shape(assembly: Assembly, u: Array, t: float) -> None:
     """Raises where a cell of a nonlinear part is inside out: a solution of the equations, but none of a solid."""
-    for name, own, at in assembly.turning:
+    for name, own, at in assembly.nonlinear:
         if not own.least_volume(u[at]) > 0.0:
             raise UserError(
                 f"part '{name}': a cell is turned inside out at t = {t:.6g} s: try a smaller step; "
