@@ -146,6 +146,17 @@ def linearised(kind, axes, H, before, step, m, tau, after, moduli):
     linearise(kind, axes, H, before, step, m, tau, after, moduli)
 
 
+@njit(cache=True)
+def scatter(axes, nodes, slots, starts, K, data):
+    """Adds the matrix K (n axes, n axes) of a cell to data, the values of a CSR matrix (see `block_slots`)."""
+    for a in range(nodes.size):
+        for i in range(axes):
+            start = starts[axes * nodes[a] + i]
+            for b in range(nodes.size):
+                for j in range(axes):
+                    data[start + slots[a, b] + j] += K[axes * a + i, axes * b + j]
+
+
 @njit(inline="always")
 def _tangent_cells(
     axes, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
@@ -234,12 +245,7 @@ def _tangent_cells(
             for e in range(axes * size):
                 for d in range(axes * size):
                     K[e, d] += change * opening[e] * opening[d]
-        for a in range(size):
-            for i in range(axes):
-                start = starts[axes * nodes[c, a] + i]
-                for b in range(size):
-                    for j in range(axes):
-                        data[start + slots[c, a, b] + j] += K[axes * a + i, axes * b + j]
+        scatter(axes, nodes[c], slots[c], starts, K, data)
     return -1
 
 

@@ -22,7 +22,7 @@ import math
 import numpy as np
 from numba import njit
 
-from models._cell_kernels import _inverse, _shape_cell, linearised
+from models._cell_kernels import _inverse, _shape_cell, linearised, scatter
 from models._point_kernels import MEMORY, respond, volumetric
 from models.hyperelastic import NEO_HOOKE
 from models.plastic import BULK, SHEAR, YIELD
@@ -322,10 +322,5 @@ def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0,
             for e in range(axes * size):
                 for d in range(axes * size):
                     K[e, d] += change * opening[e] * opening[d]
-        for a in range(size):
-            for i in range(axes):
-                start = starts[axes * nodes[c, a] + i]
-                for b in range(size):
-                    for j in range(axes):
-                        data[start + slots[c, a, b] + j] += K[axes * a + i, axes * b + j]
+        scatter(axes, nodes[c], slots[c], starts, K, data)
     return -1

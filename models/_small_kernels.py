@@ -10,7 +10,7 @@ Source: Hughes, Int. J. Numer. Methods Eng. 15 (1980) 1413–1418 (B̄).
 import numpy as np
 from numba import njit
 
-from models._cell_kernels import _deform, _gather, linearised
+from models._cell_kernels import _deform, _gather, linearised, scatter
 from models._point_kernels import MEMORY, WORK, respond
 from models.plastic import BULK, SMALL_J2
 
@@ -121,12 +121,7 @@ def _tangent(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, 
             for e in range(axes * size):
                 for d in range(axes * size):
                     K[e, d] += bulk / whole * opening[e] * opening[d]
-        for a in range(size):
-            for i in range(axes):
-                start = starts[axes * nodes[c, a] + i]
-                for b in range(size):
-                    for j in range(axes):
-                        data[start + slots[c, a, b] + j] += K[axes * a + i, axes * b + j]
+        scatter(axes, nodes[c], slots[c], starts, K, data)
 
 
 @njit(cache=True)
