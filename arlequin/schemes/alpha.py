@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
-from arlequin.schemes.meeting import Meeting, Motion, meet
+from arlequin.schemes.alpha_step import LinearAlpha, NewtonAlpha, Push
+from arlequin.schemes.linear_step import Solved
 from arlequin.schemes.resting import start_accelerations
-from arlequin.schemes.scheme import State, StepReport, accept, linear_only, reaction
+from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from models.checks import positive, within
+from models.errors import UserError
+from models.nonlinear import Constrained, Nonlinear
 from multilevel.law import Array
 
 
@@ -21,12 +23,14 @@ class GeneralisedAlpha:
         u₁ = u₀ + Δt v₀ + Δt² [(½ − β) a₀ + β a₁],    v₁ = v₀ + Δt [(1 − γ) a₀ + γ a₁]
         M [(1 − α_m) a₁ + α_m a₀] = (1 − α_f) F(t₁) + α_f F(t₀) + Q,    C v₁ = 0
 
-    F the bulk forces, Q the forces of constraints and contact. The unknown of contact is its impulse over the step,
+    F the bulk forces, Q the forces of constraints and contact. Nonlinear parts give F(t₁) at u₁, by Newton's
+    iterations: nothing then bounds the energy, which finite rotations feed (`Theta` keeps it); what the mean force does
+    beyond what is stored and dissipated is `scheme`. The unknown of contact is its impulse over the step,
     P = Δt [(1 − γ) r₀ + γ r₁], on which the laws act as in the θ-scheme with θ = γ (a discrete gradient for γ =
     1/2): the pair (β, γ) = (1/4, 1/2) then conserves energy with regular laws too. A point is closed when g(u₀ + ½
     Δt v₀) ≤ 0.
 
-    Unconditionally stable for α_m ≤ α_f ≤ 1/2, γ ≥ 1/2, β ≥ γ/2. Order 2 if γ = 1/2 + α_f − α_m, else 1.
+    Unconditionally stable on linear bulk for α_m ≤ α_f ≤ 1/2, γ ≥ 1/2, β ≥ γ/2. Order 2 if γ = 1/2 + α_f − α_m, else 1.
     Source: Newmark 1959; Hilber, Hughes & Taylor, Earthq. Eng. Struct. Dyn. 5 (1977) 283–292; Chung & Hulbert, J.
     Appl. Mech. 60 (1993) 371–375.
     """
@@ -53,7 +57,12 @@ class GeneralisedAlpha:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> "AlphaStepper":
-        linear_only(assembly, "GeneralisedAlpha")
+        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+            if isinstance(own, Nonlinear) and (isinstance(own, Constrained) or own.viscous):
+                raise UserError(
+                    f"part '{part.name}': GeneralisedAlpha steps neither rigid parts nor viscous ones of finite "
+                    "rotations: take Theta"
+                )
         return AlphaStepper(assembly, step, self)
 
     @classmethod
@@ -114,8 +123,8 @@ class _Carried:
 class AlphaStepper:
     """Generalised-α with the unknown y = (1 − λ) v₀ + λ v₁, λ = β/γ, so that u₁ = u₀ + Δt y + Δt² (½ − λ) a₀:
 
-        [(1 − α_m) M + (1 − α_f)(γΔt D + βΔt² K)] y = (1 − α_m) p₀ + λΔt (1 − α_m − γ) F₀
-            + βΔt [(1 − α_f) F(t₁; u₁ − Δt y, v₁ − y/λ) + α_f F(t₀)] + λ (1 − α_m) (Cᵀφ + BᵀP)
+        (1 − α_m) M y = (1 − α_m) p₀ + λΔt (1 − α_m − γ) F₀ + βΔt [(1 − α_f) F(t₁; u₁, v₁) + α_f F(t₀)]
+            + λ (1 − α_m) (Cᵀφ + BᵀP)
 
     with the momentum p₀, the carried bulk forces F₀ and the impulses φ, P = Δt [(1 − γ) Q₀ + γ Q₁]. No acceleration
     enters but by its forces (and a₀ in u₁, unless β = γ/2), and p₁ = p₀ + Δt [(1 − γ) F₀ + γ F₁] + Cᵀφ + BᵀP: what one
@@ -127,17 +136,15 @@ class AlphaStepper:
         self._assembly = assembly
         self._scheme = scheme
         self._mix = scheme.beta / scheme.gamma
-        keep = 1.0 - scheme.alpha_f
-        matrix = (1.0 - scheme.alpha_m) * assembly.mass + keep * scheme.beta * step**2 * assembly.stiffness
-        if assembly.viscous is not None:
-            matrix = matrix + keep * scheme.gamma * step * assembly.viscous
-        self._condensed = Condensed(assembly, matrix)
+        self._bulk = (LinearAlpha if assembly.linear else NewtonAlpha)(assembly, step, scheme)
         self._moving = assembly.free & ~assembly.massless
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
         assembly, step, mix = self._assembly, self.step, self._mix
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, assembly.fresh(), 0.0)
+        accept_cells(assembly, bulk, 0.0)
+        internal = bulk.force
         touch = assembly.contact.touch(assembly.contact.basis @ u)
         gaps = touch.gaps(touch.basis @ u)
         external = assembly.load(0.0)
@@ -162,60 +169,47 @@ class AlphaStepper:
             history=assembly.laws.start_history(gaps),
             internal=internal,
             kinetic=assembly.kinetic(v),
-            strain=strain,
+            strain=bulk.stored,
             asperity=assembly.laws.energy(gaps),
             impulse=np.zeros(assembly.laws.row_count),
             own=own,
+            memory=bulk.memory,
         )
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, beta, gamma = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma
-        mix, shift = self._mix, own.shift
         t1 = (state.n + 1) * step
         load = assembly.load(t1)
 
         # massless dofs have no forces left over: M a₀ = 0
         force = np.where(self._moving, own.bulk, -own.pulled)
-        right = (1.0 - am) * own.momentum + mix * step * (1.0 - am - gamma) * force
-        # bulk forces at the end without y; the internal ones by linearity from those at u₀
-        bulk = (1.0 - af) * (load - assembly.stiffness @ shift) + af * own.load - state.internal
-        right += beta * step * bulk
+        before = own.load - state.internal
         if assembly.viscous is not None:
-            right += step * ((1.0 - af) * gamma * (1.0 - mix) - af * beta) * (assembly.viscous @ state.v)
-        free = self._condensed.free(right, -own.rest, self._given(state, t1))
-        basis = assembly.contact.basis
-        place, speed = basis @ state.u, basis @ state.v
-        end, rate = place + basis @ shift + step * free.contact, (1.0 - 1.0 / mix) * speed + free.contact / mix
-        meeting = meet(
-            assembly.contact,
-            self._condensed.compliance,
-            Motion(place, speed, end, rate),
-            lever=mix * step,
-            step=step,
-            theta=min(gamma, 1.0),
-            history=state.history,
-            guess=state.impulse,
-            scale=1.0 - am,
-        )
-        y, multipliers = self._condensed.react(free, mix * (1.0 - am) * meeting.impulse)
-        accept(meeting.solution, state.u + (step * y + shift), t1)
-        return self._finish(state, y, load, meeting, multipliers / (mix * (1.0 - am)))
+            before = before - assembly.viscous @ state.v
+        impulse = (1.0 - am) * own.momentum + self._mix * step * (1.0 - am - gamma) * force
+        impulse += beta * step * ((1.0 - af) * load + af * before)
+        solved = self._bulk.solve(state, Push(impulse, own.shift, -own.rest, self._given(state, t1), t1))
+        u = state.u + (step * solved.y + own.shift)
+        accept(solved.meeting.solution, u, t1)
+        accept_shape(assembly, u, t1)
+        return self._finish(state, solved, load)
 
     def _finish(
         self,
         state: State,
-        y: Array,
+        solved: Solved,
         load: Array,
-        meeting: Meeting,
-        multipliers: Array,
     ) -> tuple[State, StepReport]:
         """The new state, the recursions of its forces, and the works of the step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, gamma = scheme.alpha_m, scheme.alpha_f, scheme.gamma
+        y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
         du, dv = step * y + own.shift, (y - state.v) / self._mix
         u, v = state.u + du, state.v + dv
-        internal, strain = assembly.internal(u)
+        bulk = assembly.respond(u, state.memory, step)
+        accept_cells(assembly, bulk, (state.n + 1) * step)
+        internal, strain = bulk.force, bulk.stored
         touch, contact = meeting.touch, meeting.solution
         asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
         momentum = assembly.mass @ v
@@ -271,6 +265,7 @@ class AlphaStepper:
             stored_before=state.stored,
             stored_after=(strain, asperity),
             loss=loss,
+            plastic=bulk.dissipated,
         )
         work["kinetic"] = kinetic
         end = State(
@@ -284,8 +279,9 @@ class AlphaStepper:
             asperity=asperity,
             impulse=contact.impulse,
             own=carried,
+            memory=bulk.memory,
         )
-        return end, meeting.report(multipliers, work, path, loss)
+        return end, meeting.report(multipliers, work, path, loss, solved.newton)
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

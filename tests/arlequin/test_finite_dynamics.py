@@ -210,13 +210,8 @@ def test_parts_of_finite_rotations_are_refused_where_they_would_be_linear() -> N
     line = (
         r"^part 'plate' has finite rotations, which {} does not step: take Theta, Midpoint or, without inertia, Static$"
     )
-    for scheme, name in (
-        (aq.Newmark(), "GeneralisedAlpha"),
-        (aq.HHT(-0.1), "GeneralisedAlpha"),
-        (aq.Multirate(2), "Multirate"),
-    ):
-        with pytest.raises(aq.UserError, match=line.format(name)):
-            aq.simulate(system, scheme, duration=1.0, step=1e-3)
+    with pytest.raises(aq.UserError, match=line.format("Multirate")):
+        aq.simulate(system, aq.Multirate(2), duration=1.0, step=1e-3)
     with pytest.raises(aq.UserError, match=r'^mass="redistributed" is for parts of small rotations'):
         plate = block(mass="redistributed")
         floor = aq.RigidPlane(point=(0.0, -0.1), normal=(0.0, 1.0))

@@ -344,7 +344,6 @@ def test_a_step_that_crushes_cells_stops_the_run_and_the_record_stays(tmp_path: 
 
 
 OTHERS = {
-    "Newmark": (aq.Newmark(), r"part 'block' is of finite strains, which GeneralisedAlpha does not step: take Theta"),
     "Multirate": (aq.Multirate(2), r"part 'block' is of finite strains, which Multirate does not step: take Theta"),
     "SymplecticEuler": (aq.SymplecticEuler(), r"explicit schemes are for masses, bars, beams and springs"),
     "RungeKutta": (aq.RungeKutta(), r"explicit schemes are for masses, bars, beams and springs"),

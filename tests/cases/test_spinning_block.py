@@ -4,12 +4,20 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import arlequin as aq
 from cases import spinning_block as case
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"law": "svk"}, {"scheme": "theta"}, {"scheme": "central-difference"}, {"velocity": 1.0, "cells": 2}],
+    [
+        {},
+        {"law": "svk"},
+        {"scheme": "theta"},
+        {"scheme": "newmark"},
+        {"scheme": "central-difference"},
+        {"velocity": 1.0, "cells": 2},
+    ],
 )
 def test_the_case_is_within_its_tolerances(options):
     p = case.Parameters(**{"steps": 150, "fields_every": 5, **options})
@@ -29,6 +37,16 @@ def test_beyond_a_half_the_scheme_loses_what_the_midpoint_rule_keeps():
     p = case.Parameters(steps=200, scheme="theta", theta=0.55)
     drift = case.Drift.of(case.build(p).run(), p)
     assert drift.of_energy[-1] < -0.05 and drift.of_moment[-1] > 0.02
+
+
+def test_newmark_drifts_and_with_larger_steps_blows_up():
+    p = case.Parameters(steps=400, scheme="newmark", fields_every=1)
+    assert 1e-3 < np.abs(case.Drift.of(case.build(p).run(), p).of_energy).max() < 0.1
+    p = case.Parameters(steps=400, scheme="newmark", turn=0.25, fields_every=1)
+    with pytest.raises(aq.UserError, match="did not converge"):
+        case.build(p).run()
+    result = case.as_far_as_it_goes(case.build(p))
+    assert result["time"].size < 400 and case.Drift.of(result, p).of_energy.max() > 0.5
 
 
 def attitude(parameters, end):
