@@ -1,6 +1,7 @@
 """Figures of the Taylor bar."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray
@@ -27,4 +28,21 @@ def history_figure(
             axes.set_ylabel(style.label(name, "mm"))
             axes.legend()
         panels[-1].set_xlabel(style.label("Time", "µs"))
+    return figure
+
+
+def foot_forces_figure(runs: Mapping[str, xarray.DataTree]) -> "Figure":
+    """Forces of the wall on the foot against time, a curve a scheme."""
+    with style.panels(2, 4.6, sharex=True) as (figure, (push, drag)):
+        for n, (name, run) in enumerate(runs.items()):
+            look: dict[str, Any] = {"color": style.COLOURS[n], "linewidth": 1.0, "zorder": 3.0 - n}
+            time = 1e6 * run.dataset["time"].values[1:]
+            # of the whole bar: the half-plane revolves
+            force = 1e-3 * run["interface/wall"].dataset["force"].values[1:]
+            push.plot(time, force[:, 1], label=name, **look)
+            drag.plot(time, -force[:, 0], **look)
+        push.set_ylabel(style.label("Normal force", "kN"))
+        drag.set_ylabel(style.label("Friction, inwards", "kN"))
+        drag.set_xlabel(style.label("Time", "µs"))
+        figure.legend(*push.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure

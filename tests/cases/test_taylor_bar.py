@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases.shapes import quarter_cylinder
-from cases.taylor_bar import Parameters, build, check, figures, is_published, shapes
+from cases.taylor_bar import Parameters, build, check, figures, first_contact, is_published, shapes
 from models.errors import UserError
 
 
@@ -72,6 +72,28 @@ def test_a_unilateral_wall_lets_the_rim_rise_and_friction_holds_the_foot():
     assert np.diff(momentum) == pytest.approx(force[1:] * 2e-8, abs=1e-12 * abs(momentum[0]))
 
 
+def test_forces_of_the_foot_do_not_oscillate_as_with_newmark():
+    """After the shock of the first nodes: how far the force goes up and down, over how far it goes."""
+    runs = first_contact(Parameters(elements=4, wall="unilateral", friction=0.3, duration=1e-6))
+    ways = []
+    for run in runs.values():
+        force = run["interface/wall"]["force"].values[run["time"].values > 0.2e-6]
+        ways.append(np.abs(np.diff(force, axis=0)).sum(axis=0) / np.ptp(force, axis=0))
+        assert np.abs(run["balance"]).max() <= 1e-10
+    assert (ways[0] < 3.0).all() and (ways[1][:2] > 2.0 * ways[0][:2]).all(), ways
+
+
+@pytest.mark.parametrize("scheme", ["theta", "newmark"])
+def test_implicit_schemes_agree_with_central_differences(scheme):
+    """By 8 µs, a rising share of plastic strain: each resolves the wave by its own."""
+    options = {"elements": 3, "duration": 8e-6}
+    explicit, exact = ends(**options)
+    implicit, found = ends(**options, scheme=scheme)
+    assert found == pytest.approx(exact, rel=2e-3)
+    strains = [float(run["part/bar"]["plastic_strain"][-1].max()) for run in (explicit, implicit)]
+    assert strains[1] == pytest.approx(strains[0], rel=0.03)
+
+
 def test_volume_is_kept_by_plastic_flow():
     """Elastic changes of volume alone: of the order p/K, a part in 200."""
     p = Parameters(elements=4, duration=40e-6)
@@ -93,6 +115,8 @@ def test_quarter_cylinder():
 def test_figures():
     p = Parameters(elements=2, duration=5e-6)
     assert set(figures(build(p).run(), p)) == {"energies", "history", "shape"}
+    p = Parameters(elements=2, duration=1e-6, wall="unilateral", friction=0.3)
+    assert set(figures(build(p).run(), p)) == {"energies", "history", "shape", "foot_forces"}
 
 
 def test_published_data_only():
