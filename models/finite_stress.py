@@ -7,27 +7,25 @@ import numpy as np
 from models.errors import FAILURE, UserError
 from models.hyperelastic import NeoHooke
 from models.part import Array
-from models.plastic import J2
+from models.plastic import J2, MEMORY
+from models.point_stress import SIX, finite_stress, small_stress
 from models.stress import displacement_gradient
 
 if TYPE_CHECKING:
     from models.solid import Solid
 
 
-def cauchy_stress(part: "Solid", u: Array) -> Array:
+def cauchy_stress(part: "Solid", u: Array, memory: Array | None = None) -> Array:
     """σ (c, q, component) in Pa, on the axes of space, at the displacement u (d,).
 
     St. Venant–Kirchhoff: σ = F S Fᵀ/det F. Neo-Hookean: σ = μ J^(−5/3) dev b + K ln J̄/J̄ 1, J̄ the mean of J over the
     cell, or J. F (3 × 3) has F_zz = 1 in plane strain, 1 + u_r/r around the axis, and in plane stress √(1 + 2E_zz) with
-    E_zz = −ν/(1 − ν) (E_xx + E_yy), which is S_zz = 0. Raises where a cell is flat or turned inside out, and where the
-    stress depends on more than u.
+    E_zz = −ν/(1 − ν) (E_xx + E_yy), which is S_zz = 0. J2, which needs the memory (c, q, 9) of its points at u: see
+    `point_stress`. Raises where a cell is flat or turned inside out.
     """
+    u = np.ascontiguousarray(u, dtype=float)
     if isinstance(part.material, J2):
-        raise UserError(
-            f"{part.name}: the stress of J2 depends on what its points went through, not on the displacement alone; "
-            "the result has their `plastic_strain`"
-        )
-    u = np.asarray(u, dtype=float)
+        return _metal(part, part.material, u, memory)
     cells, size = part.cells, part.components
     H = np.zeros((*cells.dx.shape, 3, 3))
     H[..., :size, :size] = displacement_gradient(cells, u, size)
@@ -48,6 +46,30 @@ def cauchy_stress(part: "Solid", u: Array) -> Array:
     return _chosen(part, F @ S @ np.swapaxes(F, -1, -2) / volume[..., None, None])
 
 
+def _metal(part: "Solid", law: J2, u: Array, memory: Array | None) -> Array:
+    """σ (c, q, component) of points with this memory."""
+    if memory is None:
+        raise UserError(
+            f"{part.name}: the stress of J2 depends on what its points went through, not on the displacement alone: "
+            "give their memory at u"
+        )
+    cells, memory = part.cells, np.ascontiguousarray(memory, dtype=float)
+    shape = (*cells.dx.shape, MEMORY)
+    if memory.shape != shape or u.shape != (part.dof_count,):
+        given = f"displacement of shape {u.shape} and memory of shape {memory.shape}"
+        raise UserError(f"{part.name}: {given}, expected ({part.dof_count},) and {shape}")
+    hoop = np.empty((0, 0, 0)) if cells.hoop is None else cells.hoop
+    arrays = cells.nodes, cells.gradients, hoop, np.ascontiguousarray(cells.dx)
+    if part.kinematics == "small":
+        sigma = small_stress(arrays, law, part.mean_dilatation, u, memory)
+    else:
+        sigma, bad = finite_stress(arrays, law, part.mean_dilatation, u, memory)
+        if bad >= 0:
+            raise _inside_out(part, bad)
+    alike = str.maketrans("rzt", "xyz") if part.axisymmetric else {}
+    return sigma[..., [SIX.index(name.translate(alike)) for name in part.stress_components]]
+
+
 def _neo_hooke(part: "Solid", law: NeoHooke, H: Array) -> Array:
     """σ (c, q, 3, 3) at ∂u/∂X."""
     J = _volume(part, H + np.eye(3))
@@ -64,9 +86,13 @@ def _volume(part: "Solid", F: Array) -> Array:
     volume = np.linalg.det(F)
     if not (volume > 0).all():
         cell = int(np.argmin(volume.min(axis=1)))
-        line = f"{part.name}: cell {cell} is flat or turned inside out: the strains are too large for this material"
-        raise UserError(line, code=FAILURE)
+        raise _inside_out(part, cell)
     return np.asarray(volume)
+
+
+def _inside_out(part: "Solid", cell: int) -> UserError:
+    line = f"{part.name}: cell {cell} is flat or turned inside out: the strains are too large for this material"
+    return UserError(line, code=FAILURE)
 
 
 def _chosen(part: "Solid", sigma: Array) -> Array:

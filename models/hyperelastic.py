@@ -77,3 +77,8 @@ class NeoHooke(VolumeSplit):
     def coefficients(self) -> Array:
         """(μ, K), Pa: what the kernels take."""
         return np.array([self.shear, self.bulk])
+
+    @property
+    def unyielding(self) -> Array:
+        """The same: it does not yield."""
+        return self.coefficients

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.errors import UserError
+from models.errors import FAILURE, UserError
 from models.finite_nodal import FiniteNodal
 from models.hyperelastic import NeoHooke
 from models.nonlinear import Response
 from models.part import Array, Indices
-from models.plastic import HEATING, J2
+from models.plastic import HEATING, J2, MEMORY
+from models.point_stress import finite_stress
 from models.threads import side_by_side, slices
 
-MEMORY = 9  # values of a point: C_p⁻¹ − 1, α, temperature rise, dissipated work
 _ALPHA, _HEAT = 6, 7
 
 
@@ -116,6 +116,13 @@ class InelasticAssembled(FiniteNodal):
     def dissipates(self) -> bool:
         """Whether its points flow."""
         return isinstance(self.material, J2)
+
+    def stress(self, u: Array, memory: Array) -> Array:
+        """Cauchy stress (c, q, 6), Pa, of the cells that weigh, at u (d,), where the points have this memory."""
+        sigma, bad = finite_stress(self._cells, self.material, self.mean, self._displacement(u), memory)
+        if bad >= 0:
+            raise UserError(f"cell {bad} is turned inside out: there is no stress", code=FAILURE)
+        return sigma
 
     @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:

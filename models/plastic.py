@@ -39,6 +39,8 @@ FINITE_J2, SMALL_J2 = 1, 2  # what `_point_kernels.respond` calls these laws
 SHEAR, BULK, YIELD, LINEAR, SATURATION, SATURATION_RATE, POWER, EXPONENT, RATE, REFERENCE_RATE = range(10)
 START, PER_KELVIN, HEAT_EXPONENT, HEATING = range(10, 14)
 
+MEMORY = 9  # values of a point: C_p⁻¹ − 1 or ε_p, α, temperature rise, dissipated work
+
 
 @dataclass(frozen=True)
 class LinearHardening:
@@ -188,6 +190,13 @@ class J2(VolumeSplit):
         own = {SHEAR: self.shear, BULK: self.bulk, YIELD: self.yield_stress}
         merged = _merged([own, *(law.coefficients(self.density) for law in self.hardenings)])
         return np.array([merged.get(place, 0.0) for place in range(HEATING + 1)])
+
+    @cached_property
+    def unyielding(self) -> Array:
+        """The coefficients (14,) of the same metal that never yields."""
+        still = self.coefficients.copy()
+        still[YIELD] = np.inf  # no large number, which the factor 0 of molten metal would take away
+        return still
 
 
 def _merged(terms: list[Mapping[int, float]]) -> dict[int, float]:

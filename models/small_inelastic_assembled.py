@@ -15,7 +15,7 @@ from models.inelastic_assembled import InelasticAssembled
 from models.matrix import symmetric_part
 from models.nonlinear import Response
 from models.part import Array
-from models.plastic import YIELD
+from models.point_stress import small_stress
 from models.threads import side_by_side
 
 
@@ -29,9 +29,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """(1 − θ) f(u₀) + θ f(u₁), the start elastic from its memory, and −1: no cell is inside out."""
-        still = self.material.coefficients.copy()
-        still[YIELD] = np.inf
-        start = self._respond(u0, memory, step, still)
+        start = self._respond(u0, memory, step, self.material.unyielding)
         end = self.respond(u1, memory, step)
         return (1.0 - theta) * start.force + theta * end.force, -1
 
@@ -49,6 +47,10 @@ class SmallInelasticAssembled(InelasticAssembled):
         places = pattern.indptr, self._slots, data
         _small_kernels.tangent_small(*self._cells, *law, step, self._displacement(u), memory, *places)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+    def stress(self, u: Array, memory: Array) -> Array:
+        """Stress (c, q, 6), Pa, of the cells that weigh, at u (d,), where the points have this memory."""
+        return small_stress(self._cells, self.material, self.mean, self._displacement(u), memory)
 
     def frequency(self, u: Array) -> float:
         """That at rest, rad/s."""

@@ -127,13 +127,14 @@ class Solid(Continuum):
             return make(linear, self.material, self.mean_dilatation)
         return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
 
-    def stress(self, u: Array) -> Array:
+    def stress(self, u: Array, memory: Array | None = None) -> Array:
         """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.
 
-        In finite kinematics the Cauchy stress, on the axes of space (not turned with the part); refused with J2.
+        In finite kinematics the Cauchy stress, on the axes of space (not turned with the part). J2 needs the memory
+        (c, q, 9) that its points have at u, which no other material has.
         """
         if self.kinematics == "finite" or isinstance(self.material, J2):
-            return cauchy_stress(self, u)
+            return cauchy_stress(self, u, memory)
         lam, mu = self.lame
         gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), self.components)
         size = self.mesh.dim()
