@@ -179,7 +179,7 @@ class History:
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
             if isinstance(own, PathDependent):
                 # such steps come one by one
-                means = own.cell_means(block.memory[i])
+                means = own.cell_means(block.u[0, a:b], block.memory[i])
                 frames |= {(group, name): mean[None] for (name, *_), mean in zip(own.recorded, means, strict=True)}
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]

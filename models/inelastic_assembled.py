@@ -18,10 +18,18 @@ from models.hyperelastic import NeoHooke
 from models.nonlinear import Response
 from models.part import Array, Indices
 from models.plastic import HEATING, J2, MEMORY
-from models.point_stress import finite_stress
+from models.point_stress import finite_stress, invariants
 from models.threads import side_by_side, slices
 
-_ALPHA, _HEAT = 6, 7
+_ALPHA = 6
+_FLOW = (
+    ("plastic_strain", "1", "equivalent plastic strain, mean over the cell"),
+    ("heating", "K", "rise of temperature, mean over the cell"),
+)
+_STRESS = (
+    ("mises_stress", "Pa", "von Mises stress, mean over the cell"),
+    ("pressure", "Pa", "pressure, mean over the cell"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,23 +134,26 @@ class InelasticAssembled(FiniteNodal):
 
     @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, units and long name of what is recorded of the memory."""
-        names = [("plastic_strain", "1", "equivalent plastic strain, mean over the cell")]
-        if not self.dissipates:
-            return ()
-        if self.material.coefficients[HEATING] > 0.0:
-            names.append(("heating", "K", "rise of temperature, mean over the cell"))
-        return tuple(names)
+        """Name, units and long name of what is recorded of the state of the points."""
+        return *_FLOW[: self._flowing], *_STRESS
 
-    def cell_means(self, memory: Array) -> tuple[Array, ...]:
+    def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """What is recorded, each (c,): means over the reference volume of all cells; 0 in those that weigh nothing."""
+        flow = np.moveaxis(memory[..., _ALPHA : _ALPHA + self._flowing], -1, 0)
         weight = self._cells[3]
         share = weight / weight.sum(axis=1, keepdims=True)
         active = self.linear.stiffness_weight.any(axis=1)
         means = np.zeros((len(self.recorded), active.size))
-        for mean, place in zip(means, (_ALPHA, _HEAT), strict=False):
-            mean[active] = (share * memory[:, :, place]).sum(axis=1)
+        for mean, values in zip(means, (*flow, *invariants(self.stress(u, memory))), strict=True):
+            mean[active] = (share * values).sum(axis=1)
         return tuple(means)
+
+    @property
+    def _flowing(self) -> int:
+        """How many values of the memory are recorded, from α on."""
+        if not self.dissipates:
+            return 0
+        return 2 if self.material.coefficients[HEATING] > 0.0 else 1
 
     @property
     def _arguments(self) -> tuple[Indices, Array, Array, Array, int, Array, bool]:

@@ -125,9 +125,9 @@ class PathDependent(Assembled, Protocol):
 
     @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, units and long name of what is recorded of the memory."""
+        """Name, units and long name of what is recorded of the state of the points."""
         ...
 
-    def cell_means(self, memory: Array) -> tuple[Array, ...]:
-        """What is recorded, each (c,): means over the cells."""
+    def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
+        """What is recorded, each (c,): means over the cells at u (d,), where the points have this memory."""
         ...
