@@ -127,4 +127,5 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
         "energies": plots.energies(result),
         "deflection": deflection_figure(force, tip(result), limits),
         "shape": plots.shape(result, "plastic_strain"),
+        "stress": plots.shape(result, "mises_stress"),
     }

@@ -71,7 +71,9 @@ def test_the_panel():
 
 def test_figures():
     p = Parameters(elements=2, steps=4)
-    assert set(figures(build(p).run(), p)) == {"energies", "deflection", "shape"}
+    drawn = figures(build(p).run(), p)
+    assert set(drawn) == {"energies", "deflection", "shape", "stress"}
+    assert drawn["stress"].axes[-1].get_xlabel() == "Von Mises stress, mean over the cell (MPa)"
 
 
 def test_published_data_only():
