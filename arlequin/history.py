@@ -10,7 +10,8 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.contact_history import ContactHistory
 from arlequin.energy import applicable, columns
-from arlequin.record import Key, Variable
+from arlequin.point_history import PointHistory
+from arlequin.record import Key, Record, Variable
 from arlequin.schemes.block import Block
 from arlequin.spring_history import SpringHistory
 from models.factor import Factor, factorise
@@ -40,13 +41,13 @@ class History:
     """
 
     def __init__(
-        self, assembly: Assembly, step: float, steps: int, fields_every: int, static: bool, located: bool
+        self, assembly: Assembly, step: float, steps: int, record: Record, static: bool, located: bool
     ) -> None:
         self._assembly = assembly
         self._step = step
         self._duration = 1.0 if static else step  # impulses are forces in statics
         self._steps = steps
-        self._every = fields_every
+        self._every = record.fields_every
         self._located = located
         self.kinds = applicable(assembly)
         self._columns = columns(self.kinds)
@@ -58,6 +59,11 @@ class History:
         self._contacts = [
             ContactHistory(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
         ]
+        self._points = {
+            i: PointHistory(part, own, record.point_memory)
+            for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
+            if isinstance(own, PathDependent)
+        }
         self._springs = [SpringHistory(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
@@ -101,12 +107,8 @@ class History:
                 group = f"part/{part.name}"
                 out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
                 out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
-            if isinstance(own, PathDependent):
-                cells = part.connectivity.shape[:1]
-                out += [
-                    Variable(f"part/{part.name}", name, ("frame", "cell"), cells, units, text)
-                    for name, units, text in own.recorded
-                ]
+        for points in self._points.values():
+            out += points.variables()
         for contact in self._contacts:
             out += contact.variables()
         for spring in self._springs:
@@ -177,10 +179,9 @@ class History:
             moved = own.nodal_motion(block.u[kept, a:b], block.v[kept, a:b])
             u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
-            if isinstance(own, PathDependent):
+            if i in self._points:
                 # such steps come one by one
-                means = own.cell_means(block.u[0, a:b], block.memory[i])
-                frames |= {(group, name): mean[None] for (name, *_), mean in zip(own.recorded, means, strict=True)}
+                frames |= self._points[i].frame(block.u[0, a:b], block.memory[i])
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]
         for contact in self._contacts:

@@ -59,10 +59,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class Record:
-    """Where a result goes (None: memory), how often fields are kept, attributes besides the run's."""
+    """Where a result goes (None: memory), how often fields are kept, attributes besides the run's.
+
+    point_memory: whether frames keep that of the points of metals too, which `Solid.stress` takes: 9 values a point.
+    """
 
     path: str | Path | None = None
     fields_every: int = 1
+    point_memory: bool = field(default=False, kw_only=True)
     overwrite: bool = False
     attributes: Mapping[str, Any] = field(default_factory=dict)
 

@@ -90,9 +90,7 @@ def simulate(
     assembly = assemble(system)
     stepper = scheme.prepare(assembly, step)
     u, v = start_fields(assembly, step, scheme.static)
-    history = History(
-        assembly, step, steps, record.fields_every, scheme.static, isinstance(stepper, LocatedThetaStepper)
-    )
+    history = History(assembly, step, steps, record, scheme.static, isinstance(stepper, LocatedThetaStepper))
     setup = clock.perf_counter() - begin
     recorder = Recorder(
         record,

@@ -51,7 +51,7 @@ def _metal(part: "Solid", law: J2, u: Array, memory: Array | None) -> Array:
     if memory is None:
         raise UserError(
             f"{part.name}: the stress of J2 depends on what its points went through, not on the displacement alone: "
-            "give their memory at u"
+            "give their memory at u, which `Record(point_memory=True)` keeps"
         )
     cells, memory = part.cells, np.ascontiguousarray(memory, dtype=float)
     shape = (*cells.dx.shape, MEMORY)

@@ -142,11 +142,15 @@ class InelasticAssembled(FiniteNodal):
         flow = np.moveaxis(memory[..., _ALPHA : _ALPHA + self._flowing], -1, 0)
         weight = self._cells[3]
         share = weight / weight.sum(axis=1, keepdims=True)
+        points = (*flow, *invariants(self.stress(u, memory)))
+        return tuple(self.everywhere((share * values).sum(axis=1)) for values in points)
+
+    def everywhere(self, values: Array) -> Array:
+        """Values (c, …) of the cells that weigh, on all cells of the part: 0 in the others."""
         active = self.linear.stiffness_weight.any(axis=1)
-        means = np.zeros((len(self.recorded), active.size))
-        for mean, values in zip(means, (*flow, *invariants(self.stress(u, memory))), strict=True):
-            mean[active] = (share * values).sum(axis=1)
-        return tuple(means)
+        out = np.zeros((active.size, *values.shape[1:]))
+        out[active] = values
+        return out
 
     @property
     def _flowing(self) -> int:

@@ -131,3 +131,7 @@ class PathDependent(Assembled, Protocol):
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """What is recorded, each (c,): means over the cells at u (d,), where the points have this memory."""
         ...
+
+    def everywhere(self, values: Array) -> Array:
+        """Values (c, …) of the cells that have points, on all cells of the part: 0 in the others."""
+        ...

@@ -1,5 +1,7 @@
 """Stresses that are recorded of points with a memory, means over cells: closed forms, all schemes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from models.hyperelastic import NeoHooke
 from models.mesh import box, rectangle
 from models.plastic import J2, LinearHardening
 from models.point_stress import invariants
+from models.stress import von_mises
 
 RUBBER = NeoHooke(young=3e6, poisson=0.4, density=1000.0)
 COPPER = J2(117e9, 0.35, 8930.0, yield_stress=4e8, hardening=LinearHardening(1e8))
@@ -108,3 +111,43 @@ def test_points_that_flow_in_a_step_are_on_the_yield_surface_at_its_end(scheme, 
         assert (mises <= limit * (1 + 1e-9)).all() and mises[grows] == pytest.approx(limit[grows], rel=1e-9)
         flowed += grows.sum()
     assert flowed > 100
+
+
+@pytest.mark.parametrize("plane", ["strain", "axisymmetric"])
+@pytest.mark.parametrize("kinematics", ["small", "finite"])
+def test_stress_after_a_run(kinematics, plane, tmp_path):
+    """Of the result on disk; means of its invariants are those that the run recorded."""
+    mesh = rectangle((0.5, 1.0), (0.0, 0.2), cells=(3, 2))
+    held = {"left": {0: 0.0, 1: 0.0}, "right": {0: lambda t: 0.02 * t, 1: lambda t: 0.03 * t}}
+    names = "rz" if plane == "axisymmetric" else "xy"
+    held = {side: {names[k]: motion for k, motion in given.items()} for side, given in held.items()}
+    part = aq.Solid("block", mesh, COPPER, plane=plane, kinematics=kinematics, imposed=held)
+    record = aq.Record(tmp_path / "run.zarr", fields_every=2, point_memory=True)
+    aq.simulate(aq.System([part]), aq.Static(), duration=1.0, step=0.25, record=record)
+    block = aq.open(tmp_path / "run.zarr")["part/block"]
+    assert block["point_memory"].shape == (3, 6, 4, 9) and float(block["plastic_strain"][-1].min()) > 1e-3
+    share = part.cells.dx / part.cells.dx.sum(axis=1, keepdims=True)
+    for frame in range(3):
+        stress = part.stress(block["displacement"].values[frame].ravel(), block["point_memory"].values[frame])
+        mises = (share * von_mises(stress, part.stress_components)).sum(axis=1)
+        normal = [k for k, (a, b) in enumerate(part.stress_components) if a == b]
+        pressure = -(share * stress[..., normal].sum(axis=-1) / 3).sum(axis=1)
+        scale = COPPER.yield_stress
+        assert np.abs(block["mises_stress"].values[frame] - mises).max() <= 1e-12 * scale
+        assert np.abs(block["pressure"].values[frame] - pressure).max() <= 1e-11 * scale
+
+
+def test_point_memory_is_of_metals_alone_and_on_all_their_cells():
+    """0 in the cells that weigh nothing, nothing of elastic parts, and nothing where it is not asked for."""
+    law, options = replace(COPPER, yield_stress=1e8), {"plane": "strain", "kinematics": "finite"}
+    coarse = aq.Solid("coarse", rectangle((0.0, 2.0), (0.0, 0.4), cells=(10, 2)), law, **options)
+    fine = aq.Solid("fine", rectangle((0.8, 2.0), (0.0, 0.4), cells=(12, 4)), RUBBER, **options)
+    junction = aq.Junction(coarse, fine, zone=aq.Strip(0.8, 1.2))
+    system = aq.System([coarse, fine], [junction], velocity=lambda x: np.stack([100 * np.sin(x[:, 0]), 0 * x[:, 0]], 1))
+    steps = {"duration": 5e-5, "step": 1e-5}
+    result = aq.simulate(system, aq.Theta(0.5), record=aq.Record(point_memory=True), **steps)
+    memory = result["part/coarse"]["point_memory"].values[-1]
+    middle = coarse.positions[coarse.connectivity].mean(axis=1)[:, 0]
+    assert not memory[middle > 1.2].any() and memory[middle < 1.2].any(axis=(1, 2)).any()
+    assert "point_memory" not in result["part/fine"] and "mises_stress" in result["part/fine"]
+    assert "point_memory" not in aq.simulate(system, aq.Theta(0.5), **steps)["part/coarse"]
