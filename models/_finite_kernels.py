@@ -144,16 +144,20 @@ def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1
     return _mean_force(3, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
 
 
-@numba.njit(_REAL(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR), cache=True, fastmath=FAST)
+@numba.njit(
+    types.Tuple((_REAL, types.int64))(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR),
+    cache=True,
+    fastmath=FAST,
+)
 def least_volume(nodes, gradients, hoop, u):
-    """The smallest det F at the points, F of the plane alone (with the hoop's where there is one) on 2D meshes."""
+    """The smallest det F at the points and its cell; F of the plane alone (and the hoop's, if any) on 2D meshes."""
     cells, points, axes, size = gradients.shape
     mid = np.empty((axes, size))
     delta = np.empty((axes, size))
     F = np.empty((axes, axes))
     D = np.empty((axes, axes))
     axisymmetric = hoop.size > 0
-    least = np.inf
+    least, cell = np.inf, -1
     for c in range(cells):
         _gather(axes, nodes[c], axisymmetric, u, u, mid, delta)
         for q in range(points):
@@ -171,8 +175,9 @@ def least_volume(nodes, gradients, hoop, u):
                 for n in range(size):
                     h += hoop[c, q, n] * mid[0, n]
                 volume *= h
-            least = min(least, volume)
-    return least
+            if not volume >= least:
+                least, cell = volume, c
+    return least, cell
 
 
 @numba.njit(

@@ -45,12 +45,13 @@ class FiniteAssembled(FiniteNodal):
         u = self._displacement(u)
         return self._tangent(u, u, viscous=0.0, lead=0.0, scale=2.0)
 
-    def least_volume(self, u: Array) -> float:
-        """The smallest det F at the quadrature points (of the area, in plane problems)."""
+    def least_volume(self, u: Array) -> tuple[float, int]:
+        """The smallest det F at the quadrature points (of the area, in plane problems), and its cell."""
         from models import _finite_kernels
 
         nodes, gradients, hoop, *_ = self._arrays
-        return float(_finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u)))
+        least, cell = _finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u))
+        return float(least), int(cell)
 
     def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
         """Mean force of a step, for θ = ½ a discrete gradient of the energy: f·(u₁ − u₀) = E(u₁) − E(u₀).

@@ -19,8 +19,11 @@ class Nonlinear(Assembled, Protocol):
         """∂f/∂u (d, d) of `internal` at u, N/m; symmetric."""
         ...
 
-    def least_volume(self, u: Array) -> float:
-        """The smallest ratio of a volume at u (d,) to the one at rest; not positive where a cell is inside out."""
+    def least_volume(self, u: Array) -> tuple[float, int]:
+        """The smallest ratio of a volume at u (d,) to the one at rest, not positive where a cell is inside out.
+
+        And that cell; −1 where there are no cells.
+        """
         ...
 
     @property

@@ -101,9 +101,9 @@ class RigidPartAssembled(Linear):
         """Zeros."""
         return self.stiffness
 
-    def least_volume(self, u: Array) -> float:
-        """1: the volume stays."""
-        return 1.0
+    def least_volume(self, u: Array) -> tuple[float, int]:
+        """1: the volume stays; and no cell, −1."""
+        return 1.0, -1
 
     @property
     def viscous(self) -> bool:

@@ -188,9 +188,9 @@ def test_volumes(part):
     if part.axisymmetric:
         ratio = ratio * np.sqrt(1 + 2 * strains(part, u)[..., 2, 2])
     assembled = part.assemble()
-    assert assembled.least_volume(u) == pytest.approx(ratio.min(), rel=1e-12)
+    assert assembled.least_volume(u)[0] == pytest.approx(ratio.min(), rel=1e-12)
     flipped = part.positions * ([0.0] * (part.components - 1) + [-1.5])
-    assert assembled.least_volume(flipped.ravel()) == pytest.approx(-0.5, rel=1e-12)
+    assert assembled.least_volume(flipped.ravel())[0] == pytest.approx(-0.5, rel=1e-12)
     # mean forces of other θ take more
     u0, u1 = fields(part, 2)
     more = (assembled.mean_internal(u0, u1, 0.8) - assembled.mean_internal(u0, u1)) @ (u1 - u0)

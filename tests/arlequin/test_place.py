@@ -1,0 +1,55 @@
+"""The lines that say where a step failed."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.assembly import assemble
+from arlequin.place import place_of_most
+from arlequin.schemes.scheme import accept
+from multilevel.solver import ContactSolution
+
+RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
+
+
+def block(law: Any, high: Any = (1.0, 0.8), cells: Any = (3, 2), **options: Any) -> Any:
+    """A solid of finite strain in the plane."""
+    mesh = aq.mesh.rectangle((0.0, high[0]), (0.0, high[1]), cells=cells)
+    return aq.Solid(mesh=mesh, material=law, **{"name": "block", "plane": "strain", "kinematics": "finite", **options})
+
+
+def test_the_place_of_a_dof_is_a_cell_around_its_node() -> None:
+    first, second = block(RUBBER), replace(block(RUBBER), name="other")
+    rigid = aq.Rigid(block(aq.LinearElastic(2.0, 0.3, 1.5), kinematics="small", name="stiff"))
+    assembly = assemble(aq.System([first, second, rigid]))
+    size = first.dof_count
+    for node in range(first.node_count):
+        values = np.zeros(assembly.dof_count)
+        values[size + 2 * node + 1] = -1.0
+        name, cell = place_of_most(assembly, values).split(", cell ")
+        assert name == "part 'other'" and node in second.connectivity[int(cell)]
+    # of the cells around a node the one whose nodes have most
+    values[:] = 0.0
+    values[2 * first.connectivity[4]] = [1.0, 0.5, 0.5, 0.5]
+    assert place_of_most(assembly, values) == "part 'block', cell 4"
+    values[2 * first.connectivity[0][0]] = np.nan
+    assert "cell 0" in place_of_most(assembly, values)
+    # one without cells that deform
+    values[-1] = np.nan
+    values[:-1] = 1.0
+    assert place_of_most(assembly, values) == "part 'stiff'"
+
+
+def test_a_motion_that_is_not_finite_says_where() -> None:
+    assembly = assemble(aq.System([block(RUBBER)]))
+    u = np.zeros(assembly.dof_count)
+    u[0] = np.inf
+    none = np.zeros(1)
+    solution = ContactSolution(none, none, none, none, none, 9, 0.0, np.zeros(1, dtype=np.int8), False)
+    with pytest.raises(
+        aq.UserError, match=r"no longer finite at t = 1 s \(part 'block', cell 0\): try a smaller step$"
+    ):
+        accept(solution, u, 1.0, assembly=assembly)
