@@ -1,34 +1,19 @@
 """Quasi-static load stepping."""
 
-import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
-from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
-from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.mixing import Mixing
+from arlequin.schemes.equilibrium import Equilibrium
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
-from arlequin.tangents import Tangents
 from models.errors import UserError
-from models.matrix import symmetric_part
-from models.nonlinear import Nonlinear, PathDependent
-from models.part import MeshedPart
 from multilevel.law import Array
 
 if TYPE_CHECKING:
     from arlequin.schemes.cut_back import CutBackStepper
-
-_PASSES = 100  # proximal steps at most, where contact alone holds a part
-_NEWTON = 40  # passes of Newton's iterations at most
-_SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
-_ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
-_SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
-_HELD = 1e-8  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
 
 
 @dataclass(frozen=True)
@@ -74,18 +59,12 @@ class _Carried:
 
 
 class StaticStepper:
-    """Load stepping with the unknown Δu: K Δu = f_ext(t₁) − f_int(u₀) + Cᵀφ + Bᵀr.
-
-    Where K leaves rigid motions free, K + s M takes its place and the solution is repeated from where it led, until
-    nothing moves: the proximal point method, whose limit has no s in it. Where parts are nonlinear, K is the tangent
-    at the point from which a solution starts: Newton's method.
-    """
+    """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
-        self._condensed, self._soft = _condense(assembly)
-        self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
+        self._equilibrium = Equilibrium(assembly)
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
@@ -122,14 +101,11 @@ class StaticStepper:
         """The step from the loads at t0, in equilibrium, to those at t1."""
         assembly, own = self._assembly, state.own
         external = assembly.load(t1)
-        meeting, du, constraint, passes = self._solve(state, external, t0, t1)
+        found = self._equilibrium.find(state, external, t0, t1)
+        meeting, du, constraint = found.meeting, found.du, found.multipliers
         touch, contact = meeting.touch, meeting.solution
-        # one refinement: the forces are those of the strains, whose round-off is below that of K u in slender parts
-        missing = external - self._force(state, state.u + du) + assembly.pull(constraint, meeting.impulse)
-        better = self._condensed.free(missing, -(assembly.constraints @ (state.u + du)), 0.0 * assembly.imposed(t1))
-        du, constraint = du + better.y, constraint + better.multipliers
         u = state.u + du
-        accept(contact, u, t1, remedy="more load steps (a smaller step)")
+        accept(contact, u, t1, remedy="more load steps (a smaller step)", assembly=assembly)
         accept_shape(assembly, u, t1)
         bulk = assembly.respond(u, state.memory, 0.0)
         accept_cells(assembly, bulk, t1)
@@ -184,117 +160,4 @@ class StaticStepper:
             own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
             memory=bulk.memory,
         )
-        return end, meeting.report(constraint, work, du, loss, passes)
-
-    def _solve(self, state: State, external: Array, t0: float, t1: float) -> tuple[Meeting, Array, Array, int]:
-        """The contact forces, Δu (d,) and φ (m,) at the end of the step, and the passes it took.
-
-        Of a pass that turns a cell inside out one half is taken. Parts that remember go on as in the step before at
-        first: from Δu = 0 all would answer elastically, then all would flow, K not definite past the largest load.
-        """
-        assembly, basis = self._assembly, self._assembly.contact.basis
-        dofs = assembly.imposed_dofs
-        values = assembly.imposed(t1)
-        target = np.where(assembly.imposes_displacement, values - state.u[dofs], (t1 - t0) * values)
-        place, guess, used = basis @ state.u, state.impulse, 0
-        du = (t1 - t0) * state.own.rate if assembly.path_dependent else np.zeros_like(state.u)
-        last, mixing, sound = np.inf, Mixing(), np.zeros_like(du)
-        for passes in range(1, (_NEWTON if self._soft is None else _PASSES) + 1):
-            u = state.u + du
-            force = self._force(state, u)
-            if not np.isfinite(force).all():
-                du = 0.5 * (sound + du)
-                continue
-            sound = du
-            self._linearise(state, u)
-            free = self._condensed.free(external - force, -(assembly.constraints @ u), target - du[dofs])
-            path = basis @ du + free.contact
-            meeting = meet(
-                assembly.contact,
-                self._condensed.compliance,
-                Motion(place, 0.0 * place, place + path, path),
-                lever=1.0,
-                step=1.0,
-                theta=1.0,
-                history=state.history,
-                guess=guess,
-                static=True,
-            )
-            change, constraint = self._condensed.react(free, meeting.impulse)
-            du, guess = du + change, meeting.solution.impulse
-            used += meeting.solution.iterations
-            moved, reached = np.abs(change).max(), np.abs(state.u + du).max()
-            # stiff laws feel the round-off of the gaps: there the motion does not fall as far
-            still = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
-            if (still or (assembly.linear and self._soft is None)) and self._in_balance(change, external, meeting):
-                return replace(meeting, solution=replace(meeting.solution, iterations=used)), du, constraint, passes
-            last, du = moved, du if self._soft is None else mixing.next(du, change)
-            if not np.isfinite(moved):
-                break
-        if self._soft is None:
-            raise UserError(f"statics did not converge at t = {t1:.6g} s: try a smaller step", code=1)
-        raise UserError(
-            f"statics at t = {t1:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid motions, "
-            "or let the loads press it against its partner",
-            code=1,
-        )
-
-    def _force(self, state: State, u: Array) -> Array:
-        """Internal force (d,) at u, from the state; nan where a cell is inside out."""
-        bulk = self._assembly.respond(u, state.memory, 0.0)
-        return bulk.force if max(bulk.inverted, default=-1) < 0 else np.full_like(u, np.nan)
-
-    def _linearise(self, state: State, u: Array) -> None:
-        """K at u where parts are nonlinear; far from equilibrium it may not be definite: the former serves then."""
-        if self._tangents is None:
-            return
-        parts = self._assembly.parts
-
-        def tangent(i: int, at: slice) -> sp.csr_array:
-            part = parts[i]
-            if isinstance(part, PathDependent):
-                return symmetric_part(part.tangent(u[at], state.memory[i], 0.0))
-            assert isinstance(part, Nonlinear)
-            return part.tangent(u[at])
-
-        matrix = self._tangents.matrix(tangent)
-        with contextlib.suppress(UserError):
-            self._condensed = Condensed(self._assembly, matrix)
-
-    def _in_balance(self, change: Array, external: Array, meeting: Meeting) -> bool:
-        """Whether the proximal term, which equilibrium has not, is nothing beside the forces."""
-        if self._soft is None:
-            return True
-        missing = self._soft @ change
-        forces = np.concatenate([external, meeting.impulse])
-        return bool(np.abs(missing).max() <= 1e-9 * np.abs(forces).max())
-
-
-def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
-    """K condensed, and None; where it leaves a rigid motion free that contact may hold, K + s M, and s M."""
-    if not assembly.contact_count:
-        return Condensed(assembly, assembly.stiffness), None
-    soft = _proximal_term(assembly)
-    try:
-        condensed = Condensed(assembly, assembly.stiffness)
-        # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M)
-        load = soft @ np.random.default_rng(0).standard_normal(assembly.dof_count)
-        moved = condensed.spread(load)
-        if float(load @ moved) > _HELD * float(moved @ (soft @ moved)):
-            return condensed, None
-    except UserError:
-        pass
-    return Condensed(assembly, sp.csr_array(assembly.stiffness + soft)), soft
-
-
-def _proximal_term(assembly: Assembly) -> sp.csr_array:
-    """s M, s = (c/3L)² of each part: it holds every rigid motion, about as softly as the lowest vibration does."""
-    scale = []
-    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if isinstance(part, MeshedPart):
-            square = (part.wave_speed / float(np.ptp(part.positions, axis=0).max())) ** 2
-        else:  # as soft against the springs of the system
-            square = float((assembly.stiffness.diagonal() / assembly.mass.diagonal()).max()) or 1.0
-        scale.append(np.full(own.mass.shape[0], _SHIFT * square))
-    root = sp.diags_array(np.sqrt(np.concatenate(scale)))
-    return sp.csr_array(root @ assembly.mass @ root)
+        return end, meeting.report(constraint, work, du, loss, found.passes)
