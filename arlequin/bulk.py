@@ -46,6 +46,14 @@ class Bulk:
         links = self._assembly.links
         return forces + links.internal(between)[0] if links.any else forces
 
+    def inside_out(self, u0: Array, u1: Array, memory: Memory) -> tuple[int, int] | None:
+        """The number of a part and its cell that has no answer at u₁; None where all have."""
+        for i, own, at in self._flowing:
+            _, cell = own.mean_internal(u0[at], u1[at], memory[i], self._step, self._theta)
+            if cell >= 0:
+                return i, cell
+        return None
+
     def viscous(self, u0: Array, u1: Array) -> Array | None:
         """Mean force (d,), N, of the damping that is not linear in the velocity; None where there is none."""
         if not self._viscous:

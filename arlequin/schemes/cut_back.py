@@ -1,69 +1,69 @@
-"""Load steps that are halved until each part of them finds its equilibrium."""
+"""Steps that are halved until each part of them is found."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol, Self
 
 import numpy as np
 
-from arlequin.energy import Work
-from arlequin.schemes.scheme import State, StepReport
-from arlequin.schemes.static import StaticStepper
+from arlequin.schemes.scheme import Failed, State, Stepper, StepReport
 from models.errors import FAILURE, UserError
 
-_HALVES = 8  # times a load step is halved at most
+_HALVES = 8  # times a step is halved at most
+_REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
+
+
+class Divisible(Stepper, Protocol):
+    """A stepper whose steps can be done in parts."""
+
+    def with_step(self, step: float) -> Self:
+        """The same with another step."""
+        ...
+
+    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+        """Steps, one after the other, as one."""
+        ...
 
 
 class CutBackStepper:
-    """Load steps of parts that remember: what the points go through in a part of a step is committed with it."""
+    """Steps of nonlinear parts, as 2, 4, … parts of them where they fail: no convergence, no tangent, cells inside out.
 
-    def __init__(self, stepper: StaticStepper) -> None:
+    Part j of 2^k is step 2^k n + j of a stepper with Δt/2^k. Each is a step as any other: what the points go through in
+    it is committed with it, and nothing stays of one that failed. Two that end where a part of twice their size does
+    are followed by one of that size.
+    """
+
+    def __init__(self, stepper: Divisible) -> None:
         self.step = stepper.step
-        self._stepper = stepper
+        self._steppers = {1: stepper}
 
     def start(self, u: np.ndarray, v: np.ndarray) -> State:
         """The state at t = 0."""
-        return self._stepper.start(u, v)
+        return self._steppers[1].start(u, v)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
-        """One load step; places in it are counted in its smallest parts."""
-        n, whole = state.n, 2**_HALVES
-        done, size, reports = 0, whole, []
-        while done < whole:
-            ends = (n + done / whole) * self.step, (n + (done + size) / whole) * self.step
+        """One step."""
+        n, count, done = state.n, 1, 0
+        reports: list[StepReport] = []
+        while done < count:
+            stepper = self._with(count)
             try:
-                state, report = self._stepper.load(state, *ends)
+                state, report = stepper.advance(replace(state, n=n * count + done))
             except UserError as error:
                 if error.code != FAILURE:
                     raise
-                if size == 1:
-                    raise UserError(f"{error} (the load step was cut to 1/{whole} of it)", code=FAILURE) from error
-                size //= 2
+                if count == 2**_HALVES:
+                    what = error.what if isinstance(error, Failed) else error.message
+                    raise Failed(f"{what}, with the step cut to 1/{count} of it", _REMEDY) from error
+                count, done = 2 * count, 2 * done
                 continue
             reports.append(report)
-            done += size
-            if size < whole and done % (2 * size) == 0:
-                size *= 2
-        return replace(state, n=n + 1), _merged(reports)
+            done += 1
+            if count > 1 and done % 2 == 0:
+                count, done = count // 2, done // 2
+        return replace(state, n=n + 1), reports[0] if len(reports) == 1 else self._steppers[1].joined(reports)
 
-
-def _merged(reports: list[StepReport]) -> StepReport:
-    """The parts of a step as one: forces at its end, works and paths of all."""
-    last = reports[-1]
-    if len(reports) == 1:
-        return last
-    work = Work(np.sum([report.work.values for report in reports], axis=0))
-    work.values[:3] = last.work.values[:3]
-    action = replace(
-        last.action,
-        slip=np.sum([report.action.slip for report in reports], axis=0),
-        wear=np.sum([report.action.wear for report in reports], axis=0),
-        rubbed=np.sum([report.action.rubbed for report in reports], axis=0),
-    )
-    return replace(
-        last,
-        iterations=sum(report.iterations for report in reports),
-        residual=max(report.residual for report in reports),
-        work=work,
-        path=np.sum([report.path for report in reports], axis=0),
-        action=action,
-        newton=sum(report.newton for report in reports),
-    )
+    def _with(self, count: int) -> Divisible:
+        if count not in self._steppers:
+            self._steppers[count] = self._steppers[1].with_step(self.step / count)
+        return self._steppers[count]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from arlequin.assembly import Assembly
+from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.massless import MasslessCondensation
 from arlequin.schemes.scheme import State, Stepper, StepReport
 from arlequin.schemes.theta import ThetaStepper
@@ -34,7 +35,7 @@ class Midpoint:
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         if not assembly.linear:
-            return ThetaStepper(assembly, step, 0.5)
+            return CutBackStepper(ThetaStepper(assembly, step, 0.5))
         if assembly.massless.any():
             return CondensedStepper(MasslessCondensation.of(assembly), step)
         if (assembly.laws.level > 0).any():

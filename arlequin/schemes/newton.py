@@ -9,11 +9,12 @@ from arlequin.assembly import Assembly
 from arlequin.bulk import Bulk
 from arlequin.compliance import Answers
 from arlequin.condensed import Condensed
+from arlequin.place import place_of_most
 from arlequin.rigid_condensed import RigidCondensed
 from arlequin.schemes.linear_step import Drive, Resistance, Solved, motion_of
 from arlequin.schemes.meeting import Meeting, meet
 from arlequin.schemes.mixing import Mixing
-from arlequin.schemes.scheme import State
+from arlequin.schemes.scheme import Failed, State
 from arlequin.turning import Turning
 from models.errors import UserError
 from multilevel.law import Array
@@ -52,6 +53,14 @@ class _Iterate:
         return bool(np.isfinite(self.missing).all())
 
 
+@dataclass
+class _Shared:
+    """The factor of steps of all sizes, and the one of them that made it."""
+
+    condensed: Condensed
+    of: "NewtonStep"
+
+
 class NewtonStep:
     """M y + θΔt [D y + f̄(u₀, u₁)] = p₀ + θΔt f_θ + θ (Cᵀφ + G(u_½)ᵀλ + BᵀP),  u₁ = u₀ + Δt y,  f̄ of `Bulk`.
 
@@ -68,7 +77,8 @@ class NewtonStep:
     Passes do not change the memory of points, and go halfway where a cell would turn inside out.
     """
 
-    def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
+    def __init__(self, assembly: Assembly, theta: float, step: float, shared: "_Shared | None" = None) -> None:
+        """shared: the factor of steps of another size; by default one at rest."""
         if assembly.massless.any():
             raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self._assembly, self._theta, self._step = assembly, theta, step
@@ -77,16 +87,27 @@ class NewtonStep:
         self._rigidity = assembly.rigidity
         self._heaviest = float(assembly.mass.diagonal().max(initial=0.0))
         rest = np.zeros(assembly.dof_count)
-        self.condensed = Condensed(assembly, self._bulk.matrix(rest, rest, assembly.fresh()))
+        if shared is None:
+            shared = _Shared(Condensed(assembly, self._bulk.matrix(rest, rest, assembly.fresh())), self)
+        self._shared = shared
         self._fresh = True  # whether no step was made with the factor
         self._least = 0  # passes of the first step made with it
         self._spent = 0  # passes beyond these since
 
+    @property
+    def condensed(self) -> Condensed:
+        """The factor, condensed; of the last step that made one."""
+        return self._shared.condensed
+
+    def with_step(self, step: float) -> "NewtonStep":
+        """The same for another Δt; both share one factor, whose symbolic analysis serves them all."""
+        return NewtonStep(self._assembly, self._theta, step, self._shared)
+
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
         y = self._guess(state, drive)
-        if self._spent >= _WORTH or self._fresh:
-            self._linearise(state, y, drive.t)
+        if self._spent >= _WORTH or self._fresh or self._shared.of is not self:
+            self._linearise(state, drive, y)
         passes = 0
         for _ in range(_FACTORS):
             solved, y, used = self._iterate(state, drive, y)
@@ -94,13 +115,11 @@ class NewtonStep:
             if solved is not None:
                 self._count(used)
                 return replace(solved, newton=passes)
-            self._linearise(state, y, drive.t)
-        worst = self._worst(state, drive, y)
-        raise UserError(
-            f"the step to t = {drive.t:.6g} s did not converge in {passes} passes (part '{worst}' misses most): "
-            "try a smaller step",
-            code=1,
-        )
+            self._linearise(state, drive, y)
+        now = self._at(state, drive, y)
+        rest = self._rest(now, self._reach(state, drive, y, now, state.impulse)[0]) if now.sound else now.missing
+        where = self._where(state, y, rest)
+        raise Failed(f"the step to t = {drive.t:.6g} s did not converge in {passes} passes ({where})")
 
     def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
         """Mean forces of the step that leads to u, those that keep parts rigid among the internal ones."""
@@ -123,7 +142,6 @@ class NewtonStep:
 
     def _iterate(self, state: State, drive: Drive, y: Array) -> tuple[Solved | None, Array, int]:
         """Passes with the factor from y on: what they found if anything, where to go on from, how many they were."""
-        assembly, theta = self._assembly, self._theta
         mixing, first, best, least, last = Mixing(), y, y, np.inf, np.inf
         found: Solved | None = None
         lowest, stuck, guess, sound = np.inf, 0, state.impulse, y
@@ -135,13 +153,8 @@ class NewtonStep:
             sound = y
             if found is not None and self._left(now, found) <= max(now.exact, _NEAR * lowest):
                 return found, y, used
-            given = None if drive.given is None else drive.given - y[assembly.imposed_dofs]
-            condensed = RigidCondensed(self.condensed, now.gradient)
-            free = condensed.free(now.missing, drive.rest - assembly.constraints @ y, -now.strained, given)
-            meeting = self._meet(state, condensed.compliance, assembly.contact.basis @ y + free.contact, guess)
-            change, multipliers, inner = condensed.react(free, theta * meeting.impulse)
-            guess = meeting.solution.impulse
-            reached = Solved(y + change, multipliers / theta, meeting, used, inner / theta)
+            reached, change = self._reach(state, drive, y, now, guess)
+            reached, guess = replace(reached, newton=used), reached.meeting.solution.impulse
             left, size = self._left(now, reached), float(np.linalg.norm(change))
             if not (size <= _GROWTH * least or left <= now.enough):
                 # a new factor that led nowhere from here may from where it led
@@ -159,6 +172,16 @@ class NewtonStep:
                 change = self._turning.turned(state.u, y, change)
                 y = mixing.next(y + change, change)
         return None, best, used
+
+    def _reach(self, state: State, drive: Drive, y: Array, now: _Iterate, guess: Array) -> tuple[Solved, Array]:
+        """What a pass from y reaches, and Δy."""
+        assembly, theta = self._assembly, self._theta
+        given = None if drive.given is None else drive.given - y[assembly.imposed_dofs]
+        condensed = RigidCondensed(self.condensed, now.gradient)
+        free = condensed.free(now.missing, drive.rest - assembly.constraints @ y, -now.strained, given)
+        meeting = self._meet(state, condensed.compliance, assembly.contact.basis @ y + free.contact, guess)
+        change, multipliers, inner = condensed.react(free, theta * meeting.impulse)
+        return Solved(y + change, multipliers / theta, meeting, 1, inner / theta), change
 
     def _at(self, state: State, drive: Drive, y: Array) -> _Iterate:
         bulk, step, viscous = self._bulk, self._step, self._assembly.viscous
@@ -178,10 +201,13 @@ class NewtonStep:
 
     def _left(self, now: _Iterate, solved: Solved) -> float:
         """The momentum missing under the impulses, N·s."""
-        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
-        rest = now.missing + self._theta * impulses
         strained = self._heaviest * np.abs(now.strained).max(initial=0.0)
-        return max(float(np.abs(rest[self._assembly.free]).max(initial=0.0)), float(strained))
+        return max(float(np.abs(self._rest(now, solved)).max(initial=0.0)), float(strained))
+
+    def _rest(self, now: _Iterate, solved: Solved) -> Array:
+        """The momentum (d,) missing under the impulses, N·s; 0 where motions are given."""
+        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
+        return np.where(self._assembly.free, now.missing + self._theta * impulses, 0.0)
 
     def _meet(self, state: State, compliance: Answers, free: Array, guess: Array) -> Meeting:
         theta, step = self._theta, self._step
@@ -196,26 +222,27 @@ class NewtonStep:
             guess=guess,
         )
 
-    def _worst(self, state: State, drive: Drive, y: Array) -> str:
-        """The name of the part that misses most of its momentum at y."""
-        missing = np.where(self._assembly.free, np.abs(self._at(state, drive, y).missing), 0.0)
-        most = [float(piece.max(initial=0.0)) for piece in self._assembly.split(missing)]
-        return self._assembly.system.names[int(np.argmax(most))]
+    def _where(self, state: State, y: Array, missing: Array) -> str:
+        """Where a cell is inside out at y, or most of the momentum (d,) is missing."""
+        found = self._bulk.inside_out(state.u, state.u + self._step * y, state.memory)
+        if found is not None:
+            return f"part '{self._assembly.system.names[found[0]]}', cell {found[1]} is turned inside out"
+        return f"{place_of_most(self._assembly, missing)} misses most"
 
-    def _linearise(self, state: State, y: Array, t: float) -> None:
+    def _linearise(self, state: State, drive: Drive, y: Array) -> None:
         """A at the step by y; where that is not positive definite (a guess far off), at its start."""
         u = state.u
         for end in (u + self._step * y, u):
             try:
                 matrix = self._bulk.matrix(u, end, state.memory)
-                self.condensed = Condensed(self._assembly, matrix, former=self.condensed)
+                condensed = Condensed(self._assembly, matrix, former=self.condensed)
             except UserError:
                 continue
+            self._shared.condensed, self._shared.of = condensed, self
             self._fresh, self._spent = True, 0
             return
-        raise UserError(
-            f"the step to t = {t:.6g} s has no positive definite tangent (it buckles): try a smaller step", code=1
-        )
+        where = self._where(state, y, np.where(self._assembly.free, self._at(state, drive, y).missing, 0.0))
+        raise Failed(f"the step to t = {drive.t:.6g} s has no positive definite tangent: it buckles ({where})")
 
     def _count(self, used: int) -> None:
         if self._fresh:

@@ -1,5 +1,7 @@
 """Quasi-static load stepping."""
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -8,6 +10,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.energy import Forces, works
 from arlequin.schemes.equilibrium import Equilibrium
+from arlequin.schemes.joined import joined_loads
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from models.errors import UserError
 from multilevel.law import Array
@@ -22,8 +25,8 @@ class Static:
 
         f_int(u) = f_ext(t) + Cᵀφ + Bᵀr,    C u = 0,    laws on the gap.
 
-    Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; where parts
-    remember, a load step that finds no equilibrium is halved (see `CutBackStepper`), and yield stresses have no rate.
+    Nonlinear parts are solved by Newton's iterations on their tangent, which must stay positive definite; a load step
+    that finds no equilibrium is halved (see `CutBackStepper`). Yield stresses have no rate.
     Starts from an unloaded equilibrium. Parts may be held by contact alone, so that forces can press them. Energies by
     the trapezoidal rule over a step: what it misses of the work of the contact laws, of finite rotations and of flow is
     `scheme` (order 2 in the step).
@@ -44,7 +47,7 @@ class Static:
             raise UserError('statics takes laws on the gap alone: Unilateral(level="gap"), undamped asperities')
         assembly.rigidity.refuse("statics: take Theta(1.0), with damping, until it rests")
         stepper = StaticStepper(assembly, step)
-        return CutBackStepper(stepper) if assembly.path_dependent else stepper
+        return stepper if assembly.linear else CutBackStepper(stepper)
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,19 @@ class StaticStepper:
             memory=bulk.memory,
         )
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
-        return self.load(state, state.n * self.step, (state.n + 1) * self.step)
+    def with_step(self, step: float) -> "StaticStepper":
+        """The same with another step."""
+        other = copy.copy(self)
+        other.step = step
+        return other
 
-    def load(self, state: State, t0: float, t1: float) -> tuple[State, StepReport]:
-        """The step from the loads at t0, in equilibrium, to those at t1."""
+    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+        """Load steps as one: forces at its end, works and paths of all."""
+        return joined_loads(reports)
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        """One load step."""
+        t0, t1 = state.n * self.step, (state.n + 1) * self.step
         assembly, own = self._assembly, state.own
         external = assembly.load(t1)
         found = self._equilibrium.find(state, external, t0, t1)

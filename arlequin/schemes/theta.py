@@ -1,5 +1,6 @@
 """The θ-scheme in velocity form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from arlequin.assembly import Assembly
 from arlequin.energy import Forces, works
+from arlequin.schemes.cut_back import CutBackStepper
+from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.linear_step import Drive, LinearStep, Solved
 from arlequin.schemes.newton import NewtonStep
 from arlequin.schemes.scheme import State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
@@ -32,7 +35,8 @@ class Theta:
     Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
     momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses
     energy. So do neo-Hookean parts; where matter flows, the work that the mean force does beyond what is stored and
-    dissipated is `scheme`, of order 2 at θ = 1/2. Each step is solved by Newton's iterations (`NewtonStep`).
+    dissipated is `scheme`, of order 2 at θ = 1/2. Each step is solved by Newton's iterations (`NewtonStep`), in parts
+    where it fails (`CutBackStepper`).
 
     Source: Simo & Tarnow, ZAMP 43 (1992) 757–792; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
     """
@@ -64,8 +68,9 @@ class Theta:
         if self.events == "locate":
             turns = any(part.turning for part in assembly.parts)
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
-        make = SmallThetaStepper if is_small(assembly) else ThetaStepper
-        return make(assembly, step, self.theta)
+        if not assembly.linear:
+            return CutBackStepper(ThetaStepper(assembly, step, self.theta))
+        return (SmallThetaStepper if is_small(assembly) else ThetaStepper)(assembly, step, self.theta)
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,23 @@ class ThetaStepper:
     (M + θΔt D + θ²Δt² K) y = M v₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
     """
 
-    def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
+    def __init__(self, assembly: Assembly, step: float, theta: float, bulk: NewtonStep | None = None) -> None:
+        """bulk: what solves the steps; by default what the assembly asks for."""
         self.step = step
         self._assembly = assembly
         self._theta = theta
-        self._bulk = LinearStep(assembly, theta, step) if assembly.linear else NewtonStep(assembly, theta, step)
+        make = LinearStep if assembly.linear else NewtonStep
+        self._bulk = make(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless
+
+    def with_step(self, step: float) -> "ThetaStepper":
+        """The same with another step, for nonlinear parts; both share one factor."""
+        assert isinstance(self._bulk, NewtonStep)
+        return ThetaStepper(self._assembly, step, self._theta, self._bulk.with_step(step))
+
+    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+        """Steps as one: impulses, works and paths of all."""
+        return joined_impulses(reports)
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
@@ -136,7 +152,7 @@ class ThetaStepper:
         )
         u = state.u + step * solved.y
         v = state.v + (solved.y - state.v) / theta
-        accept(solved.meeting.solution, u, t1)
+        accept(solved.meeting.solution, u, t1, assembly=assembly)
         accept_shape(assembly, u, t1)
         return self._finish(state, solved, (u, v), (external, load, push))
 

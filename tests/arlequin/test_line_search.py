@@ -70,15 +70,15 @@ def sheared(way: float) -> aq.System:
 def loads(monkeypatch: Any) -> list[bool]:
     """A list that grows with every load step tried: whether it found an equilibrium."""
     log: list[bool] = []
-    advance = StaticStepper.load
+    advance = StaticStepper.advance
 
-    def counted(self: Any, *arguments: Any) -> Any:
+    def counted(self: Any, state: Any) -> Any:
         log.append(False)
-        found = advance(self, *arguments)
+        found = advance(self, state)
         log[-1] = True
         return found
 
-    monkeypatch.setattr(StaticStepper, "load", counted)
+    monkeypatch.setattr(StaticStepper, "advance", counted)
     return log
 
 
