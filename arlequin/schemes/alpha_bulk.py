@@ -1,29 +1,45 @@
 """A step of the generalised-α family: of a linear bulk at once, of a nonlinear one by Newton's iterations."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
-from arlequin.condensed import Condensed
+from arlequin.condensed import Condensed, Free
+from arlequin.place import place_of_most
 from arlequin.response import Memory
+from arlequin.schemes.line_search import Watch, search
 from arlequin.schemes.linear_step import Solved
 from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State
+from arlequin.schemes.scheme import Failed, State
 from arlequin.tangents import Tangents
 from models.errors import UserError
 from models.matrix import symmetric_part
 from models.nonlinear import Nonlinear, PathDependent
 from multilevel.law import Array
 
-if TYPE_CHECKING:
-    from arlequin.schemes.alpha import GeneralisedAlpha
-
 _PASSES = 40  # linearisations of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # momentum missing, of the largest impulse: done; done where it falls no further
 _STUCK = 2  # passes that do not halve it: it falls no further
+
+
+class Family(Protocol):
+    """The constants of a scheme."""
+
+    @property
+    def alpha_m(self) -> float: ...
+
+    @property
+    def alpha_f(self) -> float: ...
+
+    @property
+    def beta(self) -> float: ...
+
+    @property
+    def gamma(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class Push:
 class AlphaBulk:
     """The matrix and the contact of a step, A = (1 − α_m) M + (1 − α_f)(γΔt D + βΔt² K), for any K."""
 
-    def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
+    def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
         self.assembly, self.step = assembly, step
         self.mix = scheme.beta / scheme.gamma
         self.scale = 1.0 - scheme.alpha_m
@@ -74,7 +90,7 @@ class AlphaBulk:
 class LinearAlpha:
     """A y = push − (1 − α_f) βΔt [f_int(u₀) + K (u₁ − u₀ − Δt y) + D (1 − 1/λ) v₀] + λ (1 − α_m)(Cᵀφ + BᵀP)."""
 
-    def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
+    def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
         self._bulk = bulk = AlphaBulk(assembly, step, scheme)
         self._condensed = Condensed(assembly, sp.csr_array(bulk.rest + bulk.lever * step * assembly.stiffness))
 
@@ -96,10 +112,11 @@ class NewtonAlpha:
     """push − (1 − α_m) M y − (1 − α_f) βΔt [f_int(u₁) + D v₁] + λ (1 − α_m)(Cᵀφ + BᵀP) = 0, by Newton's iterations.
 
     The tangent is that of each pass, on one symbolic analysis; contact and constraints hold after each. Where it is
-    not positive definite, that of the start serves. A pass goes halfway where a cell would turn inside out.
+    not positive definite, that of the start serves. A pass goes halfway where a cell would turn inside out; where whole
+    changes lead nowhere (`Watch`), they go on from the smallest one so far, each as far as `search` says.
     """
 
-    def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
+    def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
         if assembly.massless.any():
             raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self._bulk = bulk = AlphaBulk(assembly, step, scheme)
@@ -111,13 +128,14 @@ class NewtonAlpha:
     def solve(self, state: State, push: Push) -> Solved:
         """The step from the state."""
         bulk = self._bulk
-        assembly, basis, step = bulk.assembly, bulk.assembly.contact.basis, bulk.step
+        assembly, basis = bulk.assembly, bulk.assembly.contact.basis
         y, sound = state.v.copy(), state.v
         if push.given is not None:
             y[assembly.imposed_dofs] = push.given
         shift = basis @ push.shift
         found: Solved | None = None
         lowest, stuck, guess = np.inf, 0, state.impulse
+        watch, best, searching = Watch(), y, False
         for passes in range(_PASSES):
             missing, size = self._missing(state, push, y)
             if not np.isfinite(missing).all():
@@ -125,24 +143,45 @@ class NewtonAlpha:
                 continue
             sound = y
             if found is not None:
-                impulse = assembly.pull(found.multipliers, found.meeting.impulse)
-                left = np.abs((missing + bulk.mix * bulk.scale * impulse)[assembly.free]).max(initial=0.0)
+                impulse = self._impulse(found)
+                left = np.abs((missing + impulse)[assembly.free]).max(initial=0.0)
                 size = max(size, np.abs(impulse).max(initial=0.0))
                 lowest, stuck = (left, 0) if left <= 0.5 * lowest else (lowest, stuck + 1)
                 if left <= _EXACT * size or (stuck >= _STUCK and left <= self._enough(state, push, y, size)):
                     return found
             self._linearise(state, push, y)
-            given = None if push.given is None else push.given - y[assembly.imposed_dofs]
-            free = self._condensed.free(missing, push.rest - assembly.constraints @ y, given)
+            free = self._free(push, y, missing)
             meeting = bulk.meet(state, self._condensed, (basis @ y + free.contact, shift), guess)
             change, multipliers = self._condensed.react(free, bulk.mix * bulk.scale * meeting.impulse)
-            guess, y = meeting.solution.impulse, y + change
-            found = Solved(y, multipliers / (bulk.mix * bulk.scale), meeting, passes + 1, np.zeros(0))
-        raise UserError(
-            f"the step to t = {push.t:.6g} s did not converge in {_PASSES} passes: try a smaller step of {step:.3g} s, "
-            "or Theta, which keeps the energy of finite rotations",
-            code=1,
-        )
+            guess, length = meeting.solution.impulse, float(np.linalg.norm(change))
+            found = Solved(y + change, multipliers / (bulk.mix * bulk.scale), meeting, passes + 1, np.zeros(0))
+            if not searching and watch.least(length):
+                best = y
+            elif not searching and watch.lost(length):
+                found, y, searching = None, best, True
+                continue
+            if searching:
+                share = search(partial(self._left, state, push, y, change, self._impulse(found)), length)
+                found, y = found if share == 1.0 else None, y + share * change
+            else:
+                y = found.y
+        where = place_of_most(assembly, np.where(assembly.free, missing, 0.0))
+        raise Failed(f"the step to t = {push.t:.6g} s did not converge in {_PASSES} passes ({where} misses most)")
+
+    def _free(self, push: Push, y: Array, missing: Array) -> Free:
+        """The change from y without contact, where so much momentum (d,) is missing."""
+        given = None if push.given is None else push.given - y[self._bulk.assembly.imposed_dofs]
+        return self._condensed.free(missing, push.rest - self._bulk.assembly.constraints @ y, given)
+
+    def _impulse(self, found: Solved) -> Array:
+        """λ (1 − α_m)(Cᵀφ + BᵀP) (d,), N·s."""
+        return self._bulk.mix * self._bulk.scale * self._bulk.assembly.pull(found.multipliers, found.meeting.impulse)
+
+    def _left(self, state: State, push: Push, y: Array, change: Array, impulse: Array, share: float) -> float:
+        """The size of what the tangent would still change at a share of a change, under these impulses (d,)."""
+        end = y + share * change
+        missing = self._missing(state, push, end)[0] + impulse
+        return float(np.linalg.norm(self._free(push, end, missing).y)) if np.isfinite(missing).all() else np.inf
 
     def _missing(self, state: State, push: Push, y: Array) -> tuple[Array, float]:
         """What of the momentum is missing at y (d,), N·s, nan where a cell is inside out; the largest share in it."""
@@ -185,6 +224,7 @@ class NewtonAlpha:
             except UserError:
                 continue
             return
-        raise UserError(
-            f"the step to t = {push.t:.6g} s has no positive definite tangent (it buckles): try a smaller step", code=1
+        where = place_of_most(self._bulk.assembly, np.where(self._bulk.assembly.free, np.abs(y), 0.0))
+        raise Failed(
+            f"the step to t = {push.t:.6g} s has no positive definite tangent: it buckles ({where} is fastest)"
         )
