@@ -48,14 +48,17 @@ MEMORY = 9
 _CLOSE = 1e-13  # |q − σ_y| of σ_y where the return stops
 _TRIES = 200  # bisection alone needs some 60
 _THIRD = 1.0 / 3.0
+_SMALL_RATIO, _SMALL_POWER = 1.0 / 32.0, 1.0 / 64.0  # up to which series stand for logarithms and exponentials
 _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # no plastic strain
 # of the arithmetic only a·b + c may be fused: the sums are written in the order that keeps small strains exact
 _kernel = njit(cache=True, error_model="numpy", fastmath={"contract"})
+# what a point of two axes calls: a third of its time goes with the calls
+_small = njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
 # what the caller does not use goes from its loop, a quarter of the time of a point
 _inlined = njit(cache=True, error_model="numpy", fastmath={"contract"}, inline="always")
 
 
-@_kernel
+@_small
 def _strength(m, alpha):
     """Cold, slow yield stress h(α), its slope and ∫ h dα."""
     h = m[YIELD] + m[LINEAR] * alpha
@@ -146,7 +149,7 @@ def _flow(m, trial, stiffness, first, step, alpha, work, rise, soft):
     return q, x, slope, after, done
 
 
-@_kernel
+@_small
 def _radial_return(m, norm, before, step, after):
     """(q/q_trial, dq/dq_trial) of the trial strain of norm |ε|; writes α, T − T_0 and work; (1, 1) where elastic."""
     alpha, rise = before[ALPHA], before[RISE]
@@ -230,7 +233,7 @@ def _turn(xx, yy, xy):
     return mean, radius, 0.5 * xy / (radius * sin), sin
 
 
-@_kernel
+@_small
 def _deviator(xx, yy, zz):
     """A third of the trace, and the diagonal less it, from differences."""
     return (
@@ -241,12 +244,51 @@ def _deviator(xx, yy, zz):
     )
 
 
+@_small
+def _log_ratio(s):
+    """ln((1 + s)/(1 − s)) = 2 artanh s; the series of small s costs a fifth of `log1p`, its rest is below 1e-19."""
+    if abs(s) > _SMALL_RATIO:
+        return math.log1p(2.0 * s / (1.0 - s))
+    z = s * s
+    return 2.0 * s * (1.0 + z * (_THIRD + z * (0.2 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0)))))
+
+
+@_small
+def _grown(x):
+    """e^x − 1; the series of small x, whose rest is below 1e-17 of it, costs a fifth of `expm1`."""
+    if abs(x) > _SMALL_POWER:
+        return math.expm1(x)
+    rest = 1.0 + x * 0.25 * (1.0 + x * 0.2 * (1.0 + x / 6.0 * (1.0 + x / 7.0)))
+    return x * (1.0 + x * 0.5 * (1.0 + x * _THIRD * rest))
+
+
+@_small
+def _artanh(z):
+    """artanh √z/√z and ½ ln(1 − z), 0 ≤ z < 1."""
+    if z > _SMALL_RATIO * _SMALL_RATIO:
+        r = math.sqrt(z)
+        return 0.5 * _log_ratio(r) / r, 0.5 * math.log1p(-z)
+    turn = 1.0 + z * (_THIRD + z * (0.2 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z / 11.0))))
+    return turn, -0.5 * z * (1.0 + z * (0.5 + z * (_THIRD + z * (0.25 + z * 0.2))))
+
+
+@_small
+def _even(y):
+    """cosh r − 1 and sinh r/r of y = r² ≥ 0."""
+    if y > _SMALL_POWER:
+        r = math.sqrt(y)
+        half = math.sinh(0.5 * r)
+        return 2.0 * half * half, math.sinh(r) / r
+    cosh = 0.5 * y * (1.0 + y / 12.0 * (1.0 + y / 30.0 * (1.0 + y / 56.0 * (1.0 + y / 90.0))))
+    return cosh, 1.0 + y / 6.0 * (1.0 + y / 20.0 * (1.0 + y / 42.0 * (1.0 + y / 72.0 * (1.0 + y / 110.0))))
+
+
 @_kernel
 def _log_strains(mean, d):
     """ε_i = ½ ln λ_i less their mean, λ_i = 1 + mean + d_i, and the λ_i."""
     first, second, third = 1.0 + mean + d[0], 1.0 + mean + d[1], 1.0 + mean + d[2]
-    a = math.log1p((d[0] - d[2]) / third)
-    b = math.log1p((d[1] - d[2]) / third)
+    a = _log_ratio((d[0] - d[2]) / (first + third))
+    b = _log_ratio((d[1] - d[2]) / (second + third))
     return ((2.0 * a - b) / 6.0, (2.0 * b - a) / 6.0, -(a + b) / 6.0), (first, second, third)
 
 
@@ -292,7 +334,7 @@ def _trial_3(H, before):
     return k, b
 
 
-@_kernel
+@_small
 def _trial_2(H, before):
     """K = F C_p⁻¹ (xx, xy, yx, yy, zz) and the trial b_e − 1 (xx, yy, zz, xy): see `_trial_3`."""
     pxx, pyy, pzz, pxy = before[0], before[1], before[2], before[5]
@@ -315,40 +357,58 @@ def _apply(xx, yy, zz, yz, xz, xy, x, y, z):
     return xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z
 
 
-@_kernel
+@_small
 def _finite_j2_2(H, before, step, m, tau, after):
-    """`_finite_j2_3` of two axes and a third."""
+    """`_finite_j2_3` of two axes and a third, in the plane without directions; returns ψ_iso, q/q_trial, dq/dq_trial.
+
+    With b = μ̄ 1 + N of the plane, N of trace 0 and N² = ρ² 1, λ₃ across it and z = (ρ/μ̄)²,
+
+        ε = (h/3) 1 + G N in the plane, −2h/3 across,  h = ½ ln(μ̄/λ₃) + ¼ ln(1 − z),  G = artanh √z/(2 μ̄ √z),
+        e^(kε) − 1 = α 1 + β N,  b⁻¹ (α 1 + β N) = [(α μ̄ − β ρ²) 1 + (β μ̄ − α) N]/(μ̄² − ρ²).
+    """
     for i in range(6):
         after[i] = before[i]
     k2, (xx, yy, zz, xy) = _trial_2(H, before)
     third, dxx, dyy, dzz = _deviator(xx, yy, zz)
-    mean, radius, cos, sin = _turn(dxx, dyy, xy)
-    d = (mean + radius, mean - radius, dzz)
-    p, q, r = (cos, sin, 0.0), (-sin, cos, 0.0), (0.0, 0.0, 1.0)
-    e, lam = _log_strains(third, d)
-    scale, rate = _radial_return(m, math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]), before, step, after)
+    mean, across, half = 1.0 + third - 0.5 * dzz, 1.0 + third + dzz, 0.5 * (dxx - dyy)
+    square = half * half + xy * xy
+    area = mean * mean - square
+    turn, shrink = _artanh(square / (mean * mean))
+    h, g = 0.5 * (_log_ratio(-1.5 * dzz / (mean + across)) + shrink), 0.5 * turn / mean
+    norm = 2.0 * (_THIRD * h * h + g * g * square)
+    scale, rate = _radial_return(m, math.sqrt(norm), before, step, after)
     s = 2.0 * m[SHEAR] * scale
-    half, off = 0.5 * s * (e[0] - e[1]), 0.5 * s * (e[0] + e[1])
-    cc, cs = half * (cos * cos - sin * sin), 2.0 * half * cos * sin
-    tau[0, 0] = off + cc
-    tau[1, 1] = off - cc
-    tau[2, 2] = s * e[2]
-    tau[0, 1] = tau[1, 0] = cs
+    tau[0, 0] = s * (_THIRD * h + g * half)
+    tau[1, 1] = s * (_THIRD * h - g * half)
+    tau[2, 2] = -2.0 * _THIRD * s * h
+    tau[0, 1] = tau[1, 0] = s * g * xy
     tau[0, 2] = tau[2, 0] = tau[1, 2] = tau[2, 1] = 0.0
     if scale < 1.0:
-        back = 2.0 * (scale - 1.0)
-        z0, z1 = math.expm1(back * e[0]) / lam[0], math.expm1(back * e[1]) / lam[1]
-        z2 = math.expm1(back * e[2]) / lam[2]
-        zxx, zyy = cos * cos * z0 + sin * sin * z1, sin * sin * z0 + cos * cos * z1
-        zxy = cos * sin * (z0 - z1)
+        k = 2.0 * (scale - 1.0)
+        kg = k * g
+        cosh, sinh = _even(kg * kg * square)
+        more = _grown(_THIRD * k * h)
+        alpha, beta = more + (1.0 + more) * cosh, (1.0 + more) * sinh * kg
+        one, other = (alpha * mean - beta * square) / area, (beta * mean - alpha) / area
+        zxx, zyy, zxy = one + other * half, one - other * half, other * xy
+        z2 = _grown(-2.0 * _THIRD * k * h) / across
         ux, uy = zxx * k2[0] + zxy * k2[2], zxy * k2[0] + zyy * k2[2]
         vx, vy = zxx * k2[1] + zxy * k2[3], zxy * k2[1] + zyy * k2[3]
         after[0] += k2[0] * ux + k2[2] * uy
         after[1] += k2[1] * vx + k2[3] * vy
         after[2] += k2[4] * z2 * k2[4]
         after[5] += k2[0] * vx + k2[2] * vy
-    energy = m[SHEAR] * scale * scale * (e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
-    return energy, scale, rate, lam, e, p, q, r
+    return m[SHEAR] * scale * scale * norm, scale, rate
+
+
+@_kernel
+def _directions_2(H, before):
+    """λ_i and ε_i of the trial and their directions: two in the plane and the one across it."""
+    _, (xx, yy, zz, xy) = _trial_2(H, before)
+    third, dxx, dyy, dzz = _deviator(xx, yy, zz)
+    mean, radius, cos, sin = _turn(dxx, dyy, xy)
+    e, lam = _log_strains(third, (mean + radius, mean - radius, dzz))
+    return lam, e, (cos, sin, 0.0), (-sin, cos, 0.0), (0.0, 0.0, 1.0)
 
 
 @_kernel
@@ -375,9 +435,9 @@ def _finite_j2_3(H, before, step, m, tau, after):
     if scale < 1.0:
         back = 2.0 * (scale - 1.0)
         z = (
-            math.expm1(back * e[0]) / lam[0],
-            math.expm1(back * e[1]) / lam[1],
-            math.expm1(back * e[2]) / lam[2],
+            _grown(back * e[0]) / lam[0],
+            _grown(back * e[1]) / lam[1],
+            _grown(back * e[2]) / lam[2],
         )
         zxx, zyy, zzz = _across(z, p, q, r, 0, 0), _across(z, p, q, r, 1, 1), _across(z, p, q, r, 2, 2)
         zyz, zxz, zxy = _across(z, p, q, r, 1, 2), _across(z, p, q, r, 0, 2), _across(z, p, q, r, 0, 1)
@@ -445,26 +505,25 @@ def _neo_hooke(H, before, m, tau, after):
     return 1.5 * m[SHEAR] * excess, isochoric
 
 
-@_kernel
+@_small
 def volume_change(H):
     """J − 1 of F = 1 + H, exact to round-off of the strain."""
-    trace = H[0, 0] + H[1, 1] + H[2, 2]
-    xx = H[1, 1] * H[2, 2] - H[1, 2] * H[2, 1]
-    yy = H[0, 0] * H[2, 2] - H[0, 2] * H[2, 0]
-    zz = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
-    det = (
-        H[0, 0] * xx
-        - H[0, 1] * (H[1, 0] * H[2, 2] - H[1, 2] * H[2, 0])
-        + H[0, 2] * (H[1, 0] * H[2, 1] - H[1, 1] * H[2, 0])
-    )
-    return trace + (xx + yy + zz + det)
+    return volume_change_of(H[0, 0], H[0, 1], H[0, 2], H[1, 0], H[1, 1], H[1, 2], H[2, 0], H[2, 1], H[2, 2])
 
 
-@_kernel
+@_small
+def volume_change_of(xx, xy, xz, yx, yy, yz, zx, zy, zz):
+    """`volume_change` of the components of H."""
+    minors = (yy * zz - yz * zy) + (xx * zz - xz * zx) + (xx * yy - xy * yx)
+    det = xx * (yy * zz - yz * zy) - xy * (yx * zz - yz * zx) + xz * (yx * zy - yy * zx)
+    return (xx + yy + zz) + (minors + det)
+
+
+@_small
 def volumetric(bulk, change):
     """U = ½ K (ln J)² in J/m³ (reference), U′ = K ln J/J and U″ = K (1 − ln J)/J² in Pa, at J = 1 + change."""
     J = 1.0 + change
-    log = math.log1p(change)
+    log = _log_ratio(change / (1.0 + J))
     return 0.5 * bulk * log * log, bulk * log / J, bulk * (1.0 - log) / (J * J)
 
 
@@ -492,7 +551,8 @@ def linearise(kind, axes, H, before, step, m, tau, after, c):
         _small_tangent(m[SHEAR], scale, rate, norm, tau, c)
         return energy
     if axes == 2:
-        energy, scale, rate, lam, e, p, q, r = _finite_j2_2(H, before, step, m, tau, after)
+        energy, scale, rate = _finite_j2_2(H, before, step, m, tau, after)
+        lam, e, p, q, r = _directions_2(H, before)
     else:
         energy, scale, rate, lam, e, p, q, r = _finite_j2_3(H, before, step, m, tau, after)
     _hencky_tangent(axes, m[SHEAR], scale, rate, lam, e, p, q, r, c)
