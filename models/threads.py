@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -21,11 +21,26 @@ def slices(count: int) -> list[slice]:
 
 
 def side_by_side(work: Callable[[slice], T], count: int) -> list[T]:
-    """What a function that frees the interpreter's lock gives of each slice, in their order."""
+    """What a function that frees the interpreter's lock gives of each slice, in their order.
+
+    The caller works too, and waits for no thread that has not begun: on a busy machine it is as fast as alone.
+    """
     pieces = slices(count)
-    if len(pieces) == 1 or _threads() == 1:
-        return [work(piece) for piece in pieces]
-    return list(_pool(os.getpid()).map(work, pieces))
+    done: list[T | None] = [None] * len(pieces)
+    places = iter(range(len(pieces)))  # each thread takes the next
+
+    def some() -> None:
+        for place in places:
+            done[place] = work(pieces[place])
+
+    others = [_pool(os.getpid()).submit(some) for _ in range(min(_threads(), len(pieces)) - 1)]
+    try:
+        some()
+    finally:
+        for other in others:
+            if not other.cancel():
+                other.result()
+    return cast(list[T], done)
 
 
 def _threads() -> int:
