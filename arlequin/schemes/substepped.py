@@ -15,6 +15,7 @@ from multilevel.law import Array
 
 _WATCHED = 25  # sub-steps between two looks at the stable step
 _SAFE = 0.85  # of the stable step: the cells change until it is looked at again
+_EDGE = 0.95  # of the stable step, from which on a step goes on in shorter sub-steps: twice as many at least
 _FEWER = 0.8  # of the sub-steps so far, at which fewer are taken: each change of the step is felt
 _MOST = 100_000  # sub-steps of a step
 
@@ -64,8 +65,9 @@ class SubsteppedStepper:
                 done += 1
             if done < count:
                 # a part of a step done is that of a multiple of its sub-steps
-                times = math.ceil(self._needed(inner.u, (n + done / count) * self.step) / count)
-                needed, change = times * count, times > 1
+                least = self._needed(inner.u, (n + done / count) * self.step)
+                if least * _SAFE > count * _EDGE:
+                    needed, change = math.ceil(least / count) * count, True
         work.values[:3] = reports[-1].work.values[:3]
         return replace(inner, n=n + 1, own=_Inside(inner, count)), _merged(reports, work)
 
