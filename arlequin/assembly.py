@@ -14,6 +14,7 @@ from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.layout import Layout
 from arlequin.links import Links, relation_rows
+from arlequin.products import applied
 from arlequin.response import BulkResponse, Memory, response_of
 from arlequin.rigidity import Rigidity
 from arlequin.strains import Strains
@@ -180,7 +181,7 @@ class Assembly:
 
     def pull(self, constraint: Array, contact: Array) -> Array:
         """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
-        return np.asarray(self._pull @ np.concatenate([constraint, contact]))
+        return applied(self._pull, np.concatenate([constraint, contact]))
 
     @cached_property
     def _pull(self) -> sp.csr_array:
@@ -219,10 +220,15 @@ class Assembly:
         pieces = [np.full(len(item.dofs), item.kind == "displacement") for part in self.parts for item in part.imposed]
         return np.concatenate(pieces) if pieces else np.zeros(0, dtype=bool)
 
+    @cached_property
+    def _moving(self) -> tuple[Assembled, ...]:
+        """The parts, or none of them where all that is imposed is rest."""
+        return () if all(item.rest for part in self.parts for item in part.imposed) else self.parts
+
     def imposed(self, t: float) -> Array:
         """Given values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
-        pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self.parts for item in part.imposed]
-        return np.concatenate(pieces).astype(float) if pieces else np.zeros(0)
+        pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self._moving for item in part.imposed]
+        return np.concatenate(pieces).astype(float) if pieces else np.zeros(self.imposed_dofs.size)
 
 
 def assemble(system: System) -> Assembly:

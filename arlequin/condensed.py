@@ -56,7 +56,8 @@ class Condensed:
         self._active: Any = slice(None) if whole else unknown  # a slice spares a copy
         matrix = sp.csr_array(matrix)
         free_rows = matrix if whole else matrix[self._active]
-        self._to_given = free_rows[:, self._given] if self._given.size else None
+        to_given = free_rows[:, self._given]
+        self._to_given = to_given if to_given.nnz else None  # a diagonal mass gives none
 
         self._all, self._b = assembly.constraints, assembly.contact.basis
         self._penalty: sp.csr_array | None = None
@@ -121,9 +122,10 @@ class Condensed:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
         y = np.zeros(b.shape[0])
         right = b[self._active]
-        if self._to_given is not None and given is not None:
+        if given is not None:
             y[self._given] = given
-            right = right - self._to_given @ given
+            if self._to_given is not None:
+                right = right - self._to_given @ given
         if self._penalty is not None:
             right = right + self._penalty @ (c - self._all @ y)
         solution = self.factor.solve(right)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
+from arlequin.products import applied
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.schemes.stable_step import stable_step
@@ -87,6 +88,7 @@ class CentralStepper:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step = step
         self._assembly = assembly
+        self._mass = diagonal
         self._condensed = Condensed(assembly, assembly.mass)
 
     def with_step(self, step: float) -> "CentralStepper":
@@ -146,11 +148,11 @@ class CentralStepper:
         before = own.half if kick is None else own.half + kick[1]
         free = before + step * own.a
         basis = assembly.contact.basis
-        place, rate = basis @ state.u, basis @ free
+        place, rate, speed = (applied(basis, field) for field in (state.u, free, state.v))
         meeting = meet(
             assembly.contact,
             self._condensed.compliance,
-            Motion(place, basis @ state.v, place + step * rate, rate),
+            Motion(place, speed, place + step * rate, rate),
             lever=step,
             step=step,
             theta=0.0,
@@ -203,7 +205,7 @@ class CentralStepper:
         accept_cells(assembly, bulk, n * step)
         internal, strain = bulk.force, bulk.stored
         touch, contact = meeting.touch, meeting.solution
-        gaps = touch.gaps(touch.basis @ u)
+        gaps = touch.gaps(applied(touch.basis, u))
         asperity = assembly.laws.energy(gaps)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = touch.spread(touch.normal(stored))
@@ -219,7 +221,7 @@ class CentralStepper:
         impulse_path = 0.5 * step * (before + half)
 
         def balance() -> Array:
-            return assembly.mass @ (half - before) / step + state.internal + own.damping - own.external
+            return self._mass * (half - before) / step + state.internal + own.damping - own.external
 
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
         work = works(
@@ -270,8 +272,8 @@ class CentralStepper:
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + assembly.contact.columns @ own.pushed
-        return 0.5 * float(own.half @ (assembly.mass @ own.half + self.step * force))
+        force = own.external - internal - own.damping + applied(assembly.contact.columns, own.pushed)
+        return 0.5 * float(own.half @ (self._mass * own.half + self.step * force))
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
         """Constrained M⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions."""
@@ -288,7 +290,7 @@ class CentralStepper:
             before = 0.0 * wanted if half is None else half[assembly.imposed_dofs]
             given = (wanted - before) / step if half is not None else 0.0 * wanted
         if half is not None:
-            c = -(assembly.constraints @ half) / step
+            c = -applied(assembly.constraints, half) / step
         if not (force.any() or c.any() or (given is not None and given.any())):
             return np.zeros_like(force), np.zeros_like(c)
         free = self._condensed.free(force, c, given)

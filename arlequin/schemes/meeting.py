@@ -96,6 +96,10 @@ def meet(
     the stabilised form: the proximal ones to the guess.
     """
     laws, time = contact.laws, 1.0 if static else step
+    if not contact.count:
+        none = np.zeros(0)
+        nothing = ContactSolution(none, none, none, none, history, 0, 0.0, np.zeros(0, dtype=np.int8))
+        return Meeting(contact.touch(motion.place), nothing, time)
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle)
     closed = np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle), step * motion.speed)
