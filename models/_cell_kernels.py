@@ -13,34 +13,34 @@ Source: Simo, Taylor & Pister, CMAME 51 (1985) 177–208 (mean dilatation).
 import numpy as np
 from numba import njit
 
-from models._point_kernels import MEMORY, WORK, linearise, respond, volume_change_of, volumetric
+from models._point_kernels import MEMORY, WORK, linearise, respond, volume_change, volumetric
 from models.plastic import BULK
 
 
 @njit(inline="always")
-def _gather(axes, c, nodes, axisymmetric, u, local):
+def _gather(axes, nodes, axisymmetric, u, local):
     """A cell's displacements (i, n) relative to its first node, but for u_r, which makes a strain."""
     for i in range(axes):
-        base = 0.0 if axisymmetric and i == 0 else u[axes * nodes[c, 0] + i]
-        for n in range(nodes.shape[1]):
-            local[i, n] = u[axes * nodes[c, n] + i] - base
+        base = 0.0 if axisymmetric and i == 0 else u[axes * nodes[0] + i]
+        for n in range(nodes.size):
+            local[i, n] = u[axes * nodes[n] + i] - base
 
 
 @njit(inline="always")
-def _deform(axes, c, q, gradients, hoop, axisymmetric, local, H):
-    """H[q] = ∂u/∂X (3, 3) at a point."""
-    size = gradients.shape[3]
+def _deform(axes, gradient, hoop, axisymmetric, local, H):
+    """H = ∂u/∂X (3, 3) at a point."""
+    size = gradient.shape[1]
     for i in range(axes):
         for j in range(axes):
             total = 0.0
             for n in range(size):
-                total += local[i, n] * gradients[c, q, j, n]
-            H[q, i, j] = total
+                total += local[i, n] * gradient[j, n]
+            H[i, j] = total
     if axisymmetric:
         around = 0.0
         for n in range(size):
-            around += hoop[c, q, n] * local[0, n]
-        H[q, 2, 2] = around
+            around += hoop[n] * local[0, n]
+        H[2, 2] = around
 
 
 @njit(inline="always")
@@ -66,14 +66,13 @@ def _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, g
     """H (q, 3, 3), J (q,) and J̄ − 1 (q,) of a cell; False where it is inside out."""
     points = gradients.shape[1]
     axisymmetric = hoop.size > 0
-    _gather(axes, c, nodes, axisymmetric, u, local)
+    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    _gather(axes, nodes[c], axisymmetric, u, local)
     volume = 0.0
     whole = 0.0
     for q in range(points):
-        _deform(axes, c, q, gradients, hoop, axisymmetric, local, H)
-        grown[q] = volume_change_of(
-            H[q, 0, 0], H[q, 0, 1], H[q, 0, 2], H[q, 1, 0], H[q, 1, 1], H[q, 1, 2], H[q, 2, 0], H[q, 2, 1], H[q, 2, 2]
-        )
+        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H[q])
+        grown[q] = volume_change(H[q])
         J[q] = 1.0 + grown[q]
         if not J[q] > 0.0:
             return False
@@ -93,7 +92,6 @@ def _respond_cells(axes, nodes, gradients, hoop, weight, kind, coefficients, mea
     bulk = coefficients[BULK]
     local, out = np.empty((axes, size)), np.empty((axes, size))
     H, inverse, tau = np.zeros((points, 3, 3)), np.zeros((3, 3)), np.empty((3, 3))
-    here, old, new = np.empty((3, 3)), np.empty(MEMORY), np.empty(MEMORY)
     J, grown = np.empty(points), np.empty(points)
     stored = 0.0
     dissipated = 0.0
@@ -104,23 +102,15 @@ def _respond_cells(axes, nodes, gradients, hoop, weight, kind, coefficients, mea
         swelling, push = 0.0, 0.0
         for q in range(points):
             w = weight[c, q]
-            # copies: a view of an array that threads share counts its references, in turns with them
-            for i in range(3):
-                for j in range(3):
-                    here[i, j] = H[q, i, j]
-            for i in range(MEMORY):
-                old[i] = before[c, q, i]
-            energy = respond(kind, axes, here, old, step, coefficients, tau, new)
-            for i in range(MEMORY):
-                after[c, q, i] = new[i]
+            energy = respond(kind, axes, H[q], before[c, q], step, coefficients, tau, after[c, q])
             if q == 0 or not mean:
                 swelling, push, _ = volumetric(bulk, grown[q])
             stored += w * (energy + swelling)
-            dissipated += w * (new[WORK] - old[WORK])
+            dissipated += w * (after[c, q, WORK] - before[c, q, WORK])
             pressure = push * J[q]
             for i in range(3):
                 tau[i, i] += pressure
-            _inverse(axes, here, J[q], inverse)
+            _inverse(axes, H[q], J[q], inverse)
             for i in range(axes):
                 for j in range(axes):
                     P = 0.0

@@ -16,10 +16,11 @@ def _slopes(axes, c, nodes, gradients, hoop, u, local, H, inverse, slopes, ring)
     """∇_x φ (q, axis, n) and φ/r (q, n) of a deformed cell."""
     points, size = gradients.shape[1], gradients.shape[3]
     axisymmetric = hoop.size > 0
-    _gather(axes, c, nodes, axisymmetric, u, local)
+    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    _gather(axes, nodes[c], axisymmetric, u, local)
     for q in range(points):
-        _deform(axes, c, q, gradients, hoop, axisymmetric, local, H)
-        _inverse(axes, H[q], 1.0 + volume_change(H[q]), inverse)
+        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H)
+        _inverse(axes, H, 1.0 + volume_change(H), inverse)
         for n in range(size):
             for i in range(axes):
                 total = 0.0
@@ -67,7 +68,7 @@ def largest_square(nodes, gradients, hoop, weight, masses, lam, mu, u):
     Kirchhoff's stress. Cells whose trace is below the largest eigenvalue so far are passed over.
     """
     cells, points, axes, size = gradients.shape
-    local, H, inverse = np.empty((axes, size)), np.zeros((points, 3, 3)), np.zeros((3, 3))
+    local, H, inverse = np.empty((axes, size)), np.zeros((3, 3)), np.zeros((3, 3))
     slopes, ring = np.empty((points, axes, size)), np.empty((points, size))
     x, y = np.empty((axes, size)), np.empty((axes, size))
     bounds = np.empty(cells)

@@ -508,15 +508,16 @@ def _neo_hooke(H, before, m, tau, after):
 @_small
 def volume_change(H):
     """J − 1 of F = 1 + H, exact to round-off of the strain."""
-    return volume_change_of(H[0, 0], H[0, 1], H[0, 2], H[1, 0], H[1, 1], H[1, 2], H[2, 0], H[2, 1], H[2, 2])
-
-
-@_small
-def volume_change_of(xx, xy, xz, yx, yy, yz, zx, zy, zz):
-    """`volume_change` of the components of H."""
-    minors = (yy * zz - yz * zy) + (xx * zz - xz * zx) + (xx * yy - xy * yx)
-    det = xx * (yy * zz - yz * zy) - xy * (yx * zz - yz * zx) + xz * (yx * zy - yy * zx)
-    return (xx + yy + zz) + (minors + det)
+    trace = H[0, 0] + H[1, 1] + H[2, 2]
+    xx = H[1, 1] * H[2, 2] - H[1, 2] * H[2, 1]
+    yy = H[0, 0] * H[2, 2] - H[0, 2] * H[2, 0]
+    zz = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
+    det = (
+        H[0, 0] * xx
+        - H[0, 1] * (H[1, 0] * H[2, 2] - H[1, 2] * H[2, 0])
+        + H[0, 2] * (H[1, 0] * H[2, 1] - H[1, 1] * H[2, 0])
+    )
+    return trace + (xx + yy + zz + det)
 
 
 @_small

@@ -20,10 +20,11 @@ def _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, gro
     """∂u/∂x (q, 3, 3) and ē (q,) of a cell."""
     points = gradients.shape[1]
     axisymmetric = hoop.size > 0
-    _gather(axes, c, nodes, axisymmetric, u, local)
+    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    _gather(axes, nodes[c], axisymmetric, u, local)
     volume, whole = 0.0, 0.0
     for q in range(points):
-        _deform(axes, c, q, gradients, hoop, axisymmetric, local, H)
+        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H[q])
         grown[q] = H[q, 0, 0] + H[q, 1, 1] + H[q, 2, 2]
         volume += weight[c, q] * grown[q]
         whole += weight[c, q]
