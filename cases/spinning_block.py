@@ -5,7 +5,7 @@ inertia is not stable: the block turns over again and again. It starts unstraine
 those of a rigid one, in closed form; the spin then stretches it.
 
 Over 10⁴ steps of 0.1 rad the midpoint scheme keeps energy and angular momentum to 6e-13 and 4e-13. Newmark's
-trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad it gains 70 % of the energy within 81 steps, until no
+trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, until no
 motion solves the next one.
 
 Source of the scheme that keeps them: Simo & Tarnow, ZAMP 43, 1992; Gonzalez, CMAME 190, 2000.

@@ -161,7 +161,7 @@ class CentralStepper:
         )
         half = free + self._condensed.response(meeting.impulse)
         u = state.u + step * half
-        accept(meeting.solution, u, (state.n + 1) * step)
+        accept(meeting.solution, u, (state.n + 1) * step, assembly=assembly)
         multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
         return self._finish(state, (before, half), u, kick, meeting, multipliers)
 

@@ -3,11 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from arlequin.assembly import Assembly
-from arlequin.energy import Work
 from arlequin.schemes.central import CentralStepper
+from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.stable_step import stable_step
 from models.errors import UserError
@@ -45,7 +43,7 @@ class SubsteppedStepper:
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One step."""
         inner, count = state.own.state, state.own.count
-        n, work, reports = state.n, Work(), []
+        n, changed, reports = state.n, 0.0, []
         needed = self._needed(inner.u, n * self.step)
         change = needed > count or needed < _FEWER * count
         done = 0
@@ -54,13 +52,12 @@ class SubsteppedStepper:
                 before, done = inner.kinetic, done * needed // count
                 count, stepper = needed, self._with(needed)
                 inner = stepper.restarted(inner, n * count + done)
-                work["scheme"] -= inner.kinetic - before
+                changed += inner.kinetic - before
                 change = False
             else:
                 stepper = self._with(count)
             for _ in range(min(_WATCHED, count - done)):
                 inner, report = stepper.advance(inner)
-                work.values[3:] += report.work.values[3:]
                 reports.append(report)
                 done += 1
             if done < count:
@@ -68,8 +65,9 @@ class SubsteppedStepper:
                 least = self._needed(inner.u, (n + done / count) * self.step)
                 if least * _SAFE > count * _EDGE:
                     needed, change = math.ceil(least / count) * count, True
-        work.values[:3] = reports[-1].work.values[:3]
-        return replace(inner, n=n + 1, own=_Inside(inner, count)), _merged(reports, work)
+        report = joined_impulses(reports)
+        report.work["scheme"] -= changed
+        return replace(inner, n=n + 1, own=_Inside(inner, count)), report
 
     def _with(self, count: int) -> CentralStepper:
         return self._stepper.with_step(self.step / count)
@@ -84,20 +82,3 @@ class SubsteppedStepper:
                 code=1,
             )
         return needed
-
-
-def _merged(reports: list[StepReport], work: Work) -> StepReport:
-    """The sub-steps as one step."""
-    last = reports[-1]
-    points, rows = np.ones_like(last.action.normal, dtype=bool), np.ones_like(last.action.spread, dtype=bool)
-    for report in reports[:-1]:
-        last.action.add(report.action, points, rows)
-    return replace(
-        last,
-        iterations=sum(report.iterations for report in reports),
-        residual=max(report.residual for report in reports),
-        impulse=np.sum([report.impulse for report in reports], axis=0),
-        multipliers=np.sum([report.multipliers for report in reports], axis=0),
-        work=work,
-        path=np.sum([report.path for report in reports], axis=0),
-    )

@@ -42,11 +42,11 @@ def test_beyond_a_half_the_scheme_loses_what_the_midpoint_rule_keeps():
 def test_newmark_drifts_and_with_larger_steps_blows_up():
     p = case.Parameters(steps=400, scheme="newmark", fields_every=1)
     assert 1e-3 < np.abs(case.Drift.of(case.build(p).run(), p).of_energy).max() < 0.1
-    p = case.Parameters(steps=400, scheme="newmark", turn=0.25, fields_every=1)
+    p = case.Parameters(steps=400, scheme="newmark", turn=0.3, fields_every=1)
     with pytest.raises(aq.UserError, match="did not converge"):
         case.build(p).run()
     result = case.as_far_as_it_goes(case.build(p))
-    assert result["time"].size < 400 and case.Drift.of(result, p).of_energy.max() > 0.5
+    assert result["time"].size < 400 and case.Drift.of(result, p).of_energy.max() > 10.0
 
 
 def attitude(parameters, end):
