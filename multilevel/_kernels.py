@@ -61,7 +61,7 @@ def power_law(coefficients, history, gap, step, theta, trial):
 
     coefficients: κ, m, a, c, m', 1 where damping acts both ways.
     """
-    kappa, exponent, height, viscosity, damping_exponent, both = coefficients
+    kappa, exponent, height, viscosity, damping_exponent, both = coefficients[:6]
     start = height - history[0]
     end = height - gap
     trial[0] = gap
@@ -92,7 +92,7 @@ def power_law(coefficients, history, gap, step, theta, trial):
 @njit(types.UniTuple(float64, 4)(float64[::1], float64, float64), cache=True)
 def layer(coefficients, gap, rate):
     """Stored and lossy pressure of the same layer at an instant, and the slopes of their sum by gap and rate."""
-    kappa, exponent, height, viscosity, damping_exponent, both = coefficients
+    kappa, exponent, height, viscosity, damping_exponent, both = coefficients[:6]
     crush = height - gap
     if crush <= 0.0:
         return 0.0, 0.0, 0.0, 0.0

@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 
 from models.checks import non_negative, one_of, positive, within
-from multilevel._signature import COEFFICIENTS
 from multilevel.law import Array
 
 
@@ -49,8 +48,7 @@ class Asperities:
 
     def coefficients(self) -> Array:
         both = float(self.damping_acts == "both")
-        values = (self.stiffness, self.exponent, self.height, self.damping, self.damping_exponent, both)
-        return np.array(values + (0.0,) * (COEFFICIENTS - len(values)))
+        return np.array([self.stiffness, self.exponent, self.height, self.damping, self.damping_exponent, both])
 
     def kernel(self) -> Any:
         from multilevel._kernels import power_law

@@ -20,7 +20,7 @@ class RegularLaw(Protocol):
         """Whether some of the pressure dissipates."""
 
     def coefficients(self) -> Array:
-        """Constants of the law, padded to `multilevel._signature.COEFFICIENTS`."""
+        """Constants of the law, as its kernel reads them."""
 
     def kernel(self) -> Any:
         """Compiled mean tractions over a step, of the type `multilevel._signature.REGULAR_KERNEL`."""

@@ -45,8 +45,6 @@ class PointLaws:
         axes: int = 1,
     ) -> "PointLaws":
         """`laws` holds the laws of each contact point, at most one of them set-valued, `friction` that of each."""
-        from multilevel._signature import COEFFICIENTS
-
         regular = tuple(tuple(law for law in point if isinstance(law, RegularLaw)) for point in laws)
         level = np.zeros(len(laws), dtype=np.int64)
         compliance = np.zeros(len(laws))
@@ -56,8 +54,10 @@ class PointLaws:
                     level[k] = 1 if law.level == "gap" else 2
                     compliance[k] = law.compliance
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
-        table = [law.coefficients() for point in regular for law in point]
-        coefficients = np.array(table) if table else np.zeros((0, COEFFICIENTS))
+        table = {law: law.coefficients() for point in regular for law in point}
+        coefficients = np.zeros((int(rows[-1]), max((own.size for own in table.values()), default=0)))
+        for row, law in zip(coefficients, (law for point in regular for law in point), strict=True):
+            row[: table[law].size] = table[law]
         friction = [None] * len(laws) if friction is None else friction
         sizes = [1 if law is None else axes for law in friction]
         return cls(
