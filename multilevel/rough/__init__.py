@@ -1,0 +1,1 @@
+"""Rough surfaces: topographies, their spectra and moments, and theories of their contact. No meshes here."""
