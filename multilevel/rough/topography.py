@@ -177,7 +177,9 @@ class Topography:
     def made_periodic(self) -> "Topography":
         """Without the smooth map that carries the jumps between opposite edges, so that the rest is periodic.
 
-        Moisan's decomposition (see smooth.py): curvatures off the edges are left as they are. Level it first.
+        Moisan's decomposition (see smooth.py): curvatures off the edges are left as they are. Heights meet over the
+        edges, slopes need not: the kinks raise m4, so that spectra and moments are better taken of `windowed`, and
+        contact of this. Level it first.
         """
         if self.window:
             raise UserError("topography: a windowed one is for spectra only: make the measured one periodic")
