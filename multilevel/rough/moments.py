@@ -145,7 +145,6 @@ def texture(topography: Topography) -> tuple[float, float]:
 
 def _rough(topography: Topography) -> Spectrum:
     spectrum = spectrum_of(topography)
-    # a flat map keeps round-off only
-    if spectrum.power.sum() <= (1e-14 * abs(topography.heights).max()) ** 2:
+    if not spectrum.power.any():
         raise UserError("topography: flat: it has no moments")
     return spectrum

@@ -10,6 +10,8 @@ from multilevel.rough.topography import Topography
 
 Array = NDArray[np.float64]
 
+ROUND_OFF = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
@@ -73,5 +75,7 @@ def spectrum_of(topography: Topography) -> Spectrum:
     (n, m), (dx, dy) = topography.shape, topography.pixel
     power = (abs(np.fft.fft2(topography.heights) / (n * m)) ** 2).astype(float)
     power[0, 0] = 0.0
+    if power.sum() <= (ROUND_OFF * abs(topography.heights).max()) ** 2:
+        power[:] = 0.0  # a flat map
     qx, qy = (2 * np.pi * np.fft.fftfreq(k, d).astype(float) for k, d in ((n, dx), (m, dy)))
     return Spectrum(qx[:, None], qy[None, :], power, topography.area)

@@ -1,0 +1,88 @@
+"""The Hurst exponent of a topography, from the slope of its spectrum."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import checks
+from models.errors import UserError
+from multilevel.rough.spectrum import spectrum_of
+from multilevel.rough.topography import Topography
+
+Array = NDArray[np.float64]
+
+NOTHING = 1e-20  # modes below this share of the largest are round-off
+RINGS = 4  # and an octave: less gives no slope
+SCORINGS = 30
+
+
+@dataclass(frozen=True)
+class HurstFit:
+    """C(q) = level (q/q_r)^(−2(1+H)) between the wavelengths rolloff and cutoff, level before.
+
+    hurst H and its standard error (from the scatter of the rings about the line), rolloff 2π/q_r and cutoff, m;
+    level, m⁴.
+    """
+
+    hurst: float
+    error: float
+    rolloff: float
+    cutoff: float
+    level: float
+
+    def __call__(self, q: Array) -> Array:
+        """C of the fit at q (rad/m), m⁴."""
+        knee = 2 * np.pi / self.rolloff
+        return self.level * (np.maximum(q, knee) / knee) ** (-2 * (1 + self.hurst))
+
+
+def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: float | None = None) -> HurstFit:
+    """The Hurst exponent of a periodic or windowed map: the line through the logarithm of its radial spectrum.
+
+        log C = c − 2(1 + H) max(0, log q/q_r)
+
+    is fitted to the means over rings of the modes up to q_s (gamma regression: the most likely line where |H_k|² is an
+    exponential variate; least squares of logarithms would be low in rings of few modes).
+
+    rolloff, cutoff: wavelengths 2π/q_r and 2π/q_s, m. With a rolloff only the modes beyond it are fitted; without, q_r
+    is sought among the rings for the largest likelihood, with a plateau before it. Without a cutoff the last mode that
+    holds something is it; on a measured map give the one of the instrument, below which it shows noise.
+    """
+    spectrum = spectrum_of(topography)
+    held = spectrum.power > NOTHING * spectrum.power.max()
+    if not held.any():
+        raise UserError("topography: flat: it has no spectrum")
+    last = min(float(spectrum.q[held].max()), spectrum.nyquist)
+    if cutoff is not None:
+        last = min(last, 2 * np.pi / checks.positive("cutoff", cutoff))
+    first = 0.0 if rolloff is None else 2 * np.pi / checks.positive("rolloff", rolloff)
+    q, density, modes = spectrum.radial(first, last)
+    knees = q[: len(q) - RINGS + 1] if rolloff is None else np.array([first])
+    knees = knees[2 * knees <= last * (1 + 1e-9)]
+    if len(q) < RINGS or not len(knees):
+        given = f"{len(q)} rings of the spectrum between rolloff and cutoff"
+        raise UserError(f"topography: {given}: a slope needs at least {RINGS}, and an octave")
+    lines = [_line(np.log(np.maximum(q / knee, 1.0)), density, modes) for knee in knees]
+    best = int(np.argmin([deviance for *_, deviance in lines]))
+    constant, slope, error, _ = lines[best]
+    ends = 2 * np.pi / float(knees[best]), 2 * np.pi / last
+    return HurstFit(slope / 2 - 1, error / 2, *ends, float(np.exp(constant)))
+
+
+def _line(x: Array, density: Array, modes: Array) -> tuple[float, float, float, float]:
+    """c, p, the standard error of p and the deviance of log C = c − p x, by Fisher's scoring."""
+    basis = np.stack([np.ones_like(x), -x], axis=1)
+    information = basis.T @ (modes[:, None] * basis)
+    # empty rings of a map that is no random process would have no logarithm
+    some = np.maximum(density, NOTHING * density.max())
+    found = np.linalg.solve(information, basis.T @ (modes * np.log(some)))
+    for _ in range(SCORINGS):
+        ratio = some * np.exp(-basis @ found)
+        # at least the curvature of the deviance, so that no step overshoots
+        curvature = basis.T @ ((modes * np.maximum(ratio, 1.0))[:, None] * basis)
+        found = found + np.linalg.solve(curvature, basis.T @ (modes * (ratio - 1)))
+    ratio = some * np.exp(-basis @ found)
+    scatter = float((modes * (ratio - 1) ** 2).sum()) / max(len(x) - 2, 1)
+    error = np.sqrt(scatter * np.linalg.inv(information)[1, 1])
+    return float(found[0]), float(found[1]), float(error), float(2 * (modes * (ratio - 1 - np.log(ratio))).sum())
