@@ -85,7 +85,8 @@ class Topography:
             f"filled: {int(hole.sum())} points ({share:.2g} of all; the largest hole has {holes.largest(hole)}) by "
             "Laplace's equation between their neighbours"
         )
-        return cls(holes.fill(values, pixel, periodic), lengths, periodic, (told,))
+        made = cls(holes.fill(values, pixel, periodic), lengths, periodic)
+        return made._corrected(made.heights, told)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -77,6 +77,14 @@ def test_confused_units_are_doubted(factor, said):
         t.levelled()
 
 
+def test_a_filled_map_is_doubted_too():
+    heights = waves((40, 30))
+    heights[3, 4] = np.nan
+    with pytest.warns(TopographyWarning) as caught:
+        Topography.filled(1e6 * heights, SIZE)
+    assert "in µm instead of m" in str(caught[0].message)
+
+
 def test_heights_beyond_the_size_are_doubted():
     with pytest.warns(TopographyWarning) as caught:
         Topography(np.outer(np.linspace(-1, 1, 5), np.ones(5)), (0.1, 0.1))
