@@ -1,5 +1,6 @@
 """The Hurst exponent of a topography, from the slope of its spectrum."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,13 +9,14 @@ from numpy.typing import NDArray
 from models import checks
 from models.errors import UserError
 from multilevel.rough.spectrum import spectrum_of
-from multilevel.rough.topography import Topography
+from multilevel.rough.topography import Topography, TopographyWarning
 
 Array = NDArray[np.float64]
 
 NOTHING = 1e-20  # modes below this share of the largest are round-off
 RINGS = 4  # and an octave: less gives no slope
 SCORINGS = 30
+NEAR = 0.1  # how far H may lie outside [0, 1] by chance
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
     lines = [_line(np.log(np.maximum(q / knee, 1.0)), density, modes) for knee in knees]
     best = int(np.argmin([deviance for *_, deviance in lines]))
     constant, slope, error, _ = lines[best]
+    if not -NEAR <= slope / 2 - 1 <= 1 + NEAR:
+        text = (
+            f"H = {slope / 2 - 1:.3g}: not in [0, 1]: no self-affine spectrum here; look at it, give rolloff and cutoff"
+        )
+        warnings.warn(text, TopographyWarning, stacklevel=2)
     ends = 2 * np.pi / float(knees[best]), 2 * np.pi / last
     return HurstFit(slope / 2 - 1, error / 2, *ends, float(np.exp(constant)))
 

@@ -7,7 +7,7 @@ from models.errors import UserError
 from multilevel.rough.hurst import hurst_of
 from multilevel.rough.self_affine import SelfAffine, self_affine
 from multilevel.rough.spectrum import spectrum_of
-from multilevel.rough.topography import Topography
+from multilevel.rough.topography import Topography, TopographyWarning
 
 L = 1e-3
 
@@ -56,6 +56,14 @@ def test_a_window_on_a_cut_out_keeps_the_exponent():
     fit = hurst_of(cut.windowed(), cutoff=L / 120)
     assert fit.hurst == pytest.approx(0.7, abs=4 * fit.error) and fit.error < 0.05
     assert fit.rolloff == pytest.approx(L / 16, rel=0.25)
+
+
+def test_a_spectrum_that_is_not_self_affine_is_doubted():
+    """A window fills what is beyond the cut-off with its side lobes: a cliff, no power law."""
+    t = make(512, rolloff=L / 16, cutoff=L / 128)
+    cut = Topography(t.heights[:256, :256], (L / 2, L / 2)).levelled().windowed()
+    with pytest.warns(TopographyWarning, match=r"not in \[0, 1\]"):
+        hurst_of(cut)
 
 
 def test_the_fit_is_the_spectrum():
