@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from arlequin import rough
     from arlequin.absorber import Absorber
     from arlequin.beam_junction import BeamJunction
     from arlequin.coupling import H1, L2
@@ -118,6 +119,7 @@ _HOMES = {
     "multilevel.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
     "multilevel.unilateral": ("Unilateral",),
 }  # fmt: skip
+_MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -129,13 +131,13 @@ __all__ = [
     "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface",
     "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
     "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power", "mesh",
-    "natural_frequencies", "open", "simulate", "worn_depth", "worn_volume"
+    "natural_frequencies", "open", "rough", "simulate", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name == "mesh":
-        value = import_module("models.mesh")
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
     elif name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
