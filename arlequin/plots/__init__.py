@@ -1,4 +1,4 @@
-"""Figures of a result: they read a DataTree, never a live solver.
+"""Figures of a result, read from its DataTree, never from a live solver; and of rough surfaces.
 
 Every function gives a matplotlib `Figure` that belongs to no window; matplotlib is imported when one is made.
 
@@ -10,6 +10,17 @@ from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
 from arlequin.plots.overview import overview
 from arlequin.plots.profile import profile
+from arlequin.plots.rough import spectrum, topography
 from arlequin.plots.shape import shape
 
-__all__ = ["contact", "convergence", "energies", "fitted_order", "overview", "profile", "shape"]
+__all__ = [
+    "contact",
+    "convergence",
+    "energies",
+    "fitted_order",
+    "overview",
+    "profile",
+    "shape",
+    "spectrum",
+    "topography",
+]
