@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
+from scipy.ndimage import label
 from scipy.sparse import coo_array
 from scipy.sparse.linalg import spsolve
 
@@ -47,5 +47,5 @@ def fill(heights: Array, pixel: tuple[float, float], periodic: bool) -> Array:
 
 def largest(hole: NDArray[np.bool_]) -> int:
     """Points of the largest connected hole."""
-    labels, count = ndimage.label(hole)
+    labels, count = label(hole)
     return int(np.bincount(labels.ravel())[1:].max()) if count else 0

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import RectBivariateSpline
-from scipy.signal import resample
 
 from models import checks
 from models.errors import UserError
@@ -198,6 +196,10 @@ class Topography:
         its first and last points, so that its size n Δx changes a little.
         """
         n, m = (checks.integer("shape", count, low=2) for count in checks.finite_array("shape", shape, (2,)))
+        # slow to import, and few need them
+        from scipy.interpolate import RectBivariateSpline
+        from scipy.signal import resample
+
         told = "resampled: from {} x {} to {} x {} points by ".format(*self.shape, n, m)
         if self.periodic:
             heights = resample(resample(self.heights, n, axis=0), m, axis=1)
