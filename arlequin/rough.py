@@ -1,4 +1,4 @@
-"""Rough surfaces, from a measured or made map to its spectrum and moments, as `aq.rough`.
+"""Rough surfaces, from a measured or made map to a law of contact, as `aq.rough`.
 
 import arlequin as aq
 
@@ -6,27 +6,51 @@ measured = aq.rough.read("sample.sur", fill=True).levelled()
 print(measured.report)
 print(aq.rough.moments(measured.windowed()).rms_slope, aq.rough.hurst_of(measured.windowed(), cutoff=2e-6))
 alike = aq.rough.self_affine((512, 512), (1e-3, 1e-3), hurst=0.8, cutoff=16e-6, rolloff=2.5e-4, rms_slope=0.1)
+pressures = 1.1e10 * np.geomspace(1e-4, 0.2, 30)
+curve = aq.rough.halfspace_curve(alike.heights, alike.size, modulus=1.1e11, pressures=pressures)
+fit = aq.rough.fit_table(curve.gaps, curve.pressures)
+print(fit)  # range and error of the law, which an interface takes: normal=[fit.law, aq.Unilateral()]
 """
 
+from multilevel.rough.bush_gibson_thomas import BushGibsonThomas
+from multilevel.rough.calibration import Fit, fit_power, fit_table, mean_curve
+from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
+from multilevel.rough.halfspace import HalfspaceCurve, halfspace_curve
 from multilevel.rough.hurst import HurstFit, hurst_of
+from multilevel.rough.kogut_etsion import KogutEtsion
 from multilevel.rough.moments import Differences, Moments, difference_moments, moments, texture
+from multilevel.rough.persson import Persson
 from multilevel.rough.reading import read
 from multilevel.rough.self_affine import SelfAffine, self_affine
 from multilevel.rough.spectrum import Spectrum, spectrum_of
+from multilevel.rough.summits import SummitStatistics
+from multilevel.rough.theory import ContactTheory
 from multilevel.rough.topography import Topography, TopographyWarning
 from multilevel.rough.trend import Trend
 
 __all__ = [
+    "BushGibsonThomas",
+    "ContactTheory",
     "Differences",
+    "Fit",
+    "GreenwoodWilliamson",
+    "HalfspaceCurve",
     "HurstFit",
+    "KogutEtsion",
     "Moments",
+    "Persson",
     "SelfAffine",
     "Spectrum",
+    "SummitStatistics",
     "Topography",
     "TopographyWarning",
     "Trend",
     "difference_moments",
+    "fit_power",
+    "fit_table",
+    "halfspace_curve",
     "hurst_of",
+    "mean_curve",
     "moments",
     "read",
     "self_affine",

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from models import checks
 from models.errors import UserError
 from multilevel.rough.spectrum import Spectrum, spectrum_of
+from multilevel.rough.summits import SummitStatistics
 from multilevel.rough.topography import Topography
 
 Array = NDArray[np.float64]
 
 # mean of cosⁿ over directions: what a profile sees of a wave
 PROFILE = {0: 1.0, 2: 1 / 2, 4: 3 / 8}
-SUMMIT_VARIANCE = 0.8968
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,7 @@ class Moments:
 
         m0 = ⟨h²⟩, m²      m2 = ½ ⟨|∇h|²⟩      m4 = ⅜ ⟨(∇²h)²⟩, 1/m²
 
-    The summits are those of an isotropic Gaussian surface; with t = −½∇²h ≥ 0 the mean curvature and r the half
-    difference of the principal ones, their number in dt dr is ∝ (t² − r²) r exp(−3 t²/4m4 − 3 r²/2m4), r < t.
-
-    Sources: Longuet-Higgins, Phil. Trans. R. Soc. A 249 (1957) 321–387; Nayak, J. Lubr. Technol. 93 (1971) 398–407;
-    Bush, Gibson & Thomas, Wear 35 (1975) 87–111; McCool, Wear 107 (1986) 37–60.
+    Sources: Longuet-Higgins, Phil. Trans. R. Soc. A 249 (1957) 321–387; Nayak, J. Lubr. Technol. 93 (1971) 398–407.
     """
 
     m0: float
@@ -59,24 +55,9 @@ class Moments:
         return float(np.sqrt(2 * self.m4 / 3))
 
     @property
-    def summit_density(self) -> float:
-        """Summits per area, m4/(6π√3 m2), 1/m²."""
-        return self.m4 / (6 * np.pi * np.sqrt(3) * self.m2)
-
-    @property
-    def summit_radius(self) -> float:
-        """1 over the mean curvature of the summits, R = ⅜ √(π/m4), m."""
-        return float(3 / 8 * np.sqrt(np.pi / self.m4))
-
-    @property
-    def summit_height(self) -> float:
-        """Mean height of the summits above the mean plane, 4 √(m0/(π α)), m."""
-        return float(4 * np.sqrt(self.m0 / (np.pi * self.bandwidth)))
-
-    @property
-    def summit_deviation(self) -> float:
-        """Standard deviation of the heights of the summits, √((1 − 0.8968/α) m0), m."""
-        return float(np.sqrt((1 - SUMMIT_VARIANCE / self.bandwidth) * self.m0))
+    def summits(self) -> SummitStatistics:
+        """Of an isotropic Gaussian surface with these moments: its bandwidth must be above 3/2."""
+        return SummitStatistics(self.m0, self.m2, self.m4)
 
 
 @dataclass(frozen=True)

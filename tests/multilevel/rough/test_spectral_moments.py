@@ -157,10 +157,10 @@ def test_summits_of_a_gaussian_surface():
     """Given the summit, h = (m2/⟨t²⟩) t + a part that knows nothing of t, of variance m0 − m2²/⟨t²⟩."""
     mean, square = summit_mean(lambda t: t), summit_mean(lambda t: t**2)
     m = Moments(2.0, 0.7, 1.0)
-    assert m.summit_radius == pytest.approx(1 / mean, rel=1e-9)
-    assert m.summit_height == pytest.approx(m.m2 * 3 / 2 * mean, rel=1e-9)
+    assert m.summits.radius == pytest.approx(1 / mean, rel=1e-9)
+    assert m.summits.mean_height == pytest.approx(m.m2 * 3 / 2 * mean, rel=1e-9)
     variance = m.m0 - m.m2**2 * 3 / 2 + (m.m2 * 3 / 2) ** 2 * (square - mean**2)
-    assert m.summit_deviation == pytest.approx(np.sqrt(variance), rel=1e-5)
+    assert m.summits.height_deviation == pytest.approx(np.sqrt(variance), rel=1e-5)
 
 
 def test_the_density_of_summits():
@@ -169,7 +169,7 @@ def test_the_density_of_summits():
         lambda r, t: (t**2 - r**2) * 3 * r * np.exp(-1.5 * r**2) * np.exp(-0.75 * t**2) / np.sqrt(2 * np.pi * 2 / 3),
         0, 12, 0, lambda t: t,
     )[0]  # fmt: skip
-    assert Moments(2.0, 0.7, 1.0).summit_density == pytest.approx(weight / (2 * np.pi * 0.7), rel=1e-8)
+    assert Moments(2.0, 0.7, 1.0).summits.density == pytest.approx(weight / (2 * np.pi * 0.7), rel=1e-8)
 
 
 def test_what_is_not_periodic_or_flat_is_refused():

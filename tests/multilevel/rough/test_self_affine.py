@@ -109,9 +109,11 @@ def test_heights_and_summits_of_a_sample_are_gaussian():
     top = t.heights == maximum_filter(t.heights, size=3, mode="wrap")
     count = top.sum()
     assert count > 300
-    assert count / t.area == pytest.approx(m.summit_density, rel=4 / np.sqrt(count))
-    assert t.heights[top].mean() == pytest.approx(m.summit_height, abs=4 * m.summit_deviation / np.sqrt(count))
-    assert t.heights[top].std() == pytest.approx(m.summit_deviation, rel=4 / np.sqrt(2 * count))
+    assert count / t.area == pytest.approx(m.summits.density, rel=4 / np.sqrt(count))
+    assert t.heights[top].mean() == pytest.approx(
+        m.summits.mean_height, abs=4 * m.summits.height_deviation / np.sqrt(count)
+    )
+    assert t.heights[top].std() == pytest.approx(m.summits.height_deviation, rel=4 / np.sqrt(2 * count))
 
 
 def test_seeds():
