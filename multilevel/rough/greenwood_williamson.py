@@ -6,10 +6,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gamma, gammaincc
 
 from models.checks import finite, one_of, positive
-from multilevel.rough.partial_moments import partial_moment
+from multilevel.rough.partial_moments import exponential_moment, partial_moment
 from multilevel.rough.summits import SummitStatistics
 from multilevel.rough.theory import Array
 
@@ -71,8 +70,5 @@ class GreenwoodWilliamson:
     def _moment(self, order: float, gap: ArrayLike) -> Array:
         """∫_d^∞ (z − d)ⁿ φ(z) dz, mⁿ."""
         t = (np.asarray(gap, dtype=float) - self.offset) / self.height_deviation
-        if self.heights == "gaussian":
-            moment = partial_moment(order, t)
-        else:
-            moment = gamma(order + 1.0) * np.exp(-t) * gammaincc(order + 1.0, np.maximum(-t, 0.0))
-        return self.height_deviation**order * moment
+        moment = partial_moment if self.heights == "gaussian" else exponential_moment
+        return self.height_deviation**order * moment(order, t)

@@ -1,14 +1,17 @@
-"""Partial moments of the standard normal distribution."""
+"""Partial moments of summit heights: of the standard normal and of the exponential distribution."""
 
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gamma, ndtr, pbdv
+from scipy.special import gamma, gammaincc, ndtr, pbdv
 
 from multilevel.rough.theory import Array
 
-_FAR = -20.0  # below: the moments of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
+# from here down: the moments of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
+_FAR = -20.0
+_NONE = 50.0  # from here up there are no summits in doubles
+_WHOLE = -60.0  # from here down: the moments of the exponential distribution as a series
 
 
 def partial_moment(order: float, distance: ArrayLike) -> Array:
@@ -27,11 +30,27 @@ def partial_moment(order: float, distance: ArrayLike) -> Array:
     d = np.asarray(distance, dtype=float)
     if order == 0.0:
         return ndtr(-d)
-    near = np.maximum(d, _FAR)
+    near = np.clip(d, _FAR, _NONE)
     moment = gamma(order + 1.0) / math.sqrt(2.0 * math.pi) * np.exp(-0.25 * near**2) * pbdv(-order - 1.0, near)[0]
     if (d < _FAR).any():
         moment = np.where(d < _FAR, _whole_moment(order, -np.minimum(d, _FAR)), moment)
     return moment
+
+
+def exponential_moment(order: float, distance: ArrayLike) -> Array:
+    """∫_d^∞ (s − d)ⁿ e^{−s} ds over s > 0 (any shape): Γ(n + 1) e^{−d} for d ≥ 0, else e^{−d} Γ(n + 1, −d).
+
+    Far below 0 by Σ_j n(n−1)…(n−j+1) (−d)^{n−j}.
+
+    Source: Greenwood & Williamson, Proc. R. Soc. A 295 (1966) 300–319, eq. 10 (d ≥ 0).
+    """
+    d = np.asarray(distance, dtype=float)
+    near = np.maximum(d, _WHOLE)
+    moment = gamma(order + 1.0) * np.exp(-near) * gammaincc(order + 1.0, np.maximum(-near, 0.0))
+    a = -np.minimum(d, _WHOLE)
+    terms = np.cumprod([order - j for j in range(9)])
+    series = a**order * (1.0 + sum(term * a ** -(j + 1.0) for j, term in enumerate(terms)))
+    return np.where(d < _WHOLE, series, moment)
 
 
 def _whole_moment(order: float, a: Array) -> Array:

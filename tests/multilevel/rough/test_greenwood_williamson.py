@@ -9,7 +9,7 @@ from scipy.special import kv
 
 from models.errors import UserError
 from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
-from multilevel.rough.partial_moments import partial_moment
+from multilevel.rough.partial_moments import exponential_moment, partial_moment
 from multilevel.rough.summits import SummitStatistics
 
 E, R, ETA, SIGMA = 1.1e11, 2e-5, 8e9, 3e-7
@@ -33,6 +33,21 @@ def above(f, d, deviation=1.0):
 @pytest.mark.parametrize("d", [-25.0, -19.9, -6.0, -1.0, 0.0, 0.3, 2.0, 5.9, 8.0, 20.0])
 def test_partial_moments_by_quadrature(order, d):
     assert partial_moment(order, d) == pytest.approx(above(lambda x: x**order, d), rel=3e-9, abs=0.0)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("d", [-3000.0, -60.1, -59.9, -3.0, 0.0, 2.0, 700.0])
+def test_exponential_moments_by_quadrature(order, d):
+    low = max(d, 0.0)
+    moment = quad(lambda x: 2.0 * x * (x * x + low - d) ** order * math.exp(-x * x), 0.0, 7.0, epsrel=1e-12)[0]
+    assert exponential_moment(order, d) == pytest.approx(math.exp(-low) * moment, rel=1e-11, abs=0.0)
+
+
+def test_moments_at_the_ends_of_doubles():
+    for order in (0.5, 1.0, 1.5):
+        np.testing.assert_array_equal(partial_moment(order, [40.0, 1e9]), 0.0)
+        np.testing.assert_allclose(partial_moment(order, [-1e9]), 1e9**order, rtol=1e-15)
+        np.testing.assert_allclose(exponential_moment(order, [-1e12, 1e9]), [1e12**order, 0.0], rtol=2e-12)
 
 
 def test_greenwood_williamson_in_bessel_functions():
