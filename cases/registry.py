@@ -47,6 +47,8 @@ NAMES = (
     "ring_impact",
     "necking_bar",
     "cook_plastic",
+    "rough_press",
+    "rough_impact",
 )
 
 

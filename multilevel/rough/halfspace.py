@@ -154,6 +154,11 @@ def _quietly(tamaas: Any, solver: Any, target: float) -> float:
     tamaas.set_log_level(tamaas.LogLevel.error)
     try:
         return float(solver.solve(target))
+    except FloatingPointError:
+        raise UserError(
+            "the load is carried by a single point of the grid: larger loads, or a sample of more of the longest waves",
+            code=FAILURE,
+        ) from None
     finally:
         tamaas.set_log_level(level)
 

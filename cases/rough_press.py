@@ -1,0 +1,180 @@
+"""A block is pressed on a rough wall: mean pressure against mean gap by theory, by the half-space, and by the law.
+
+The roughness is self-affine. The elastic half-space on samples of it (Tamaas) is the numerical truth; the law of
+contact is a monotone table fitted to it, or to a theory, or a single power law. The block, whose sides are held, is
+pressed from the smallest to the largest load; its face rests on the law: gap and pressure of each load are those of a
+spring (the block, of the modulus M = λ + 2μ) in series with the law, a scalar equation.
+
+All lengths and pressures scale: gaps over the rms height against p/(E* h'rms) depend on the shape of the spectrum
+alone. For the default spectrum (Hurst exponent 0.8, five octaves, three of them flat) eight samples are kept with the
+code; others are computed, which asks for `pip install "arlequin[rough]"`.
+
+Theories against the half-space at the same gap, H = 0.8, pressure ratios at p/(E* h'rms) = 1e-4, 7e-3, 0.04, 0.2:
+Greenwood and Williamson 1.0, 0.88, 0.68, 0.36; Bush, Gibson and Thomas 1.0, 0.86, 0.69, 0.37 (they leave out that
+summits push each other down); Persson 6.1, 1.3, 1.07, 1.00 (a finite sample has no summits above the highest).
+
+The table is fitted to every third load of the half-space and keeps within 1.3 % of the others; the power law nearest to
+the curve (m = 11, begun at 6 rms heights) within 9 %. Samples differ by more: the standard deviation of the gap is 0.28
+rms heights at 1e-4, a factor of two in pressure, and 0.004 at 0.2.
+
+Sources: J. A. Greenwood and J. B. P. Williamson, Proc. R. Soc. A 295 (1966); A. W. Bush, R. D. Gibson and T. R. Thomas,
+Wear 35 (1975); B. N. J. Persson, Phys. Rev. Lett. 99 (2007); L. Frérot et al., J. Open Source Softw. 5 (2020) 2121.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+import arlequin as aq
+from cases.choices import Poisson, Young
+from cases.comparison import Check
+from cases.impact import mean_pressures, worst_balance
+from cases.parameters import Quantity
+from cases.roughness import (
+    LOADS,
+    Cutoff,
+    Flat,
+    Hardness,
+    Hurst,
+    Law,
+    Octaves,
+    Roughness,
+    Seeds,
+    Slope,
+    half_space,
+    law_of,
+)
+from models.checks import positive, positive_integer
+
+Array = NDArray[np.float64]
+
+WITHIN = 0.05  # of the half-space, for a table that is fitted to it
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Steel of 200 GPa, polished: slope 0.02, wavelengths of 10 µm and more, 0.09 µm rms."""
+
+    young: Young = 2e11
+    poisson: Poisson = 0.3
+    height: Annotated[float, Quantity("m", "of the block", positive)] = 1e-3
+    cells: Annotated[int, Quantity("", "cells over it", positive_integer)] = 8
+    hurst: Hurst = 0.8
+    cutoff: Cutoff = 10e-6
+    octaves: Octaves = 5
+    flat: Flat = 3
+    slope: Slope = 0.02
+    law: Law = "half-space"
+    hardness: Hardness = 3e9
+    seeds: Seeds = 8
+    loads: Annotated[int, Quantity("", "loads, from the smallest to the largest", positive_integer)] = 40
+
+
+def modulus(parameters: Parameters) -> float:
+    """M = λ + 2μ of the block held at its sides, Pa."""
+    nu = parameters.poisson
+    return parameters.young * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
+
+
+def pressures(parameters: Parameters) -> Array:
+    """The loads (n,), Pa, evenly spaced in their logarithm over the range of the fit."""
+    low, high = law_of(parameters).pressures
+    return np.geomspace(low, high, parameters.loads)
+
+
+def gap_of(law: Any, pressure: float) -> float:
+    """The gap at which the law gives a pressure, m."""
+    low = law.height - 1e-6 * abs(law.height)
+    reach = max(abs(law.height), 1e-12)
+    while float(law.pressure(np.array(low))) < pressure:
+        low -= reach
+    return float(brentq(lambda g: float(law.pressure(np.array(g))) - pressure, low, law.height, xtol=1e-16 * reach))
+
+
+def motion(parameters: Parameters) -> Array:
+    """How far the top goes down (n,), m: what the block gives way and what the gap loses, from no pressure on."""
+    p, law = parameters, law_of(parameters).law
+    return np.array([q * p.height / modulus(p) + law.height - gap_of(law, q) for q in pressures(p).tolist()])
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """The top's motion in load steps, one a load, on t = 0 … 1."""
+    p, law = parameters, law_of(parameters).law
+    start = law.height
+    mesh = aq.mesh.rectangle((0.0, p.height / p.cells), (start, start + p.height), cells=(1, p.cells))
+    path, steps = np.append(0.0, motion(p)), np.linspace(0.0, 1.0, p.loads + 1)
+
+    def down(t: float) -> float:
+        return -float(np.interp(t, steps, path))
+
+    held: dict[str, Any] = {"top": {"y": down}, "left": {"x": 0.0}, "right": {"x": 0.0}}
+    block = aq.Solid("block", mesh, aq.LinearElastic(p.young, p.poisson), plane="strain", imposed=held)
+    wall = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    interface = aq.Interface("contact", block.boundary("bottom"), wall, law)
+    return aq.Study(aq.System([block], interfaces=[interface]), aq.Static(), 1.0, 1.0 / p.loads)
+
+
+def pressed(result: xarray.DataTree) -> tuple[Array, Array]:
+    """Mean gaps (n,), m, and pressures (n,), Pa, of the loads."""
+    gaps = result["interface/contact"].dataset["gap"].values[1:].mean(axis=1)
+    return gaps, mean_pressures(result)[1]
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p = parameters
+    fit, (gaps, found) = law_of(p), pressed(result)
+    energy = float(
+        result.dataset["energy"].sel(kind="asperity")[-1] / result["interface/contact"].dataset["area"].sum()
+    )
+    checks = [
+        Check("pressure of each load, worst", _worst(found, pressures(p)), 0.0, 1e-9, "1", "at most"),
+        Check(
+            "pressure against the law's at the gap, worst",
+            _worst(found, fit.law.pressure(gaps)),
+            0.0,
+            1e-9,
+            "1",
+            "at most",
+        ),
+        Check("energy of the law at the end, ∫ p dg", energy, work(fit.law, float(gaps[-1])), 1e-12, "J/m2"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "at most"),
+    ]
+    if p.law == "half-space":
+        rough = Roughness.of(p)
+        curve, unit = half_space(rough, p.seeds), p.young / (1.0 - p.poisson**2) * rough.slope
+        off = _worst(fit.law.pressure(curve.gaps * rough.moments.rms_height), LOADS * unit)
+        checks.append(Check("law against the half-space, 1e-4 to 0.2 E* h'rms", off, 0.0, WITHIN, "1", "at most"))
+    return checks
+
+
+def work(law: Any, gap: float) -> float:
+    """∫ p dg from a gap on, J/m², by Gauss's rule of 40 points on each hundredth of what p falls by."""
+    points, weights = np.polynomial.legendre.leggauss(40)
+    edges = [gap, *(g for g in getattr(law, "gaps", ()) if g > gap), law.height]
+    pieces = [np.linspace(a, b, 5) for a, b in pairwise(edges)]
+    total = 0.0
+    for piece in pieces:
+        for a, b in pairwise(piece):
+            total += 0.5 * (b - a) * float(weights @ law.pressure(0.5 * (a + b) + 0.5 * (b - a) * points))
+    return total
+
+
+def _worst(values: Array, exact: Array) -> float:
+    return float(np.abs(values / exact - 1.0).max())
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.rough_figures import area_figure, gap_figure
+
+    rough = Roughness.of(parameters)
+    return {
+        "surface": plots.topography(rough.sample(0)),
+        "pressure": gap_figure(parameters, pressed(result), law_of(parameters)),
+        "area": area_figure(parameters),
+    }
