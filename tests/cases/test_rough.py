@@ -58,13 +58,6 @@ def test_other_spectra_are_computed_and_scale():
     assert (np.diff(curves[0].gaps) < 0.0).all()
 
 
-def test_a_sample_too_small_for_its_load_says_so():
-    pytest.importorskip("tamaas")
-    sample = roughness.Roughness(0.5, 1e-5, 3, 1, 0.1).sample(0)
-    with pytest.raises(aq.UserError, match="carried by a single point of the grid"):
-        aq.rough.halfspace_curve(sample.heights, sample.size, 1.0, pressures=[1e-12])
-
-
 def test_spectrum_of_the_theories_is_that_of_the_samples():
     rough = roughness.Roughness(0.8, 2e-5, 5, 3, 0.1)
     theory = roughness.theories(rough, 1e11, 1e9, 0.3)["persson"]

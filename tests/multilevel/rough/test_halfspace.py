@@ -180,3 +180,12 @@ def test_without_tamaas(monkeypatch):
     monkeypatch.setitem(sys.modules, "tamaas", None)
     with pytest.raises(UserError, match=r'pip install "arlequin\[rough\]"'):
         halfspace_curve(np.eye(4), (1.0, 1.0), E, pressures=[1.0])
+
+
+def test_a_load_that_the_grid_cannot_carry_says_so(monkeypatch):
+    def fails(*_):
+        raise FloatingPointError("contact area of a single node")
+
+    monkeypatch.setattr(needs_tamaas().PolonskyKeerRey, "solve", fails)
+    with pytest.raises(UserError, match="carried by a single point of the grid"):
+        halfspace_curve(np.cos(np.arange(16.0))[:, None] * np.ones(16), (1.0, 1.0), 1.0, pressures=[1e-3])
