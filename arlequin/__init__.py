@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from models.solid import Solid
     from models.spring import Spring
     from multilevel.asperities import Asperities
+    from multilevel.asperity_table import AsperityTable
     from multilevel.friction import Coulomb
     from multilevel.interface import Interface
     from multilevel.method import ContactMethod
@@ -110,6 +111,7 @@ _HOMES = {
     "models.solid": ("Solid",),
     "models.spring": ("Spring",),
     "multilevel.asperities": ("Asperities",),
+    "multilevel.asperity_table": ("AsperityTable",),
     "multilevel.interface": ("Interface",),
     "multilevel.friction": ("Coulomb",),
     "multilevel.method": ("ContactMethod",),
@@ -123,7 +125,7 @@ _MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Asperities", "Bar", "Beam", "BeamJunction", "Box", "Cells",
+    "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Asperities", "AsperityTable", "Bar", "Beam", "BeamJunction", "Box", "Cells",
     "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic", "DeVogelaere", "Function",
     "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction", "JunctionWarning", "LevelSet", "Linear",
     "LinearElastic", "LinearHardening", "Midpoint", "Modal", "ModifiedMeanAcceleration", "Mortar", "Multirate",
