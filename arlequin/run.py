@@ -1,0 +1,197 @@
+"""A run under way: its state, its energies and what is recorded of it."""
+
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import xarray
+from threadpoolctl import threadpool_limits
+
+from arlequin.assembly import assemble
+from arlequin.description import run_attributes
+from arlequin.energy import Audit
+from arlequin.history import History
+from arlequin.record import Record, Recorder
+from arlequin.schemes import Scheme, State
+from arlequin.schemes.block import Block, taker
+from arlequin.schemes.located_theta import LocatedThetaStepper
+from arlequin.start import start_fields
+from arlequin.system import System
+from arlequin.uninterrupted import heard, uninterrupted
+from models.errors import UserError
+
+Progress = Callable[[int, int], None]
+
+# the record and the progress bar hear of the steps at the latest after so many of them, or seconds
+_BLOCK, _SHOWN = 50, 0.2
+
+
+class Run:
+    """A system and a scheme, stepped from t = 0; `state` is where it is, `result` what was recorded once it is over."""
+
+    state: State
+    result: xarray.DataTree
+
+    def __init__(
+        self,
+        system: System,
+        scheme: Scheme,
+        *,
+        step: float,
+        steps: int,
+        record: Record,
+        attributes: Mapping[str, Any],
+        progress: Progress | None = None,
+    ) -> None:
+        """steps: how many there are at most; the last is recorded whatever the record asks for."""
+        begin = clock.perf_counter()
+        self.assembly = assemble(system)
+        self.steps = steps
+        self._stepper = scheme.prepare(self.assembly, step)
+        u, v = start_fields(self.assembly, step, scheme.static)
+        located = isinstance(self._stepper, LocatedThetaStepper)
+        self._history = History(self.assembly, step, steps, record, scheme.static, located)
+        setup = clock.perf_counter() - begin
+        about = run_attributes(self.assembly, scheme, step, steps * step)
+        self._recorder = Recorder(
+            record,
+            self._history.variables(),
+            steps=steps,
+            frames=self._history.frame_count,
+            attributes={**about, "setup_time": setup, **attributes},
+        )
+        self._progress = progress
+        self._statistics = _Statistics()
+        self.state = self._stepper.start(u, v)
+        self._audit = Audit(self.state.kinetic, *self.state.stored)
+        self._take = taker(self._stepper, self.assembly)
+        self._most = _BLOCK
+        self._check: Callable[[], None] = lambda: None
+        self.attributes: dict[str, str | int | float] = {}  # known at the end alone
+
+    @contextmanager
+    def recorded(self) -> Iterator[Self]:
+        """Records the steps taken within; the result is closed whatever happens."""
+        complete = 0
+        try:
+            # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
+            with threadpool_limits(1, user_api="blas"), heard() as self._check:
+                first = Block.of(self.assembly, self.state, None, self._audit.start)
+                self._history.add(first, self._audit.start[None], np.zeros(1))
+                self._statistics.begin = clock.perf_counter()
+                self._due = self._statistics.begin + _SHOWN
+                yield self
+            complete = 1
+        except (UserError, KeyboardInterrupt):
+            with uninterrupted():
+                _flush(self._history, self._recorder)  # the accepted steps of a block that was cut short
+            raise
+        finally:
+            self.result = self._recorder.close(
+                {**self._statistics.attributes(), **self.attributes, "complete": complete},
+                {("", "balance"): self._audit.balance[: self._history.count]},
+            )
+
+    def to(self, n: int) -> None:
+        """Steps to t = n Δt."""
+        while self.state.n < n:
+            self._keep(*self._next(self.state, n))
+
+    def tried(self, n: int) -> list[tuple[State, Block]]:
+        """The steps to t = n Δt, for `keep`, or to be forgotten: the run stays where it is."""
+        state, found = self.state, []
+        while state.n < n:
+            state, block = self._next(state, n)
+            found.append((state, block))
+        return found
+
+    def keep(self, found: list[tuple[State, Block]]) -> None:
+        """Takes the steps tried."""
+        for state, block in found:
+            self._keep(state, block)
+
+    def _next(self, state: State, n: int) -> tuple[State, Block]:
+        """Some of the steps to n Δt."""
+        self._check()
+        begin = clock.perf_counter()
+        state, block = self._take(state, min(self._most, n - state.n))
+        self._most = _next_block(self._most, len(block), clock.perf_counter() - begin)
+        return state, block
+
+    def _keep(self, state: State, block: Block) -> None:
+        """Goes on to the state at the end of some steps."""
+        audit, history = self._audit, self._history
+        # the accepted steps reach the record whole
+        with uninterrupted():
+            self.state = state
+            table, balance = audit.add(block.works)
+            if not np.isfinite(balance).all():
+                first = block.n[~np.isfinite(balance)][0]
+                raise UserError(f"the energies are no longer finite at t = {first * self._stepper.step:.6g} s", code=1)
+            history.add(block, table, balance)
+            self._statistics.add(block)
+            now = clock.perf_counter()
+            shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
+            if shown:
+                self._due = now + _SHOWN
+                _flush(history, self._recorder)
+        if shown and self._progress is not None:
+            self._progress(state.n, self.steps)
+
+
+class _Statistics:
+    """Figures of the steps taken."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.iterations = 0
+        self.most_iterations = 0
+        self.newton = 0
+        self.most_newton = 0
+        self.worst_residual = 0.0
+        self.begin = clock.perf_counter()
+
+    def add(self, block: Block) -> None:
+        self.steps += len(block)
+        self.iterations += int(block.iterations.sum())
+        self.most_iterations = max(self.most_iterations, int(block.iterations.max()))
+        self.newton += int(block.newton.sum())
+        self.most_newton = max(self.most_newton, int(block.newton.max()))
+        self.worst_residual = max(self.worst_residual, float(block.residual.max()))
+
+    def attributes(self) -> dict[str, float | int]:
+        taken = clock.perf_counter() - self.begin
+        return {
+            "steps": self.steps,
+            "wall_time": taken,
+            "wall_time_per_step": taken / max(self.steps, 1),
+            "contact_iterations": self.iterations,
+            "contact_iterations_most": self.most_iterations,
+            "contact_residual_worst": self.worst_residual,
+            "newton_iterations": self.newton,
+            "newton_iterations_most": self.most_newton,
+        }
+
+
+def _next_block(most: int, taken: int, seconds: float) -> int:
+    """Steps to ask for next: as many as take about half the time between two updates, at most 4096."""
+    if taken < most or seconds > 0.5 * _SHOWN:
+        return max(1, min(most, int(taken * 0.5 * _SHOWN / seconds)))
+    return min(2 * most, 4096)
+
+
+def _flush(history: History, recorder: Recorder) -> None:
+    """Hands over what was collected, some steps at a time: `time` is never far ahead of the fields."""
+    if not len(history):
+        return
+    (time, values), (frame_time, frames) = history.take()
+    done = 0
+    for first in range(0, time.size, _BLOCK):
+        some = slice(first, first + _BLOCK)
+        recorder.append(time[some], {key: rows[some] for key, rows in values.items()})
+        own = slice(done, int(np.searchsorted(frame_time, time[some][-1], side="right")))
+        if own.stop > done:
+            recorder.append_frames(frame_time[own], {key: rows[own] for key, rows in frames.items()})
+            done = own.stop
