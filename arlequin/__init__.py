@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from models.section import Section
     from models.solid import Solid
     from models.spring import Spring
+    from multilevel.archard import Archard
     from multilevel.asperities import Asperities
     from multilevel.asperity_table import AsperityTable
     from multilevel.friction import Coulomb
@@ -110,6 +111,7 @@ _HOMES = {
     "models.section": ("Section",),
     "models.solid": ("Solid",),
     "models.spring": ("Spring",),
+    "multilevel.archard": ("Archard",),
     "multilevel.asperities": ("Asperities",),
     "multilevel.asperity_table": ("AsperityTable",),
     "multilevel.interface": ("Interface",),
@@ -125,15 +127,16 @@ _MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Asperities", "AsperityTable", "Bar", "Beam", "BeamJunction", "Box", "Cells",
-    "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic", "DeVogelaere", "Function",
-    "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction", "JunctionWarning", "LevelSet", "Linear",
-    "LinearElastic", "LinearHardening", "Midpoint", "Modal", "ModifiedMeanAcceleration", "Mortar", "Multirate",
-    "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid",
-    "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface",
-    "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
-    "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power", "mesh",
-    "natural_frequencies", "open", "rough", "simulate", "worn_depth", "worn_volume"
+    "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Archard", "Asperities", "AsperityTable", "Bar", "Beam",
+    "BeamJunction", "Box", "Cells", "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic",
+    "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction",
+    "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "LinearHardening", "Midpoint", "Modal",
+    "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
+    "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane",
+    "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static",
+    "Strip", "Study", "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty",
+    "Voce", "dual_condition", "mean_power", "mesh", "natural_frequencies", "open", "simulate", "worn_depth",
+    "worn_volume"
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from arlequin.layout import Layout
 from arlequin.side import Side
 from arlequin.touch import Touch
 from models.part import Surface
+from multilevel.archard import Worn
 from multilevel.interface import Interface
 from multilevel.kinematics import KeepingPairing, Kinematics, Pairing
 from multilevel.law import Array
@@ -172,8 +173,26 @@ class Contact:
     def _at_rest(self) -> Touch:
         return self._join(self.reference, np.zeros(self.basis.shape[0]))
 
-    def touch(self, place: Array, keeping: Touch | None = None) -> Touch:
+    @cached_property
+    def wear_rate(self) -> Array | None:
+        """Depth (k,) that wears off by a unit of work, k/A by Archard's law, m/J; None where nothing wears."""
+        if all(interface.wear is None for interface in self.interfaces):
+            return None
+        each = [0.0 if interface.wear is None else interface.wear.coefficient for interface in self.interfaces]
+        return np.repeat(each, np.diff(self.start)) / self.laws.area
+
+    def worn(self, before: Worn | None, wear: Array) -> Worn | None:
+        """What is worn after a step of which the normal forces work by `wear` (k,), J, on the slip."""
+        if self.wear_rate is None:
+            return None
+        opening = self.wear_rate * wear
+        return Worn(opening, opening) if before is None else before.after(opening)
+
+    def touch(self, place: Array, keeping: Touch | None = None, worn: Worn | None = None) -> Touch:
         """The kinematics at the displacement u, place = basis · u (q,); with the partners of `keeping`."""
+        return self._unworn(place, keeping).worn(worn)
+
+    def _unworn(self, place: Array, keeping: Touch | None) -> Touch:
         if self.fixed:
             return self._at_rest
         found = []

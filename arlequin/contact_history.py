@@ -24,6 +24,7 @@ class ContactHistory:
         self._axes = kin.normals.shape[1]
         self._points = slice(*contact.start[index : index + 2])
         self._frictional = self._interface.friction is not None
+        self._wear_law = self._interface.wear
         self._area = contact.laws.area[self._points]
         self._span = slice(*contact.span[index : index + 2])
         self._resultant = contact.resultant(index)
@@ -66,6 +67,13 @@ class ContactHistory:
                 field("slip", "m", "length of the slip in contact"),
                 field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
             ]
+        if self._wear_law is not None:
+            out += [
+                timed("worn_volume", "m3", "volume worn off"),
+                field("worn_depth", "m", "depth worn off"),
+            ]
+            if self._wear_law.density is not None:
+                out.append(timed("worn_mass", "kg", "mass worn off"))
         return out
 
     def add(self, block: Block, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
@@ -92,4 +100,10 @@ class ContactHistory:
             frames[group, "traction"] = action.tangential[kept, points] / (self._duration * self._area[:, None])
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
+        if self._wear_law is not None:
+            depth = np.zeros_like(gaps) if block.worn is None else block.worn[:, points]
+            rows[group, "worn_volume"] = depth @ self._area
+            frames[group, "worn_depth"] = depth[kept]
+            if self._wear_law.density is not None:
+                rows[group, "worn_mass"] = self._wear_law.density * rows[group, "worn_volume"]
         return rows, frames

@@ -13,7 +13,7 @@ from multilevel.law import Array
 from multilevel.stick import Loss
 
 KINDS = (
-    "kinetic", "strain", "asperity", "external_work", "friction", "asperity_damping", "damping", "plastic",
+    "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
     "impact", "scheme", "absorbed", "junction",
 )  # fmt: skip
 _INDEX = {kind: i for i, kind in enumerate(KINDS)}
@@ -89,10 +89,12 @@ def works(
     A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored_path` over the stored contact
     impulses and Σ P·`impulse_path` over all other impulses, divided by Δt (for the implicit schemes all paths are
     Δt (v₀ + v₁)/2, m), while matter moves by `du`. Friction works on `slip_path`: what it takes at each point is
-    `friction`, what it gives (at a reversal within the step) counts as `impact`. Physical works are taken on `du`;
-    what the scheme does beyond is `scheme`: its algorithmic work minus the change of stored energy and the physical
-    works. The balance so checks the momentum equation along the path; a wrong stored energy shows in `scheme`, which
-    is 0 for the conserving pairs.
+    `friction`, what it gives (at a reversal within the step) counts as `impact`. Wear opens the gaps beside the
+    motion: `wear` is what the normal forces do on that way, Σ P_n · opening/Δt ≥ 0, which leaves the surfaces with the
+    worn matter (it was strained), and the other works of contact are taken on the whole of the gaps. Physical
+    works are taken on `du`; what the scheme does beyond is `scheme`: its algorithmic work minus the change of stored
+    energy and the physical works. The balance so checks the momentum equation along the path; a wrong stored energy
+    shows in `scheme`, which is 0 for the conserving pairs.
 
     multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
     viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. loss: of friction with
@@ -121,8 +123,10 @@ def works(
 
     if assembly.contact_count:
         first = touch.first
-        opening = touch.rates(du)[..., first] / step
-        impulse_opening = touch.rates(impulse_path)[..., first] / step
+        opening, impulse_opening = touch.openings(du) / step, touch.openings(impulse_path) / step
+        if touch.opening is not None:
+            normal = contact.stored + contact.dissipated + contact.multiplier
+            work["wear"] = normal @ touch.opening / step
         layers = -np.vecdot(contact.dissipated, opening)
         work["asperity_damping"] = layers
         work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
@@ -137,7 +141,7 @@ def works(
             each = np.add.reduceat(rubbed, first, axis=-1)
             work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
             work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
-        scheme = scheme - np.vecdot(contact.stored, touch.rates(stored_path)[..., first]) / step - asperity
+        scheme = scheme - np.vecdot(contact.stored, touch.openings(stored_path)) / step - asperity
         scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
     if multipliers.size:
         work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) / step
@@ -202,6 +206,8 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
         present.add("impact")
     if assembly.laws.frictional:
         present.add("friction")
+    if assembly.contact.wear_rate is not None:
+        present.add("wear")
     if assembly.constraints.shape[0]:
         present.add("junction")
     return tuple(kind for kind in KINDS if kind in present)

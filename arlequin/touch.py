@@ -1,6 +1,6 @@
 """Contact kinematics of a whole system in one configuration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.compliance import Answers
 from arlequin.products import applied
+from multilevel.archard import Worn
 from multilevel.kinematics import Kinematics
 from multilevel.law import Array
 
@@ -21,6 +22,7 @@ class Touch:
     rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the identity,
     turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
     normals (k, a), tangents (k, a − 1, a), positions (k, a). found: what the interfaces' pairings gave.
+    opening (k,), m: what wear opens in the step, at a constant rate; `gap` is that at its end. None without wear.
     """
 
     basis: sp.csr_array
@@ -32,6 +34,11 @@ class Touch:
     tangents: Array
     positions: Array
     found: tuple[Kinematics, ...]
+    opening: Array | None = None
+
+    def worn(self, worn: Worn | None) -> "Touch":
+        """The same on worn surfaces."""
+        return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
 
     @property
     def frictional(self) -> bool:
@@ -56,9 +63,21 @@ class Touch:
         """H x (r,) of a field x (d,), or of some (…, d)."""
         return self.turn(applied(self.basis, field))
 
-    def gaps(self, place: Array) -> Array:
-        """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,)."""
-        return self.gap + self.turn(place - self.place)[..., self.first]
+    def gaps(self, place: Array, left: float = 0.0) -> Array:
+        """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,); left: share of the
+        step that is still to come, with what wear opens in it."""
+        gaps = self.gap + self.turn(place - self.place)[..., self.first]
+        return gaps if self.opening is None else gaps - left * self.opening
+
+    def openings(self, path: Array) -> Array:
+        """How far the gaps (k,) open along a path (d,) of the step, or some, with what wear opens, m."""
+        moved = self.rates(path)[..., self.first]
+        return moved if self.opening is None else moved + self.opening
+
+    def speeds(self, rates: Array, time: float) -> Array:
+        """Relative velocities (r,) from basis · v (q,), with the rates at which wear opens the gaps in the time, s."""
+        turned = self.turn(rates)
+        return turned if self.opening is None else turned + self.normal(self.opening / time)
 
     def normal(self, forces: Array) -> Array:
         """Normal forces (k,) as forces on all rows (r,)."""

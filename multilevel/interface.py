@@ -7,6 +7,7 @@ from typing import Any, Literal
 from models.checks import one_of, valid_name
 from models.errors import UserError
 from models.part import Surface
+from multilevel.archard import Archard
 from multilevel.friction import Coulomb
 from multilevel.frozen import FrozenPairing
 from multilevel.kinematics import Pairing
@@ -28,7 +29,8 @@ class Interface:
     surface, or weakly against functions on it, "P0" (one a facet), "P1" (one a corner) or "P2" (one a node of
     second-order cells). Default: the nodes against an obstacle where all have an area, else P1, which passes the patch
     test on meshes that do not match. sliding: "large" finds the partners anew in each step, "small" keeps those of the
-    start. direction, from slave to master: collocated points find their partners along it, not at the closest point;
+    start. wear: `Archard`'s law at the points where the laws hold, on the slip that friction has (`Coulomb(0.0)` for
+    none). direction, from slave to master: collocated points find their partners along it, not at the closest point;
     two points (masses, ends of beams) need it, and meet along it as `multilevel.points.PointPairing` says.
     """
 
@@ -40,6 +42,7 @@ class Interface:
     multiplier: Literal["nodes", "gauss", "P0", "P1", "P2"] | None = None
     sliding: Literal["large", "small"] = "large"
     direction: Any = None
+    wear: Archard | None = None
 
     def __post_init__(self) -> None:
         valid_name(self.name, "name of an interface")
@@ -54,6 +57,12 @@ class Interface:
         object.__setattr__(self, "normal", laws)
         if self.friction is not None and not isinstance(self.friction, Coulomb):
             raise UserError(f"interface '{self.name}': {self.friction!r} is not a law of friction (Coulomb)")
+        if self.wear is not None and not isinstance(self.wear, Archard):
+            raise UserError(f"interface '{self.name}': {self.wear!r} is not a law of wear (Archard)")
+        if self.wear is not None and self.friction is None:
+            raise UserError(
+                f"interface '{self.name}': wear needs friction, whose slip it takes (Coulomb(0.0) for none)"
+            )
         if self.multiplier is not None:
             one_of("multiplier", self.multiplier, MULTIPLIERS)
         one_of("sliding", self.sliding, ("large", "small"))

@@ -18,6 +18,7 @@ BARE = (
     "law",
     "unilateral",
     "penalty",
+    "archard",
     "asperities",
     "multilevel",
     "solver",

@@ -82,6 +82,7 @@ class AlphaBulk:
             step=step,
             theta=self._theta,
             history=state.history,
+            worn=state.worn,
             guess=guess,
             scale=self.scale,
         )

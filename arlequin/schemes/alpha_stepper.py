@@ -197,6 +197,7 @@ class AlphaStepper:
             plastic=bulk.dissipated,
         )
         work["kinetic"] = kinetic
+        report = meeting.report(multipliers, work, path, loss, solved.newton)
         end = State(
             n=state.n + 1,
             u=u,
@@ -209,8 +210,9 @@ class AlphaStepper:
             impulse=contact.impulse,
             own=carried,
             memory=bulk.memory,
+            worn=assembly.contact.worn(state.worn, report.action.wear),
         )
-        return end, meeting.report(multipliers, work, path, loss, solved.newton)
+        return end, report
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

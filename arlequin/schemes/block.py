@@ -21,6 +21,7 @@ class Block:
     gaps (b, k), m; action: what the contact did, each field with the step as first axis; iterations, residual (b,) of
     the contact problems; newton (b,): linearisations of the bulk; event (b,): instant of the last event located in
     each step, s, NaN where there is none. memory: of the last step's points, where they have one.
+    worn (b, k): depths of wear, m; None where nothing wears or at the start.
     """
 
     n: NDArray[np.int64]
@@ -35,6 +36,7 @@ class Block:
     newton: NDArray[np.int64]
     event: Array | None = None
     memory: Memory = ()
+    worn: Array | None = None
 
     def __len__(self) -> int:
         return self.n.size
@@ -58,6 +60,7 @@ class Block:
             residual=np.array([report.residual if report else 0.0]),
             newton=np.array([report.newton if report else 0]),
             memory=state.memory,
+            worn=None if state.worn is None else state.worn.depth[None],
         )
 
 

@@ -157,6 +157,7 @@ class CentralStepper:
             step=step,
             theta=0.0,
             history=state.history,
+            worn=state.worn,
             guess=state.impulse,
         )
         half = free + self._condensed.response(meeting.impulse)
@@ -254,6 +255,7 @@ class CentralStepper:
             push = kick[0]
             work["junction"] += float(push @ path)
             work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
+        report = meeting.report(multipliers, work, path)
         end = State(
             n=n,
             u=u,
@@ -266,8 +268,9 @@ class CentralStepper:
             impulse=contact.impulse,
             own=carried,
             memory=bulk.memory,
+            worn=assembly.contact.worn(state.worn, report.action.wear),
         )
-        return end, meeting.report(multipliers, work, path)
+        return end, report
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""

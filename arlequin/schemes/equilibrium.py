@@ -82,6 +82,7 @@ class Equilibrium:
                 step=1.0,
                 theta=1.0,
                 history=state.history,
+                worn=state.worn,
                 guess=guess,
                 static=True,
             )

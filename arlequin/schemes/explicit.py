@@ -14,7 +14,7 @@ from arlequin.energy import Work
 from arlequin.products import applied
 from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
-from arlequin.schemes.scheme import State, StepReport
+from arlequin.schemes.scheme import State, StepReport, unworn_only
 from arlequin.schemes.small_theta import LARGEST, is_small
 from models.errors import UserError
 from multilevel.asperities import Asperities
@@ -83,6 +83,7 @@ class ExplicitSystem:
     """A small system as the kernels read it (`arlequin.schemes._explicit_kernels`)."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
+        unworn_only(assembly, "a scheme of compiled explicit steps")
         _check(assembly)
         self.assembly, self.step = assembly, step
         laws, contact = assembly.laws, assembly.contact

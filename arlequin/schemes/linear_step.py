@@ -71,6 +71,7 @@ class LinearStep:
             step=self._step,
             theta=theta,
             history=state.history,
+            worn=state.worn,
             guess=state.impulse,
         )
         y, multipliers = self.condensed.react(free, theta * meeting.impulse)

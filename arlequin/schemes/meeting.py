@@ -11,6 +11,7 @@ from arlequin.contact import Contact
 from arlequin.energy import Work
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
+from multilevel.archard import Worn
 from multilevel.law import Array
 from multilevel.solver import ContactSolution, solve_contact
 from multilevel.stick import Held, Loss, gain
@@ -85,6 +86,7 @@ def meet(
     guess: Array,
     scale: float = 1.0,
     static: bool = False,
+    worn: Worn | None = None,
 ) -> Meeting:
     """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
 
@@ -101,13 +103,15 @@ def meet(
         nothing = ContactSolution(none, none, none, none, history, 0, 0.0, np.zeros(0, dtype=np.int8))
         return Meeting(contact.touch(motion.place), nothing, time)
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
-    touch = contact.touch(middle)
-    closed = np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle), step * motion.speed)
+    touch = contact.touch(middle, worn=worn)
+    closed = (
+        np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle, 0.5), step * motion.speed)
+    )
     least, stuck, keep = np.inf, 0, False
     iterations, singular = 0, False
     for pairing in range(_PASSES):
         if not contact.fixed and laws.has_regular:
-            history = laws.reopened(history, touch.gaps(motion.place))
+            history = laws.reopened(history, touch.gaps(motion.place, 1.0))
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
         held = laws.held(history, touch.tangents) if laws.has_springs else None
         delassus = scale * touch.delassus(compliance, some.rows)
@@ -117,7 +121,7 @@ def meet(
             delassus,
             lever=lever,
             gap_free=touch.gaps(motion.end)[some.points],
-            rate_free=touch.turn(motion.rate)[some.rows],
+            rate_free=touch.speeds(motion.rate, time)[some.rows],
             closed=closed[some.points],
             history=history[some.histories],
             step=np.inf if static else step,
@@ -146,7 +150,7 @@ def meet(
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
         middle, guess = reached, solution.impulse
-        touch = contact.touch(middle, touch if keep else None)
+        touch = contact.touch(middle, touch if keep else None, worn)
     if held is None or solution.held is None:
         return Meeting(touch, solution, time)
     laws.remember(solution.history, solution.held, touch.tangents)

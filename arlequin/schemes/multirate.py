@@ -14,7 +14,7 @@ from arlequin.condensed import independent
 from arlequin.energy import KINDS, Work
 from arlequin.restriction import joined, restricted
 from arlequin.schemes.central import CentralDifference, CentralStepper
-from arlequin.schemes.scheme import State, StepReport, linear_only
+from arlequin.schemes.scheme import State, StepReport, linear_only, unworn_only
 from arlequin.schemes.theta import Theta, ThetaStepper
 from arlequin.touch import Touch
 from models.checks import positive_integer
@@ -62,6 +62,7 @@ class Multirate:
 
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")
+        unworn_only(assembly, "Multirate")
         return MultirateStepper(assembly, step, self)
 
 

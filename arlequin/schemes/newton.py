@@ -219,6 +219,7 @@ class NewtonStep:
             step=step,
             theta=theta,
             history=state.history,
+            worn=state.worn,
             guess=guess,
         )
 

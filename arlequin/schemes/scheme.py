@@ -14,6 +14,7 @@ from arlequin.response import BulkResponse, Memory
 from arlequin.touch import Touch
 from models.errors import FAILURE, UserError
 from models.nonlinear import Constrained, Nonlinear, PathDependent
+from multilevel.archard import Worn
 from multilevel.law import Array
 from multilevel.solver import ContactSolution
 
@@ -25,7 +26,8 @@ class State:
     """A state at t = n Δt: u (m), v (m/s), both (d,); history of the laws; own: what the scheme carries along.
 
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
-    of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through.
+    of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through;
+    worn: what is worn off the contact points, None where nothing wears or at the start.
     """
 
     n: int
@@ -39,6 +41,7 @@ class State:
     impulse: Array
     own: Any = None
     memory: Memory = ()
+    worn: Worn | None = None
 
     @property
     def stored(self) -> tuple[float, float]:
@@ -95,6 +98,16 @@ def linear_only(assembly: Assembly, scheme: str) -> None:
             )
             what = "has finite rotations" if isinstance(own, Nonlinear) else "is of finite strains"
             raise UserError(f"part '{part.name}' {what}, which {scheme} does not step: take {others}")
+
+
+def unworn_only(assembly: Assembly, scheme: str) -> None:
+    """Refuses interfaces that wear, which the scheme would leave as they are."""
+    for interface in assembly.contact.interfaces:
+        if interface.wear is not None:
+            raise UserError(
+                f"interface '{interface.name}' wears, which {scheme} does not step: take Theta, Newmark or another of "
+                "its family, CentralDifference or Static"
+            )
 
 
 class Failed(UserError):

@@ -127,7 +127,7 @@ class StaticStepper:
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
         # the scheme's
         mean_contact = 0.5 * (own.contact + contact.impulse)
-        none = np.zeros_like(u)
+        none, still = np.zeros_like(u), np.zeros_like(contact.stored)
         loss = meeting.loss(du, 0.5, mean_contact)
         work = works(
             assembly,
@@ -145,7 +145,7 @@ class StaticStepper:
                 0.5 * (own.reaction + forces),
             ),
             contact=replace(
-                contact, impulse=mean_contact, stored=mean_contact[touch.first], dissipated=0.0 * contact.stored
+                contact, impulse=mean_contact, stored=mean_contact[touch.first], dissipated=still, multiplier=still
             ),
             multipliers=constraint,
             flow=none,
@@ -158,6 +158,7 @@ class StaticStepper:
         pulled = touch.pull(contact.impulse)
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - touch.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
+        report = meeting.report(constraint, work, du, loss, found.passes)
         end = State(
             n=state.n + 1,
             u=u,
@@ -170,5 +171,6 @@ class StaticStepper:
             impulse=contact.impulse,
             own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
             memory=bulk.memory,
+            worn=assembly.contact.worn(state.worn, report.action.wear),
         )
-        return end, meeting.report(constraint, work, du, loss, found.passes)
+        return end, report

@@ -42,7 +42,7 @@ class SubsteppedStepper:
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One step."""
-        inner, count = state.own.state, state.own.count
+        inner, count = replace(state.own.state, worn=state.worn), state.own.count
         n, changed, reports = state.n, 0.0, []
         needed = self._needed(inner.u, n * self.step)
         change = needed > count or needed < _FEWER * count

@@ -12,7 +12,16 @@ from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.linear_step import Drive, LinearStep, Solved
 from arlequin.schemes.newton import NewtonStep
-from arlequin.schemes.scheme import State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.schemes.scheme import (
+    State,
+    Stepper,
+    StepReport,
+    accept,
+    accept_cells,
+    accept_shape,
+    reaction,
+    unworn_only,
+)
 from models.checks import one_of, within
 from models.errors import UserError
 from multilevel.law import Array
@@ -66,11 +75,13 @@ class Theta:
         from arlequin.schemes.small_theta import SmallThetaStepper, is_small
 
         if self.events == "locate":
+            unworn_only(assembly, 'Theta(events="locate")')
             turns = any(part.turning for part in assembly.parts)
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        return (SmallThetaStepper if is_small(assembly) else ThetaStepper)(assembly, step, self.theta)
+        blocks = is_small(assembly) and assembly.contact.wear_rate is None
+        return (SmallThetaStepper if blocks else ThetaStepper)(assembly, step, self.theta)
 
 
 @dataclass(frozen=True)
@@ -228,6 +239,7 @@ class ThetaStepper:
         work["kinetic"] = kinetic
         if push is not None:
             work["junction"] += float(push @ path)
+        report = meeting.report(multipliers, work, path, loss, solved.newton)
         end = State(
             n=state.n + 1,
             u=u,
@@ -240,8 +252,9 @@ class ThetaStepper:
             impulse=contact.impulse,
             own=carried,
             memory=bulk.memory,
+            worn=assembly.contact.worn(state.worn, report.action.wear),
         )
-        return end, meeting.report(multipliers, work, path, loss, solved.newton)
+        return end, report
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""
