@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from arlequin.absorber import Absorber
     from arlequin.beam_junction import BeamJunction
     from arlequin.coupling import H1, L2
+    from arlequin.cycle_jump import CycleJump
+    from arlequin.cycles import simulate_cycles
     from arlequin.dual import dual_condition
     from arlequin.frequencies import natural_frequencies
     from arlequin.glue import JunctionWarning
@@ -81,6 +83,8 @@ _HOMES = {
     "arlequin.absorber": ("Absorber",),
     "arlequin.beam_junction": ("BeamJunction",),
     "arlequin.coupling": ("H1", "L2"),
+    "arlequin.cycle_jump": ("CycleJump",),
+    "arlequin.cycles": ("simulate_cycles",),
     "arlequin.dual": ("dual_condition",),
     "arlequin.frequencies": ("natural_frequencies",),
     "arlequin.glue": ("JunctionWarning",),
@@ -128,15 +132,15 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Archard", "Asperities", "AsperityTable", "Bar", "Beam",
-    "BeamJunction", "Box", "Cells", "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic",
+    "BeamJunction", "Box", "Cells", "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic", "CycleJump",
     "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction",
     "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "LinearHardening", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
     "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane",
     "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static",
     "Strip", "Study", "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty",
-    "Voce", "dual_condition", "mean_power", "mesh", "natural_frequencies", "open", "simulate", "worn_depth",
-    "worn_volume"
+    "Voce", "dual_condition", "mean_power", "mesh", "natural_frequencies", "open", "rough", "simulate",
+    "simulate_cycles", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

@@ -6,7 +6,9 @@ alone. Archard's law with the wear coefficient k, m³/J (= 1/Pa), is
 
     V = k ∫ P dt (worn volume, m³),     h = k ∫ p_n ‖v_t‖ dt (worn depth at a point, m).
 
-With a number K without unit and the hardness H, Pa, k = K/H (K/(3H) where K counts hemispherical asperities).
+Where the interface itself wears (`Interface(wear=Archard(k))`) the result has both, and the gap follows: see
+`multilevel.archard`. With a number K without unit and the hardness H, Pa, k = K/H (K/(3H) where K counts
+hemispherical asperities).
 
 Source: J. F. Archard, Contact and rubbing of flat surfaces, Journal of Applied Physics 24 (1953) 981–988.
 """
@@ -68,6 +70,8 @@ def _group(result: xarray.DataTree, interface: str) -> xarray.Dataset:
 def _work(result: xarray.DataTree, interface: str, power: Power) -> Array:
     """Work since the start at every step (t,), J."""
     mean = _group(result, interface)[f"{one_of('power', power, get_args(Power))}_power"].values
+    if "cycles_stepped" in result.attrs:
+        raise UserError("cycles are skipped in this result: take worn_volume and worn_depth of its record, or step all")
     return np.concatenate([[0.0], np.cumsum(mean[1:] * np.diff(result.dataset["time"].values))])
 
 

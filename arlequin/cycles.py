@@ -1,0 +1,147 @@
+"""Many like cycles of load: wear over all of them from a few that are stepped."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+
+from arlequin.assembly import Assembly
+from arlequin.cycle_jump import CycleJump, corrected, predicted
+from arlequin.record import Record, as_record
+from arlequin.run import Progress, Run
+from arlequin.schemes import Scheme, State
+from arlequin.schemes.block import Block
+from arlequin.simulation import check_count
+from arlequin.system import System
+from models.checks import non_negative, positive, positive_integer
+from models.errors import UserError
+from multilevel.archard import Worn
+from multilevel.law import Array
+
+_ROUND = 1e-6  # of a step: a whole number of them
+_LOOKS = 7  # instants of a cycle at which loads are compared with those of others
+_ALIKE = 1e-9  # difference of loads, relative to the largest, that is none
+
+
+def simulate_cycles(
+    system: System,
+    scheme: Scheme,
+    *,
+    period: float,
+    step: float,
+    cycles: int,
+    lead: float = 0.0,
+    jumps: CycleJump | int | None = None,
+    record: Record | str | Path | None = None,
+    fields_every: int = 1,
+    attributes: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> xarray.DataTree:
+    """Steps `lead` (s), then `cycles` of `period` (s), of which most are skipped: only the wear of these goes on.
+
+    Loads and motions imposed have the period from `lead` on, which is for what comes before: loads that grow. jumps:
+    how cycles are skipped (`CycleJump`), or a fixed number after each one that is stepped: 0 steps all. Matrices are
+    factored once. In a cycle that is stepped `simulate` does what it does elsewhere; in one that is skipped the depths
+    of wear alone change, and time goes on: worn depth, volume and mass count all cycles, the energies, slips and works
+    those that are stepped. The attribute `cycles_stepped` of the result lists these, `jump_error` is the largest
+    error of a jump by its estimate.
+
+    record, fields_every, attributes and progress as in `simulate`; an interrupted run stays readable.
+    """
+    positive("period", period)
+    positive("step", step)
+    positive_integer("cycles", cycles)
+    each, before = _whole("period", period, step), _whole("lead", non_negative("lead", lead), step)
+    check_count(step, before + float(each) * cycles)
+    if not any(interface.wear is not None for interface in system.interfaces):
+        raise UserError("simulate_cycles needs an interface that wears: nothing else changes from cycle to cycle")
+    jump = CycleJump(fixed=jumps) if isinstance(jumps, int) else jumps or CycleJump()
+    run = Run(
+        system,
+        scheme,
+        step=step,
+        steps=before + each * cycles,
+        record=as_record(record, fields_every),
+        attributes={"duration": lead + cycles * period, "period": period, "cycles": cycles, **(attributes or {})},
+        progress=progress,
+    )
+    _check_periodic(run.assembly, lead, period, cycles)
+    with run.recorded():
+        run.to(before)
+        _Cycles(run, before, each, cycles, jump).go()
+    return run.result
+
+
+class _Cycles:
+    """The cycles of a run, each of so many steps after those of the lead."""
+
+    def __init__(self, run: Run, lead: int, each: int, cycles: int, jump: CycleJump) -> None:
+        self._run, self._lead, self._each, self._cycles, self._jump = run, lead, each, cycles, jump
+        self._worst = 0.0
+        self._stepped: list[int] = []
+
+    def go(self) -> None:
+        """All of them; depths and wears (k,) in m."""
+        run, jump, none = self._run, self._jump, np.zeros(self._run.assembly.contact_count)
+        former, last, missing, count = None, (0, none), none, jump.first(self._cycles)
+        while last[0] < self._cycles:
+            left = self._cycles - last[0]
+            # beside the one that is stepped after the jump, to correct it, the last
+            skipped = max(min(count, left - 2), 0) if last[0] > 1 else 0
+            ahead, here = predicted(former, last, skipped), run.state
+            run.state = self._worn(here, skipped, ahead + missing)
+            cycle = last[0] + skipped + 1
+            found = run.tried(self._lead + cycle * self._each)
+            this = cycle, _depth(found[-1][0], none) - _depth(run.state, none)
+            lacks, error = none, 0.0
+            if skipped:
+                lacks = corrected(former, last, this) - ahead
+                error = jump.error(lacks, _depth(here, none), last, self._cycles)
+            count = count if last[0] <= 1 else jump.next(skipped, error)
+            if not jump.passes(error):
+                run.state = here
+                continue
+            self._keep(found, cycle, error)
+            if last[0] > 1:
+                former = last
+            last, missing = this, lacks
+
+    def _keep(self, found: list[tuple[State, Block]], cycle: int, error: float) -> None:
+        """Takes a cycle."""
+        self._stepped.append(cycle)
+        self._worst = max(self._worst, error)
+        self._run.attributes = {"cycles_stepped": " ".join(map(str, self._stepped)), "jump_error": self._worst}
+        self._run.keep(found)
+
+    def _worn(self, state: State, cycles: int, depth: Array) -> State:
+        """The state as it is after some cycles that only wear, by (k,), m."""
+        worn = Worn(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
+        return replace(state, n=state.n + cycles * self._each, worn=worn.more(depth))
+
+
+def _depth(state: State, none: Array) -> Array:
+    """The depth (k,) worn so far, m."""
+    return none if state.worn is None else state.worn.depth
+
+
+def _whole(name: str, time: float, step: float) -> int:
+    """How many steps the time has."""
+    count = time / step
+    if abs(count - round(count)) > _ROUND * max(count, 1.0) or (name == "period" and round(count) < 1):
+        raise UserError.parameter(name, time, f"must be a whole number of steps of {step:g} s")
+    return round(count)
+
+
+def _check_periodic(assembly: Assembly, lead: float, period: float, cycles: int) -> None:
+    """Refuses loads and imposed motions that differ between cycles, as far as some instants show."""
+    if cycles == 1:
+        return
+    instants = lead + period * (np.arange(_LOOKS) + 0.5) / _LOOKS
+    for what, at in (("loads", assembly.load), ("imposed motions", assembly.imposed)):
+        first, second, last = (np.array([at(float(t + n * period)) for t in instants]) for n in (0, 1, cycles - 1))
+        size = max(float(np.abs(values).max(initial=0.0)) for values in (first, second, last))
+        if max(float(np.abs(other - first).max(initial=0.0)) for other in (second, last)) > _ALIKE * size:
+            raise UserError.parameter("period", period, f"must be that of the {what}, from the end of the lead on")
