@@ -12,15 +12,18 @@ from arlequin.plots.overview import overview
 from arlequin.plots.profile import profile
 from arlequin.plots.rough import spectrum, topography
 from arlequin.plots.shape import shape
+from arlequin.plots.wear import friction_heat, worn
 
 __all__ = [
     "contact",
     "convergence",
     "energies",
     "fitted_order",
+    "friction_heat",
     "overview",
     "profile",
     "shape",
     "spectrum",
     "topography",
+    "worn",
 ]
