@@ -36,7 +36,7 @@ class CycleJump:
     Equations I (1993), ch. III.
     """
 
-    tolerance: float = 1e-2
+    tolerance: float = 2e-2
     fixed: int | None = None
 
     def __post_init__(self) -> None:

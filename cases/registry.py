@@ -36,6 +36,8 @@ NAMES = (
     "cattaneo_mindlin",
     "patch_test",
     "friction_pad",
+    "wear_pin",
+    "fretting_pad",
     "ironing",
     "sdnd100",
     "sdnd104",

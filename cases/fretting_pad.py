@@ -1,0 +1,154 @@
+"""A round pad is pressed on a plane and rubbed to and fro by some micrometres, over many cycles: fretting wear.
+
+Plane strain, statics. The pad is half of a cylinder, its flat top held level and pressed through the soft spring of an
+arm; the top swings by ± the amplitude. First the load grows, over one period, then the cycles begin. Most of them are
+jumped over (`arlequin.CycleJump`): `jumps=0` steps them all.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from arlequin.record import Record
+from arlequin.run import Progress
+from cases.choices import Density, Poisson, Young
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from cases.reference.hertz import LineContact, effective_modulus
+from cases.shapes import half_disc
+from models.checks import integer, positive, positive_integer, within
+
+Array = NDArray[np.float64]
+
+_ZONE = 2.2  # half-width of the fine surface, in half-widths of the first contact
+_ARM = 200.0  # the spring of the arm is pressed by so many approaches of Hertz, and feels little of the wear
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A steel pad of R = 50 mm under 200 N/mm, ± 10 µm, 1000 cycles: its slip wears 0.15 µm off."""
+
+    radius: Annotated[float, Quantity("m", "radius of the pad", positive)] = 0.05
+    force: Annotated[float, Quantity("N/m", "that presses, per metre of depth", positive)] = 2e5
+    amplitude: Annotated[float, Quantity("m", "of the top's motion to and fro", positive)] = 1e-5
+    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.6
+    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-14
+    young: Young = 2.1e11
+    poisson: Poisson = 0.3
+    density: Density = 7800.0
+    cycles: Annotated[int, Quantity("", "how many", positive_integer)] = 1000
+    steps: Annotated[int, Quantity("", "steps of a cycle", within, 4, 10000)] = 16
+    tolerance: Annotated[float, Quantity("", "error estimate of a jump over cycles", positive)] = 2e-2
+    jumps: Annotated[int | None, Quantity("", "cycles in each jump; none: by the tolerance", integer, 0)] = None
+    cells: Annotated[int, Quantity("", "cells over the half-width of the first contact", positive_integer)] = 12
+
+
+def reference(parameters: Parameters) -> LineContact:
+    """Hertz's contact before any wear."""
+    p = parameters
+    return LineContact(p.radius, effective_modulus(_material(p)), p.force)
+
+
+def _material(p: Parameters) -> aq.LinearElastic:
+    return aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+
+
+def system(parameters: Parameters) -> aq.System:
+    """The pad, its holder and the support that presses it through the arm; the period is 1 s."""
+    p, theory = parameters, reference(parameters)
+    b = theory.half_width
+    mesh = half_disc(p.radius, _ZONE * b, b / p.cells)
+    swing = {"x": lambda t: p.amplitude * np.sin(2.0 * np.pi * max(t - 1.0, 0.0))}
+    pad = aq.Solid("pad", mesh, _material(p), plane="strain", imposed={"top": swing})
+    way = _ARM * b**2 / p.radius
+    holder = aq.PointMasses("holder", (0.0, p.radius), 1.0, imposed={"all": {"x": 0.0}})
+    press: dict[str, Any] = {"x": 0.0, "y": lambda t: -way * min(t, 1.0)}
+    support = aq.PointMasses("support", (0.0, 1.1 * p.radius), 1.0, imposed={"all": press})
+    ends = holder.boundary("all"), support.boundary("all")
+    contact = aq.Interface(
+        "contact", pad.boundary("contact"), aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)),
+        aq.Unilateral(level="gap"), friction=aq.Coulomb(p.friction), multiplier="nodes",
+        wear=aq.Archard(p.wear, density=p.density), sliding="small",
+    )  # fmt: skip
+    return aq.System(
+        [pad, holder, support],
+        interfaces=[contact],
+        relations=[aq.Relation("level", [(pad.boundary("top"), "y", 1.0), (holder.boundary("all"), "y", -1.0)])],
+        springs=[aq.Spring("arm", *ends, stiffness=p.force / way, direction=(0.0, 1.0))],
+    )
+
+
+def run(parameters: Parameters, record: Record | None = None, progress: Progress | None = None) -> xarray.DataTree:
+    p, record = parameters, record or Record()
+    return aq.simulate_cycles(
+        system(p), aq.Static(), period=1.0, step=1.0 / p.steps, cycles=p.cycles, lead=1.0,
+        jumps=aq.CycleJump(p.tolerance, p.jumps),
+        # fields of every step are much where all cycles are stepped
+        record=replace(record, fields_every=p.steps) if p.jumps == 0 else record,
+        progress=progress,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fretting:
+    """cycles (c,) that were stepped; friction (c,): what it took in each, J/m; volume (c,): worn after each, m²;
+    x (k,), m, sorted, and the worn depth (k,), m, at the end."""
+
+    cycles: Array
+    friction: Array
+    volume: Array
+    x: Array
+    depth: Array
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Fretting":
+        p = parameters
+        group, step = result["interface/contact"].dataset, 1.0 / p.steps
+        cycles = np.array(result.attrs["cycles_stepped"].split(), dtype=float)
+        ends = np.searchsorted(result.dataset["time"].values, 1.0 + cycles - 0.5 * step)
+        spent = result.dataset["energy"].sel(kind="friction").values
+        x = group["point_position"].values[:, 0]
+        order = np.argsort(x)
+        return cls(
+            cycles=cycles,
+            friction=spent[ends] - spent[ends - p.steps],
+            volume=group["worn_volume"].values[ends],
+            x=x[order],
+            depth=group["worn_depth"].values[-1][order],
+        )
+
+    def expected(self, parameters: Parameters) -> float:
+        """Volume k/μ Σ E of all cycles, E what friction takes in one, linear between those that are stepped, m²."""
+        each = np.interp(np.arange(1.0, self.cycles[-1] + 1.0), self.cycles, self.friction)
+        return float(parameters.wear / parameters.friction * each.sum())
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p, found = parameters, Fretting.of(result, parameters)
+    uneven = float(np.abs(found.depth - found.depth[::-1]).max() / found.depth.max())
+    return [
+        # wear takes the force at the end of a step, friction the mean: of order 1 in the step, where the motion turns
+        Check(
+            "worn volume against k/μ of friction's work", float(found.volume[-1]), found.expected(p), 1 / p.steps, "m3"
+        ),
+        Check("depths of left and right, difference over the depth", uneven, 0.0, 0.02, "1", "at most"),
+        Check("jump error over its tolerance", result.attrs["jump_error"] / p.tolerance, 0.0, 2.0, "1", "at most")
+        if p.jumps is None
+        else Check("cycles stepped", found.cycles.size, 1.0, 0.0, "1", "at least"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
+    ]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+
+    return {
+        "worn": plots.worn(result, "contact"),
+        "heat": plots.friction_heat(result, "contact"),
+        "energies": plots.energies(result),
+    }

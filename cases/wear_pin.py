@@ -1,0 +1,139 @@
+"""A rounded pin is pressed on a plate by a constant force and slides until wear has made it flat.
+
+Plane strain. The pin stands on a layer of asperities, much softer than itself, so that each point of its surface wears
+by its own spring; its top is held level. First the force grows while time runs from 0 to 1, then the pin slides, to 2.
+Archard's law gives the worn volume at once, k F s; the profile is that of `cases.reference.worn_layer`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.choices import Density, Poisson, Young
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from cases.reference.worn_layer import WornPin
+from models.checks import positive, positive_integer
+
+Array = NDArray[np.float64]
+
+_WIDTH, _HEIGHT = 1.4, 1.0  # half-width and height of the pin, in half-widths of the flat at the end
+_ARM = 1e-3  # share of the force that the arm, which holds the pin, takes at the end
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A steel pin of R = 50 mm under 40 kN/m slides 2.5 m: the flat is 3.9 mm wide at the end."""
+
+    radius: Annotated[float, Quantity("m", "radius of the tip", positive)] = 0.05
+    force: Annotated[float, Quantity("N/m", "that presses, per metre of depth", positive)] = 4e4
+    way: Annotated[float, Quantity("m", "way of sliding", positive)] = 2.5
+    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-12
+    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
+    stiffness: Annotated[float, Quantity("Pa/m", "of the layer of asperities", positive)] = 1e13
+    young: Young = 2.1e11
+    poisson: Poisson = 0.3
+    density: Density = 7800.0
+    cells: Annotated[int, Quantity("", "cells over the half-width of the flat at the end", positive_integer)] = 40
+    steps: Annotated[int, Quantity("", "steps of sliding", positive_integer)] = 300
+
+
+def reference(parameters: Parameters) -> WornPin:
+    p = parameters
+    flat = WornPin(p.radius, p.force, p.stiffness, p.wear, 1.0).flat(p.way)
+    return WornPin(p.radius, p.force, p.stiffness, p.wear, _WIDTH * flat)
+
+
+def _depth(p: Parameters) -> float:
+    """Depth of the flat of a stiff pin at the end, m."""
+    return float(reference(p).flat_depth(np.zeros(1), p.way)[0])
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Statics; time only parametrises force and way."""
+    p, theory = parameters, reference(parameters)
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+    width, flat = theory.width, theory.flat(p.way)
+    pressure = p.force / (2.0 * width)
+    pin = aq.Solid(
+        "pin", _rounded(p, width, flat), material, plane="strain",
+        tractions={"top": lambda x, t: (0.0, -pressure * min(t, 1.0))},
+        imposed={"top": {"x": lambda t: p.way * max(t - 1.0, 0.0)}},
+    )  # fmt: skip
+    holder = aq.PointMasses("holder", (0.0, _HEIGHT * flat), 1e-3, imposed={"all": {"x": 0.0}})
+    level = aq.Relation("level", [(pin.boundary("top"), "y", 1.0), (holder.boundary("all"), "y", -1.0)])
+    # the layer yields by the force over the first contact, and must be higher
+    height = 4.0 * (p.force / p.stiffness) ** (2.0 / 3.0) / p.radius ** (1.0 / 3.0)
+    contact = aq.Interface(
+        "contact", pin.boundary("bottom"), aq.RigidPlane(point=(0.0, -height), normal=(0.0, 1.0)),
+        aq.Asperities(p.stiffness, 1.0, height), friction=aq.Coulomb(p.friction), multiplier="nodes",
+        wear=aq.Archard(p.wear, density=p.density),
+    )  # fmt: skip
+    arm = aq.Spring("arm", holder.boundary("all"), stiffness=_ARM * p.force / _depth(p), direction=(0.0, 1.0))
+    system = aq.System([pin, holder], interfaces=[contact], relations=[level], springs=[arm])
+    step = 1.0 / p.steps
+    return aq.Study(system, aq.Static(), 2.0, step, fields_every=max(1, p.steps // 20))
+
+
+def _rounded(p: Parameters, width: float, flat: float) -> Any:
+    """A rectangle whose bottom is the tip's parabola."""
+    across = max(2, round(2 * p.cells * _WIDTH))
+    mesh = aq.mesh.rectangle((-width, width), (0.0, _HEIGHT * flat), cells=(across, max(2, p.cells // 4)))
+    x, y = mesh.p
+    return replace(mesh, doflocs=np.stack([x, y + x**2 / (2.0 * p.radius) * (1.0 - y / y.max())]))
+
+
+@dataclass(frozen=True)
+class Scar:
+    """The worn profile at the end: x (k,), m, sorted; depth (k,), m, and by the reference; volume per depth, m²."""
+
+    x: Array
+    depth: Array
+    exact: Array
+    volume: float
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Scar":
+        group = result["interface/contact"].dataset
+        x = group["point_position"].values[:, 0]
+        order = np.argsort(x)
+        exact = reference(parameters).depth(x[order], parameters.way)
+        return cls(x[order], group["worn_depth"].values[-1][order], exact, float(group["worn_volume"].values[-1]))
+
+    @property
+    def error(self) -> float:
+        """Largest difference of the depths over the greatest depth."""
+        return float(np.abs(self.depth - self.exact).max() / self.exact.max())
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p, scar, theory = parameters, Scar.of(result, parameters), reference(parameters)
+    mass = float(result["interface/contact"].dataset["worn_mass"].values[-1])
+    return [
+        Check("worn volume against k F s", scar.volume, theory.volume(p.way), 1e-3, "m3"),
+        Check("worn mass against its density", mass, p.density * theory.volume(p.way), 1e-3, "kg"),
+        Check("worn profile, largest error over the depth", scar.error, 0.0, 0.01, "1", "at most"),
+        Check("greatest depth against a stiff pin's", float(scar.depth.max()), _depth(p), 0.01, "m"),
+        Check("energy balance, worst step", worst_balance(result), 0.0, 1e-8, "1", "absolute"),
+    ]
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+
+    p, theory = parameters, reference(parameters)
+    x = np.linspace(-theory.width, theory.width, 401)
+    profiles = {
+        "rigid pin on a layer": (x, theory.depth(x, p.way)),
+        "flat of a stiff pin": (x, theory.flat_depth(x, p.way)),
+    }
+    return {
+        "worn": plots.worn(result, "contact", depth=profiles),
+        "heat": plots.friction_heat(result, "contact"),
+        "energies": plots.energies(result),
+    }
