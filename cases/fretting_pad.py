@@ -1,7 +1,7 @@
 """A round pad is pressed on a plane and rubbed to and fro by some micrometres, over many cycles: fretting wear.
 
 Plane strain, statics. The pad is half of a cylinder, its flat top held level and pressed through the soft spring of an
-arm; the top swings by ± the amplitude. First the load grows, over one period, then the cycles begin. Most of them are
+arm; the top swings by ± the amplitude. First the load grows, in a few steps, then the cycles begin. Most of them are
 jumped over (`arlequin.CycleJump`): `jumps=0` steps them all.
 """
 
@@ -25,6 +25,7 @@ from models.checks import integer, positive, positive_integer, within
 
 Array = NDArray[np.float64]
 
+_PRESSING = 4  # steps in which the load grows
 _ZONE = 2.2  # half-width of the fine surface, in half-widths of the first contact
 _ARM = 200.0  # the spring of the arm is pressed by so many approaches of Hertz, and feels little of the wear
 
@@ -47,6 +48,11 @@ class Parameters:
     jumps: Annotated[int | None, Quantity("", "cycles in each jump; none: by the tolerance", integer, 0)] = None
     cells: Annotated[int, Quantity("", "cells over the half-width of the first contact", positive_integer)] = 12
 
+    @property
+    def lead(self) -> float:
+        """Time in which the load grows, in periods."""
+        return _PRESSING / self.steps
+
 
 def reference(parameters: Parameters) -> LineContact:
     """Hertz's contact before any wear."""
@@ -63,11 +69,11 @@ def system(parameters: Parameters) -> aq.System:
     p, theory = parameters, reference(parameters)
     b = theory.half_width
     mesh = half_disc(p.radius, _ZONE * b, b / p.cells)
-    swing = {"x": lambda t: p.amplitude * np.sin(2.0 * np.pi * max(t - 1.0, 0.0))}
+    swing = {"x": lambda t: p.amplitude * np.sin(2.0 * np.pi * max(t - p.lead, 0.0))}
     pad = aq.Solid("pad", mesh, _material(p), plane="strain", imposed={"top": swing})
     way = _ARM * b**2 / p.radius
     holder = aq.PointMasses("holder", (0.0, p.radius), 1.0, imposed={"all": {"x": 0.0}})
-    press: dict[str, Any] = {"x": 0.0, "y": lambda t: -way * min(t, 1.0)}
+    press: dict[str, Any] = {"x": 0.0, "y": lambda t: -way * min(t / p.lead, 1.0)}
     support = aq.PointMasses("support", (0.0, 1.1 * p.radius), 1.0, imposed={"all": press})
     ends = holder.boundary("all"), support.boundary("all")
     contact = aq.Interface(
@@ -86,7 +92,7 @@ def system(parameters: Parameters) -> aq.System:
 def run(parameters: Parameters, record: Record | None = None, progress: Progress | None = None) -> xarray.DataTree:
     p, record = parameters, record or Record()
     return aq.simulate_cycles(
-        system(p), aq.Static(), period=1.0, step=1.0 / p.steps, cycles=p.cycles, lead=1.0,
+        system(p), aq.Static(), period=1.0, step=1.0 / p.steps, cycles=p.cycles, lead=p.lead,
         jumps=aq.CycleJump(p.tolerance, p.jumps),
         # fields of every step are much where all cycles are stepped
         record=replace(record, fields_every=p.steps) if p.jumps == 0 else record,
@@ -108,9 +114,9 @@ class Fretting:
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Fretting":
         p = parameters
-        group, step = result["interface/contact"].dataset, 1.0 / p.steps
+        group = result["interface/contact"].dataset
         cycles = np.array(result.attrs["cycles_stepped"].split(), dtype=float)
-        ends = np.searchsorted(result.dataset["time"].values, 1.0 + cycles - 0.5 * step)
+        ends = np.searchsorted(result.dataset["time"].values, p.lead + cycles - 0.5 / p.steps)
         spent = result.dataset["energy"].sel(kind="friction").values
         x = group["point_position"].values[:, 0]
         order = np.argsort(x)
