@@ -12,6 +12,8 @@ from models.checks import positive_integer
 from models.errors import UserError
 from multilevel.law import Array
 
+_UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
+
 
 class Modes(NamedTuple):
     """frequencies (m,), Hz, in increasing order; shapes (d, m) in the system's numbering, φᵀMφ = 1."""
@@ -56,4 +58,6 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     rough, _ = lanczos(crude, count, 1e-2)
     shift = max(float(np.abs(rough).max()), 1e-9 * crude)
     values, shapes = lanczos(shift, count, 0.0)
+    if values[0] < -_UNSTABLE * crude:
+        raise UserError("the system is not stable at rest, so it has no natural frequencies: a beam buckles")
     return Modes(np.sqrt(np.maximum(values, 0.0)) / (2 * np.pi), shapes)

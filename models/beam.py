@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import skfem
-from scipy.sparse import csr_array
 
 from models import checks
 from models.beam_assembled import BeamAssembled, assemble_beam
 from models.beam_element import BeamElements, relative
+from models.beam_frame import local_axes
 from models.beam_loads import BeamLoads, make_beam_loads
 from models.cells import check_cells
 from models.conditions import Motions, make_imposed
@@ -46,7 +46,12 @@ class Beam:
     (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
     boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent (with rotary
     inertia) or lumped.
-    Source: Timoshenko, Philosophical Magazine 41, 1921; Friedman & Kosmatka, Computers & Structures 47, 1993.
+
+    tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. It keeps its
+    size and direction, and stores ½ ∫ N0 (v′² + w′²) ds beside the elastic energy: deflections are stiffened, and
+    a beam compressed beyond its buckling load has no natural frequencies. It does not act on torsion.
+    Source: Timoshenko, Philosophical Magazine 41, 1921; Friedman & Kosmatka, Computers & Structures 47, 1993;
+    tension: Bažant & Cedolin, Stability of Structures, 1991, §1.7 (Engesser's theory).
     """
 
     name: str
@@ -59,6 +64,7 @@ class Beam:
     up: tuple[float, ...] | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | None = field(default=None, kw_only=True)
+    tension: float = field(default=0.0, kw_only=True)
     distributed: Given | None = field(default=None, kw_only=True)
     end_loads: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
@@ -76,6 +82,7 @@ class Beam:
             raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
         checks.one_of("dimension", self.dimension, (2, 3))
         checks.one_of("mass", self.mass, KINDS)
+        checks.finite("tension", self.tension)
         check_cells(self.mesh, self.name)
         # cached: errors in the frame, loads and motions show where the beam is written
         _ = self.frame, self.xi, self._loads_uniform, self.motions
@@ -200,28 +207,7 @@ class Beam:
     @cached_property
     def frame(self) -> Array:
         """Local axes as rows (3, 3): along the beam, then y and z of the section (z out of the plane in 2D)."""
-        size = self.dimension
-        if self.origin is not None:
-            checks.finite_array("origin", self.origin, (size,))
-        along = np.zeros(3)
-        along[0] = 1.0
-        if self.direction is not None:
-            along[:size] = checks.finite_array("direction", self.direction, (size,))
-        if not np.linalg.norm(along) > 0:
-            raise UserError.parameter("direction", self.direction, "must not be zero")
-        along /= np.linalg.norm(along)
-        if self.up is not None and size == 3:
-            y = checks.finite_array("up", self.up, (3,))
-        elif self.up is not None:
-            raise UserError.parameter("up", self.up, "is for beams in space")
-        else:
-            upright = size == 3 and abs(along[2]) > 1 - 1e-6
-            y = np.array([0.0, 1.0, 0.0]) if upright else np.cross([0.0, 0.0, 1.0], along)
-        y = y - (y @ along) * along
-        if not np.linalg.norm(y) > 1e-9:
-            raise UserError.parameter("up", self.up, "must not lie along the beam")
-        y /= np.linalg.norm(y)
-        return np.stack([along, y, np.cross(along, y)])
+        return local_axes(self.dimension, self.origin, self.direction, self.up)
 
     @cached_property
     def nodes(self) -> Indices:
@@ -289,10 +275,3 @@ class Beam:
             raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: left, right)")
         s = self.basis.doflocs[0]
         return np.array([np.argmin(s) if name == "left" else np.argmax(s)], dtype=np.int64)
-
-    def sum(self, blocks: Array) -> csr_array:
-        """Sparse sum (d, d) of the element matrices (c, 2·component, 2·component)."""
-        dofs = (self.nodes[:, :, None] * self.components + np.arange(self.components)).reshape(len(self.nodes), -1)
-        rows, columns = np.broadcast_arrays(dofs[:, :, None], dofs[:, None, :])
-        size = self.dof_count
-        return csr_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(size, size))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class BeamAssembled(Nodal):
     """M, K, D, internal force, load and imposed motions of a beam.
 
-    strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx;
+    strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx; under tension the
+    slopes of the deflections stand behind the strains, with the tension as rigidity: ½ ∫ N0 v′² is a stored energy.
     element_stiffness and element_mass (c, d, d) in global axes.
     """
 
@@ -85,11 +86,14 @@ class BeamAssembled(Nodal):
 def assemble_beam(beam: "Beam", weighting: Weighting) -> BeamAssembled:
     """Assemble a beam under the weights, which multiply EA, κGA, GJ, EI, ρA, ρI and the loads."""
     dx = beam.basis.dx
-    strains = beam.elements.strains(beam.xi)
-    rigidity = (weighting.stiffness * dx)[:, :, None] * beam.rigidities
+    strains, rigidities = beam.elements.strains(beam.xi), beam.rigidities
+    if beam.tension:
+        strains = np.concatenate([strains, beam.elements.slopes(beam.xi)], axis=2)
+        rigidities = np.concatenate([rigidities, np.full(beam.dimension - 1, beam.tension)])
+    rigidity = (weighting.stiffness * dx)[:, :, None] * rigidities
     stiffness = np.einsum("cqsd,cqs,cqse->cde", strains, rigidity, strains, optimize=True)
     masses = _lumped(beam, weighting.mass * dx) if beam.mass == "lumped" else _consistent(beam, weighting.mass * dx)
-    mass, total = beam.sum(masses), beam.sum(stiffness)
+    mass, total = _sum(beam, masses), _sum(beam, stiffness)
     if beam.mass == "lumped":
         mass.eliminate_zeros()
     damping = None
@@ -137,3 +141,11 @@ def _lumped(beam: "Beam", weight: Array) -> Array:
         masses[:, n, :, n, :] = shares[:, n, None, None] * blocks
     size = 2 * beam.components
     return masses.reshape(-1, size, size)
+
+
+def _sum(beam: "Beam", blocks: Array) -> csr_array:
+    """Sparse sum (d, d) of the element matrices (c, 2·component, 2·component)."""
+    dofs = (beam.nodes[:, :, None] * beam.components + np.arange(beam.components)).reshape(len(beam.nodes), -1)
+    rows, columns = np.broadcast_arrays(dofs[:, :, None], dofs[:, None, :])
+    size = beam.dof_count
+    return csr_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(size, size))

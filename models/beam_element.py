@@ -60,6 +60,16 @@ class BeamElements:
             local[..., rotation, dofs] = sign * _curvature(xi, length, phi) * signs
         return local @ self._both_nodes()
 
+    def slopes(self, xi: Array) -> Array:
+        """Slopes of the deflections v′ and, in space, w′ (c, q, plane, d) at ξ (q,), from dofs in global axes."""
+        size, cells = self.components, np.arange(self.lengths.size)
+        planes = self._planes(cells)
+        local = np.zeros((cells.size, xi.size, len(planes), 2 * size))
+        for k, (deflection, rotation, sign, phi) in enumerate(planes):
+            dofs = [deflection, rotation, size + deflection, size + rotation]
+            local[..., k, dofs] = _slope(xi, self.lengths[:, None], phi) * np.array([1.0, sign, 1.0, sign])
+        return local @ self._both_nodes()
+
     def _planes(self, cells: np.ndarray) -> list[tuple[int, int, float, Array]]:
         """Deflection, its rotation, the rotation's sign and Φ (p, 1) of each plane of bending."""
         planes = [(1, 2, 1.0)] if self.components == 3 else [(1, 5, 1.0), (2, 4, -1.0)]
@@ -75,6 +85,14 @@ def _deflection(xi: Array, length: Array, phi: Array) -> Array:
     first = xi**3 - (2 + phi / 2) * xi**2 + (1 + phi / 2) * xi
     last = xi**3 - (1 - phi / 2) * xi**2 - phi / 2 * xi
     return np.stack([cubic + 1 + phi, length * first, -cubic, length * last], axis=-1) / (1 + phi)[..., None]
+
+
+def _slope(xi: Array, length: Array, phi: Array) -> Array:
+    """v′ from v₁, θ₁, v₂, θ₂ (p, q, 4)."""
+    cubic = (6 * (xi * xi - xi) - phi) / length
+    first = 3 * xi**2 - (4 + phi) * xi + 1 + phi / 2
+    last = 3 * xi**2 - (2 - phi) * xi - phi / 2
+    return np.stack([cubic, first, -cubic, last], axis=-1) / (1 + phi)[..., None]
 
 
 def _rotation(xi: Array, length: Array, phi: Array) -> Array:

@@ -64,5 +64,5 @@ def symmetric_part(A: sp.csr_array) -> sp.csr_array:
 def not_definite(dof: int | None = None) -> UserError:
     """The error for a matrix that has no Cholesky factor."""
     where = "" if dof is None else f" (seen at degree of freedom {dof})"
-    hint = "is a rigid motion left free, or a mass or stiffness not positive?"
+    hint = "is a rigid motion left free, a beam compressed until it buckles, or a mass or stiffness not positive?"
     return UserError(f"the matrix is not positive definite{where}: {hint}", code=FAILURE)

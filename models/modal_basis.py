@@ -12,6 +12,7 @@ from models.rigid_motion import Flexibility
 
 _DENSE = 300  # free dofs up to which all modes are computed
 _SPANNED = 1e-9  # what is left of a static shape, relative, below which the modes hold it
+_UNSTABLE = 1e-12  # negative square of a frequency, relative to the largest, that is no round-off
 
 
 class Basis(NamedTuple):
@@ -35,6 +36,8 @@ def modal_basis(flexibility: Flexibility, modes: int, forces: Array, highest: fl
         raise UserError.parameter("modes", modes, rule)
     elastic = _vibrations(flexibility, modes - count)
     squares = np.einsum("dr,dr->r", elastic, _internal(own, elastic))
+    if squares.min(initial=0.0) < -_UNSTABLE * np.abs(squares).max(initial=0.0):
+        raise UserError("the part is not stable at rest: its compression is beyond its buckling load")
     basis = np.concatenate([rigid, elastic[:, squares <= highest**2]], axis=1)
     for shape in flexibility.solve(forces).T:
         rest = _orthogonal(own, basis, shape)

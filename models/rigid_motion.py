@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from models.errors import UserError
 from models.factor import Factor, factorise
 from models.part import Array, Assembled, Indices, MeshedPart
 
@@ -43,6 +44,8 @@ class Flexibility:
         energy = motions.T @ forces
         size = float(own.stiffness.diagonal().max()) * float((motions**2).sum(axis=0).max(initial=0.0))
         values, vectors = np.linalg.eigh(0.5 * (energy + energy.T))
+        if values.min(initial=0.0) < -_NO_ENERGY * size:
+            raise UserError(f"'{model.name}' gives way to a rigid motion: what is in compression must be held")
         motions = motions @ vectors[:, values <= _NO_ENERGY * size]
         motions[held] = 0.0
         gram = motions.T @ (own.mass @ motions)
