@@ -167,12 +167,12 @@ class Assembly:
 
     @cached_property
     def _heaviness(self) -> Array:
-        """Sᵀ M 1 (d, axis), kg: forces of a uniform acceleration along each axis."""
+        """Sᵀ M 1 (d, axis), of the mass M that is heavy, kg: forces of a uniform acceleration along each axis."""
         axes = self.system.acceleration(0.0).size
         forces = []
         for part, own in zip(self.system.parts, self.parts, strict=True):
             along = np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)
-            forces.append(own.shapes.T @ (own.inertia @ along.astype(float)))
+            forces.append(own.shapes.T @ (own.heavy @ along.astype(float)))
         return np.concatenate(forces)
 
     def kinetic(self, v: Array) -> float:

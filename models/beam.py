@@ -13,6 +13,7 @@ from models.beam_assembled import BeamAssembled, assemble_beam
 from models.beam_element import BeamElements, relative
 from models.beam_frame import local_axes
 from models.beam_loads import BeamLoads, make_beam_loads
+from models.beam_mass import across
 from models.cells import check_cells
 from models.conditions import Motions, make_imposed
 from models.elements import order_of
@@ -50,6 +51,10 @@ class Beam:
     tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. It keeps its
     size and direction, and stores ½ ∫ N0 (v′² + w′²) ds beside the elastic energy: deflections are stiffened, and
     a beam compressed beyond its buckling load has no natural frequencies. It does not act on torsion.
+
+    Per unit length, beside the section's own ρA: carried_mass, kg/m, moves along in all directions without stiffness
+    or rotary inertia (pellets in a tube); added_mass, kg/m, of the fluid around, moves along across the beam only and
+    has no weight under `System(…, gravity=)`; fluid_damping c, N·s/m², resists velocities across the beam, −c v̇.
     Source: Timoshenko, Philosophical Magazine 41, 1921; Friedman & Kosmatka, Computers & Structures 47, 1993;
     tension: Bažant & Cedolin, Stability of Structures, 1991, §1.7 (Engesser's theory).
     """
@@ -65,6 +70,9 @@ class Beam:
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | None = field(default=None, kw_only=True)
     tension: float = field(default=0.0, kw_only=True)
+    carried_mass: float = field(default=0.0, kw_only=True)
+    added_mass: float = field(default=0.0, kw_only=True)
+    fluid_damping: float = field(default=0.0, kw_only=True)
     distributed: Given | None = field(default=None, kw_only=True)
     end_loads: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
@@ -83,6 +91,8 @@ class Beam:
         checks.one_of("dimension", self.dimension, (2, 3))
         checks.one_of("mass", self.mass, KINDS)
         checks.finite("tension", self.tension)
+        for name in ("carried_mass", "added_mass", "fluid_damping"):
+            checks.non_negative(name, getattr(self, name))
         check_cells(self.mesh, self.name)
         # cached: errors in the frame, loads and motions show where the beam is written
         _ = self.frame, self.xi, self._loads_uniform, self.motions
@@ -247,10 +257,11 @@ class Beam:
 
     @property
     def inertias(self) -> Array:
-        """Mass and rotary inertia per unit length in local axes: ρA (axis times), ρI_z or ρI_p, ρI_y, ρI_z."""
+        """Mass and rotary inertia per unit length in local axes: along, across, then about x, y, z (z in the plane)."""
         rho, s = self.material.density, self.section
         rotary = [s.inertia_z] if self.dimension == 2 else [s.polar, s.inertia_y, s.inertia_z]
-        return rho * np.array([s.area] * self.dimension + rotary)
+        own = np.array([rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary])
+        return own + across(self, self.added_mass)
 
     # loads and motions
 

@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from models.beam_element import relative
 from models.beam_loads import BeamLoads
+from models.beam_mass import across, element_integrals
 from models.errors import UserError
 from models.nodal import Nodal
 from models.part import Array, Imposed, Weighting
@@ -23,12 +24,15 @@ class BeamAssembled(Nodal):
 
     strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx; under tension the
     slopes of the deflections stand behind the strains, with the tension as rigidity: ½ ∫ N0 v′² is a stored energy.
+    fluid and drag: shares of the fluid in M and D, None where it has none.
     element_stiffness and element_mass (c, d, d) in global axes.
     """
 
     mass: csr_array
     stiffness: csr_array
     damping: csr_array | None
+    fluid: csr_array | None
+    drag: csr_array | None
     imposed: tuple[Imposed, ...]
     loads: BeamLoads
     beam: "Beam"
@@ -36,6 +40,11 @@ class BeamAssembled(Nodal):
     rigidity: Array
     element_stiffness: Array
     element_mass: Array
+
+    @property
+    def heavy(self) -> csr_array:
+        """M without the fluid's (d, d), kg: what gravity pulls at."""
+        return self.mass if self.fluid is None else csr_array(self.mass - self.fluid)
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,) in N, N·m and stored energy in J, from the strains: a rigid translation gives 0."""
@@ -92,17 +101,22 @@ def assemble_beam(beam: "Beam", weighting: Weighting) -> BeamAssembled:
         rigidities = np.concatenate([rigidities, np.full(beam.dimension - 1, beam.tension)])
     rigidity = (weighting.stiffness * dx)[:, :, None] * rigidities
     stiffness = np.einsum("cqsd,cqs,cqse->cde", strains, rigidity, strains, optimize=True)
-    masses = _lumped(beam, weighting.mass * dx) if beam.mass == "lumped" else _consistent(beam, weighting.mass * dx)
+    masses = element_integrals(beam, weighting.mass * dx, beam.inertias)
     mass, total = _sum(beam, masses), _sum(beam, stiffness)
     if beam.mass == "lumped":
         mass.eliminate_zeros()
-    damping = None
+    fluid = _across(beam, weighting, beam.added_mass)
+    drag = _across(beam, weighting, beam.fluid_damping)
+    damping = drag
     if beam.damping is not None and (beam.damping.mass or beam.damping.stiffness):
-        damping = csr_array(beam.damping.mass * mass + beam.damping.stiffness * total)
+        own = csr_array(beam.damping.mass * mass + beam.damping.stiffness * total)
+        damping = own if drag is None else csr_array(own + drag)
     return BeamAssembled(
         mass=mass,
         stiffness=total,
         damping=damping,
+        fluid=fluid,
+        drag=drag,
         imposed=beam.motions,
         loads=beam.loads(weighting.load),
         beam=beam,
@@ -113,34 +127,13 @@ def assemble_beam(beam: "Beam", weighting: Weighting) -> BeamAssembled:
     )
 
 
-def _consistent(beam: "Beam", weight: Array) -> Array:
-    """Element masses (c, d, d) with rotary inertia; weight (c, q) is mass weight × dx."""
-    cells = np.arange(weight.shape[0])
-    shapes = beam.elements.interpolation(cells, np.broadcast_to(beam.xi, weight.shape))
-    rotation = beam.elements.rotation
-    inertia = rotation.T @ (beam.inertias[:, None] * rotation)
-    return np.einsum("cqid,cq,ij,cqje->cde", shapes, weight, inertia, shapes, optimize=True)
-
-
-def _lumped(beam: "Beam", weight: Array) -> Array:
-    """Diagonal element masses (c, d, d) by linear shares; diagonal in global axes.
-
-    The rotations of bending also get the inertia ρAL²/12 per length of half an element about its node, which keeps
-    the stable step from falling with the section's height and vanishes with the element as L². A beam oblique in
-    space has 3 × 3 blocks of rotary inertia.
-    """
-    linear = np.stack([1 - beam.xi, beam.xi])
-    shares = np.einsum("cq,nq->cn", weight, linear)
-    inertias = np.broadcast_to(beam.inertias, (weight.shape[0], beam.components)).copy()
-    bending = slice(2, 3) if beam.dimension == 2 else slice(4, 6)
-    inertias[:, bending] += (beam.inertias[0] * beam.elements.lengths**2 / 12)[:, None]
-    rotation = beam.elements.rotation
-    blocks = np.einsum("si,cs,sj->cij", rotation, inertias, rotation)
-    masses = np.zeros((weight.shape[0], 2, beam.components, 2, beam.components))
-    for n in range(2):
-        masses[:, n, :, n, :] = shares[:, n, None, None] * blocks
-    size = 2 * beam.components
-    return masses.reshape(-1, size, size)
+def _across(beam: "Beam", weighting: Weighting, value: float) -> csr_array | None:
+    """Matrix (d, d) of a density that acts across the beam, under the mass weight; None for 0."""
+    if not value:
+        return None
+    matrix = _sum(beam, element_integrals(beam, weighting.mass * beam.basis.dx, across(beam, value)))
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _sum(beam: "Beam", blocks: Array) -> csr_array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from models import checks
 from models.beam import Beam
+from models.beam_assembled import BeamAssembled
 from models.continuum import Continuum
 from models.errors import UserError
 from models.modal_assembled import ModalAssembled
@@ -26,9 +27,10 @@ class Modal(StandIn):
     boundaries of the part: the displacement under a unit force along each axis, shared among a boundary's nodes as its
     area is (of a floating part under forces of inertia too), is added to the shapes, so that statics under such forces
     is exact. Name the boundaries that are touched, held or pulled. damping: viscous ratio ζ of all modes, or one for
-    each with the last one for all that follow; by default the Rayleigh damping of the part. Moved supports (motions
-    imposed other than 0) carry the part along their static shapes. All nodes keep their mass (`redistributed` counts as
-    consistent). Initial fields are taken as far as the shapes hold them (M-orthogonal projection).
+    each with the last one for all that follow; by default the Rayleigh damping of the part. A beam's `fluid_damping`
+    comes beside both. Moved supports (motions imposed other than 0) carry the part along their static shapes. All nodes
+    keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the shapes hold them
+    (M-orthogonal projection).
 
     >>> from models.bar import Bar; from models.material import LinearElastic; from models.mesh import interval
     >>> bar = Bar("bar", interval(0.0, 1.0, cells=50), LinearElastic(young=1.0, density=1.0))
@@ -97,6 +99,7 @@ class Modal(StandIn):
             coupling=coupling,
             rayleigh=(0.0, 0.0) if own is None else (own.mass, own.stiffness),
             ratios=self._ratios(squares.size),
+            drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
         )
 
     def _unit_forces(self) -> Array:

@@ -24,6 +24,8 @@ class ModalAssembled(Linear):
 
         E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
 
+    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS.
+
     Source: Craig & Bampton, AIAA J. 6, 1968; Clough & Penzien, Dynamics of Structures, 1993, §26 (multiple supports).
     """
 
@@ -36,6 +38,7 @@ class ModalAssembled(Linear):
     coupling: Array
     rayleigh: tuple[float, float]
     ratios: Array | None
+    drag: csr_array | None
 
     @cached_property
     def _shapes(self) -> Array:
@@ -54,6 +57,11 @@ class ModalAssembled(Linear):
     def inertia(self) -> csr_array:
         """Mass matrix (nodal, nodal) of the finite elements, kg."""
         return self.nodal.mass
+
+    @property
+    def heavy(self) -> csr_array:
+        """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
+        return self.nodal.heavy
 
     def coordinates(self, field: Array, given: Array) -> Array:
         """q = ΦᵀM u of the nodal field with the supports at their values s (g,), nan: their mean in the field."""
@@ -84,11 +92,18 @@ class ModalAssembled(Linear):
 
     @cached_property
     def damping(self) -> csr_array | None:
-        """That of the ratios, or a M + b K as the part's own; None where there is neither."""
-        if self.ratios is not None:
-            return self._relative(2.0 * self.ratios * np.sqrt(self.squares))
+        """That of the ratios, or a M + b K as the part's own, and the drag SᵀDS; None where there is none of them."""
         a, b = self.rayleigh
-        return csr_array(a * self.mass + b * self.stiffness) if a or b else None
+        own = None
+        if self.ratios is not None:
+            own = self._relative(2.0 * self.ratios * np.sqrt(self.squares))
+        elif a or b:
+            own = csr_array(a * self.mass + b * self.stiffness)
+        if self.drag is None:
+            return own
+        full = self._shapes.T @ (self.drag @ self._shapes)
+        drag = csr_array(0.5 * (full + full.T))
+        return drag if own is None else csr_array(own + drag)
 
     @cached_property
     def _to_relative(self) -> csr_array:

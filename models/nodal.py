@@ -17,6 +17,16 @@ class Linear:
         raise NotImplementedError
 
     @property
+    def inertia(self) -> csr_array:
+        """Mass matrix (nodal, nodal), kg."""
+        raise NotImplementedError
+
+    @property
+    def heavy(self) -> csr_array:
+        """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
+        return self.inertia
+
+    @property
     def turning(self) -> bool:
         """S is the same at all times."""
         return False

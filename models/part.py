@@ -168,6 +168,11 @@ class Assembled(Protocol):
         """Mass matrix (nodal, nodal) of the nodal displacements, kg."""
         ...
 
+    @property
+    def heavy(self) -> csr_array:
+        """Mass matrix (nodal, nodal) that gravity pulls at, kg: that of the fluid around is no part of it."""
+        ...
+
     def coordinates(self, field: Array, given: Array) -> Array:
         """Coordinates (d,) of a nodal field (nodal,), M-orthogonally projected where the shapes do not hold it.
 

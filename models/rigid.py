@@ -208,6 +208,11 @@ class RigidAssembled:
         nodal[:2] = self.part.inertias[:2]
         return csr_array(diags_array(nodal))
 
+    @property
+    def heavy(self) -> csr_array:
+        """The mass (nodal, nodal), kg: gravity pulls at all of it."""
+        return self.inertia
+
     def coordinates(self, field: Array, given: Array) -> Array:
         """(x, y, θ) of a nodal field (nodal,): the centre's, and the mean turn of the corners; given (p,) values."""
         nodal = field.reshape(-1, 2)
