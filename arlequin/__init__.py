@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from models.section import Section
     from models.solid import Solid
     from models.spring import Spring
+    from models.turbulence import PlateauSpectrum, Turbulence
     from multilevel.archard import Archard
     from multilevel.asperities import Asperities
     from multilevel.asperity_table import AsperityTable
@@ -115,6 +116,7 @@ _HOMES = {
     "models.section": ("Section",),
     "models.solid": ("Solid",),
     "models.spring": ("Spring",),
+    "models.turbulence": ("PlateauSpectrum", "Turbulence"),
     "multilevel.archard": ("Archard",),
     "multilevel.asperities": ("Asperities",),
     "multilevel.asperity_table": ("AsperityTable",),
@@ -136,11 +138,11 @@ __all__ = [
     "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction",
     "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "LinearHardening", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
-    "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox", "RigidCylinder", "RigidPlane",
-    "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock", "Solid", "Spring", "Static",
-    "Strip", "Study", "SymplecticEuler", "System", "Theta", "Tie", "Unilateral", "UserError", "VelocityPenalty",
-    "Voce", "dual_condition", "mean_power", "mesh", "natural_frequencies", "open", "rough", "simulate",
-    "simulate_cycles", "worn_depth", "worn_volume"
+    "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
+    "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock",
+    "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System", "Theta", "Tie", "Turbulence",
+    "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power", "mesh",
+    "natural_frequencies", "open", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

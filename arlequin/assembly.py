@@ -145,9 +145,7 @@ class Assembly:
     def loads(self, times: Array) -> Array:
         """External forces (t, d), N, at the times (t,)."""
         pieces = [
-            np.broadcast_to(part.load(0.0), (times.size, part.mass.shape[0]))
-            if part.steady
-            else np.array([part.load(t) for t in times.tolist()])
+            np.broadcast_to(part.load(0.0), (times.size, part.mass.shape[0])) if part.steady else part.loads_at(times)
             for part in self.parts
         ]
         load, gravity = np.concatenate(pieces, axis=1), self.system.gravity

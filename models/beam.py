@@ -23,6 +23,7 @@ from models.material import LinearElastic, Rayleigh
 from models.mesh import interval
 from models.part import Array, Imposed, Indices, Surface, Weighting
 from models.section import Section
+from models.turbulence import Turbulence
 
 Force = tuple[float, ...] | Callable[[float], Any]
 
@@ -43,7 +44,8 @@ class Beam:
     along the beam is left out; by default z × x of the beam, which is horizontal, or the global y axis for a
     beam along z).
 
-    distributed: N/m, a vector over the axes or f(x, t) of the points (axis, p). end_loads: boundary → forces
+    distributed: N/m, a vector over the axes or f(x, t) of the points (axis, p). turbulence: a random force across the
+    beam, beside it; in space in both directions of the section, in the plane in one. end_loads: boundary → forces
     (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
     boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent (with rotary
     inertia) or lumped.
@@ -73,6 +75,7 @@ class Beam:
     carried_mass: float = field(default=0.0, kw_only=True)
     added_mass: float = field(default=0.0, kw_only=True)
     fluid_damping: float = field(default=0.0, kw_only=True)
+    turbulence: Turbulence | None = field(default=None, kw_only=True)
     distributed: Given | None = field(default=None, kw_only=True)
     end_loads: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
@@ -93,6 +96,8 @@ class Beam:
         checks.finite("tension", self.tension)
         for name in ("carried_mass", "added_mass", "fluid_damping"):
             checks.non_negative(name, getattr(self, name))
+        if self.turbulence is not None and not isinstance(self.turbulence, Turbulence):
+            raise UserError.parameter("turbulence", self.turbulence, "must be a Turbulence or None")
         check_cells(self.mesh, self.name)
         # cached: errors in the frame, loads and motions show where the beam is written
         _ = self.frame, self.xi, self._loads_uniform, self.motions

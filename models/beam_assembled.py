@@ -65,10 +65,14 @@ class BeamAssembled(Nodal):
         """External force (d,) at the time t, N and N·m."""
         return self.loads(t)
 
+    def loads_at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,), N and N·m."""
+        return self.loads.at(times)
+
     @property
     def steady(self) -> bool:
         """Whether the external force is the same at all times."""
-        return not self.loads.varying
+        return self.loads.steady
 
     def strain_form(self) -> tuple[csr_array, Array]:
         """Generalised strains B (s, d) at the quadrature points, and their rigidities × dx (s,)."""

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, kron
 
 from models.errors import UserError
 from models.loads import point_values, weight_at_facets
 from models.part import Array
+from models.turbulence import Harmonics
 
 if TYPE_CHECKING:
     from models.beam import Beam
@@ -17,17 +18,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BeamLoads:
-    """constant (d,); varying: functions of time that give forces (d,)."""
+    """constant (d,); varying: functions of time that give forces (d,); turbulence: harmonics of forces (d,)."""
 
     constant: Array
     varying: tuple[Callable[[float], Array], ...]
+    turbulence: Harmonics | None = None
 
     def __call__(self, t: float) -> Array:
         """External force (d,) at the time t, N and N·m; a fresh array."""
         total = self.constant.copy()
         for load in self.varying:
             total += load(t)
-        return total
+        return total if self.turbulence is None else total + self.turbulence(t)
+
+    def at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,), N and N·m; a fresh array."""
+        total = np.tile(self.constant, (times.size, 1))
+        for load in self.varying:
+            total += np.array([load(t) for t in times.tolist()])
+        return total if self.turbulence is None else total + self.turbulence.at(times)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the force is the same at all times."""
+        return not self.varying and self.turbulence is None
 
 
 def make_beam_loads(beam: "Beam", weight: Array) -> BeamLoads:
@@ -51,7 +65,29 @@ def make_beam_loads(beam: "Beam", weight: Array) -> BeamLoads:
             varying.append(lambda t, end=end, value=value: end.forces(value(t)))  # type: ignore[misc]
         else:
             constant += end.forces(value)
-    return BeamLoads(constant, tuple(varying))
+    return BeamLoads(constant, tuple(varying), _turbulence(beam, weight))
+
+
+def _turbulence(beam: "Beam", weight: Array) -> Harmonics | None:
+    """Harmonics of the nodal forces (d,) of the beam's turbulence: its modes in space are work-equivalent forces.
+
+    The four points of a cell of length h make the variance of the mean force on it too large by 1.8 % × h/λ.
+    """
+    given = beam.turbulence
+    if given is None:
+        return None
+    longest = float(beam.elements.lengths.max())
+    if longest > given.correlation * (1 + 1e-9):
+        rule = f"must be at least the length of the cells of '{beam.name}', {longest:.6g} m: take more cells"
+        raise UserError.parameter("correlation", given.correlation, rule)
+    axes, operator = beam.dimension, _operator(beam, weight)
+    stations = beam.arc_length(beam.quadrature_points().reshape(axes, -1))
+    series = given.harmonics(stations, axes - 1)
+    nodal = np.zeros((beam.dof_count, len(series)))
+    for k, axis in enumerate(beam.frame[1:axes, :axes]):
+        across = csr_array(kron(eye_array(stations.size), axis[:, None]))
+        nodal += csr_array(operator @ across) @ series[:, k].T
+    return Harmonics(given.duration, np.ascontiguousarray(nodal.T))
 
 
 @dataclass(frozen=True, eq=False)

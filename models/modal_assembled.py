@@ -139,6 +139,10 @@ class ModalAssembled(Linear):
         """Sᵀ f (d,) at the time t."""
         return self._shapes.T @ self.nodal.load(t)
 
+    def loads_at(self, times: Array) -> Array:
+        """Sᵀ f (t, d) at the times (t,)."""
+        return self.nodal.loads_at(times) @ self._shapes
+
     @property
     def steady(self) -> bool:
         """Whether the external force is the same at all times."""

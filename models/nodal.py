@@ -16,6 +16,14 @@ class Linear:
         """S (nodal, d)."""
         raise NotImplementedError
 
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N."""
+        raise NotImplementedError
+
+    def loads_at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,), N."""
+        return np.array([self.load(t) for t in times.tolist()])
+
     @property
     def inertia(self) -> csr_array:
         """Mass matrix (nodal, nodal), kg."""

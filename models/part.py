@@ -132,6 +132,10 @@ class Assembled(Protocol):
         """External force (d,) at the time t, N."""
         ...
 
+    def loads_at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,), N."""
+        ...
+
     @property
     def steady(self) -> bool:
         """Whether the external force is the same at all times."""

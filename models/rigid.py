@@ -254,6 +254,10 @@ class RigidAssembled:
         """(f_x, f_y, moment) at the time t."""
         return self.part.load(t)
 
+    def loads_at(self, times: Array) -> Array:
+        """(f_x, f_y, moment) (t, 3) at the times (t,)."""
+        return np.array([self.part.load(t) for t in times.tolist()])
+
     @property
     def steady(self) -> bool:
         """Whether the force is the same at all times."""
