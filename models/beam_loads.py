@@ -1,7 +1,7 @@
 """External forces on beams: distributed along the axis, and at the ends."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,14 @@ class BeamLoads:
         for load in self.varying:
             total += np.array([load(t) for t in times.tolist()])
         return total if self.turbulence is None else total + self.turbulence.at(times)
+
+    def projected(self, shapes: Array) -> "BeamLoads":
+        """Forces Sᵀ f (r,) on the coordinates of shapes S (d, r); those of turbulence are projected once."""
+        turbulence = self.turbulence
+        if turbulence is not None:
+            turbulence = replace(turbulence, coefficients=turbulence.coefficients @ shapes)
+        varying = tuple(lambda t, load=load: shapes.T @ load(t) for load in self.varying)
+        return BeamLoads(shapes.T @ self.constant, varying, turbulence)
 
     @property
     def steady(self) -> bool:

@@ -15,6 +15,7 @@ from models.errors import UserError
 from models.modal_assembled import ModalAssembled
 from models.modal_basis import modal_basis
 from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
+from models.projected import Projected
 from models.rigid_motion import Flexibility
 from models.stand_in import StandIn
 
@@ -88,18 +89,21 @@ class Modal(StandIn):
         supports = tuple(item for item in nodal.imposed if not item.rest)
         moved = _support_shapes(flexibility, supports)
         coupling = basis.T @ (nodal.mass @ moved)
+        carried = moved - basis @ coupling
+        shapes = np.column_stack([basis, carried])
         own = self.part.damping
         return ModalAssembled(
             nodal=nodal,
             basis=basis,
             squares=squares,
             supports=supports,
-            carried=moved - basis @ coupling,
+            carried=carried,
             support_strains=_support_strains(nodal, moved),
             coupling=coupling,
             rayleigh=(0.0, 0.0) if own is None else (own.mass, own.stiffness),
             ratios=self._ratios(squares.size),
             drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
+            force=nodal.loads.projected(shapes) if isinstance(nodal, BeamAssembled) else Projected(nodal, shapes),
         )
 
     def _unit_forces(self) -> Array:

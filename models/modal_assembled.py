@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from models.errors import UserError
 from models.nodal import Linear
 from models.part import Array, Assembled, Imposed
+from models.projected import ForceInTime
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +25,7 @@ class ModalAssembled(Linear):
 
         E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
 
-    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS.
+    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. force: Sᵀ f.
 
     Source: Craig & Bampton, AIAA J. 6, 1968; Clough & Penzien, Dynamics of Structures, 1993, §26 (multiple supports).
     """
@@ -39,6 +40,7 @@ class ModalAssembled(Linear):
     rayleigh: tuple[float, float]
     ratios: Array | None
     drag: csr_array | None
+    force: ForceInTime
 
     @cached_property
     def _shapes(self) -> Array:
@@ -137,11 +139,11 @@ class ModalAssembled(Linear):
 
     def load(self, t: float) -> Array:
         """Sᵀ f (d,) at the time t."""
-        return self._shapes.T @ self.nodal.load(t)
+        return self.force(t)
 
     def loads_at(self, times: Array) -> Array:
         """Sᵀ f (t, d) at the times (t,)."""
-        return self.nodal.loads_at(times) @ self._shapes
+        return self.force.at(times)
 
     @property
     def steady(self) -> bool:
