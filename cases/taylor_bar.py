@@ -147,8 +147,12 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     missing = float(energy.sel(kind="scheme")[-1])
     volume = p.length * p.radius**2 * np.pi * (1.0 if p.dimension == "axisymmetric" else 0.25)
     kinetic = 0.5 * p.density * volume * p.velocity**2
+    name = "work of the stress update less the internal work"
+    if p.scheme == "theta" and p.theta > 0.5:  # the scheme takes energy
+        checks.append(Check(name, missing / work, 0.0, WORK, "1", "at least"))
+    else:
+        checks.append(Check(name, missing / work, 0.0, WORK, "1", "absolute"))
     checks += [
-        Check("work of the stress update less the internal work", missing / work, 0.0, WORK, "1", "absolute"),
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
         Check(
             "kinetic energy at the end, of the start",
@@ -161,8 +165,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     ]
     if p.wall == "unilateral":
         gap = float(result["interface/wall"].dataset["gap_min"].min())
+        # sub-steps resolve what lands; in a whole step a free surface may, at up to twice the speed of its wave
+        fastest = p.velocity if p.scheme == "central-difference" else 2.0 * p.velocity
         checks.append(
-            Check("deepest penetration, of a sub-step at impact", gap, 0.0, p.velocity * p.step, "m", "at least")
+            Check("deepest penetration, of a step at the fastest", gap, 0.0, fastest * p.step, "m", "at least")
         )
     return checks
 

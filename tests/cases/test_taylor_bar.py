@@ -94,6 +94,12 @@ def test_implicit_schemes_agree_with_central_differences(scheme):
     assert strains[1] == pytest.approx(strains[0], rel=0.03)
 
 
+def test_a_theta_beyond_a_half_takes_energy():
+    """And no step lands deeper than a free surface can go in it."""
+    result, _ = ends(elements=3, duration=3e-6, step=1e-7, scheme="theta", theta=1.0, wall="unilateral", friction=0.3)
+    assert float(result["energy"].sel(kind="scheme")[-1]) > 0.0
+
+
 def test_volume_is_kept_by_plastic_flow():
     """Elastic changes of volume alone: of the order p/K, a part in 200."""
     p = Parameters(elements=4, duration=40e-6)
