@@ -6,9 +6,8 @@ from numba import float64, int64, njit, types
 from multilevel._signature import REGULAR
 
 # Gauss's points on [0, 1] and their weights: exp of a cubic that changes by 0.7 is integrated to round-off
-POINTS = 8
-_X, _W = np.polynomial.legendre.leggauss(POINTS)
-_X, _W = 0.5 * (_X + 1.0), 0.5 * _W
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+NODES, WEIGHTS = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS
 
 
 @njit(int64(float64[::1], int64, float64), cache=True)
@@ -66,11 +65,11 @@ def _mean(table, n, start, end):
             until = min(max((edge - start) / width, x), 1.0)
         length = until - x
         if length > 0.0 and piece <= n:
-            for i in range(POINTS):
-                at = x + length * _X[i]
+            for i in range(NODES.size):
+                at = x + length * NODES[i]
                 p, dp = _pressure(table, n, piece, start + at * width)
-                mean += length * _W[i] * p
-                slope += length * _W[i] * at * dp
+                mean += length * WEIGHTS[i] * p
+                slope += length * WEIGHTS[i] * at * dp
         if piece == last:
             return mean, slope
         x, piece = until, piece + way

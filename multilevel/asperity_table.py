@@ -121,10 +121,10 @@ class AsperityTable:
 
     def _integral(self, start: Array, end: Array) -> Array:
         """∫ p dg from start to end (k,) on one piece each."""
-        from multilevel._table_kernels import _W, _X
+        from multilevel._table_kernels import NODES, WEIGHTS
 
         length = end - start
-        return sum(w * self.pressure(start + x * length) for x, w in zip(_X, _W, strict=True)) * length
+        return sum(w * self.pressure(start + x * length) for x, w in zip(NODES, WEIGHTS, strict=True)) * length
 
     def stiffness_bound(self) -> float:
         """Bound of −dp/dg everywhere: p falls, so on each piece p at its start times the largest −d ln p/dg."""
