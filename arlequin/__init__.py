@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from models.rigid import RigidBody
     from models.rigid_part import Rigid
     from models.section import Section
+    from models.section_points import SectionPoints
     from models.solid import Solid
     from models.spring import Spring
     from models.turbulence import PlateauSpectrum, Turbulence
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from multilevel.friction import Coulomb
     from multilevel.interface import Interface
     from multilevel.method import ContactMethod
-    from multilevel.obstacle import RigidPlane
+    from multilevel.obstacle import RigidPlane, RigidPlanes
     from multilevel.penalty import Penalty, PerturbedLagrangian, Shock, VelocityPenalty
     from multilevel.rigid import RigidBox, RigidCylinder, RigidSphere
     from multilevel.rigid_mesh import RigidPolyline, RigidSurface
@@ -114,6 +115,7 @@ _HOMES = {
     "models.rigid": ("RigidBody",),
     "models.rigid_part": ("Rigid",),
     "models.section": ("Section",),
+    "models.section_points": ("SectionPoints",),
     "models.solid": ("Solid",),
     "models.spring": ("Spring",),
     "models.turbulence": ("PlateauSpectrum", "Turbulence"),
@@ -123,7 +125,7 @@ _HOMES = {
     "multilevel.interface": ("Interface",),
     "multilevel.friction": ("Coulomb",),
     "multilevel.method": ("ContactMethod",),
-    "multilevel.obstacle": ("RigidPlane",),
+    "multilevel.obstacle": ("RigidPlane", "RigidPlanes"),
     "multilevel.rigid": ("RigidBox", "RigidCylinder", "RigidSphere"),
     "multilevel.rigid_mesh": ("RigidPolyline", "RigidSurface"),
     "multilevel.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
@@ -139,10 +141,10 @@ __all__ = [
     "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "LinearHardening", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
     "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
-    "RigidCylinder", "RigidPlane", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta", "Section", "Shock",
-    "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System", "Theta", "Tie", "Turbulence",
-    "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power", "mesh",
-    "natural_frequencies", "open", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
+    "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
+    "Section", "SectionPoints", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
+    "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power",
+    "mesh", "natural_frequencies", "open", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

@@ -75,9 +75,9 @@ def _ends(spring: Spring, layout: Layout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
-        dofs = surface.dofs[nodes, : spring.axes]
-        along = sp.kron(sp.eye_array(len(dofs)), spring.frame, format="csr")
-        return sp.csr_array(along @ layout.rows(surface.part, dofs.ravel()))
+        rows = np.arange(surface.positions.size).reshape(-1, spring.axes)[nodes]
+        along = sp.kron(sp.eye_array(len(rows)), spring.frame, format="csr")
+        return sp.csr_array(along @ layout.widened(surface.motion[rows.ravel()], surface.part))
 
     first = side(spring.first, slice(None))
     if spring.second is None or spring.partners is None:

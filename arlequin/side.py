@@ -31,7 +31,7 @@ class Side:
         if not isinstance(surface, Surface):
             return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
         turning = layout.turning.get(surface.part.name)
-        nodal = layout.rows(surface.part, _dofs(surface))
+        nodal = layout.widened(surface.motion, surface.part)
         rows = nodal if turning is None else layout.own(surface.part)
         return cls(surface, rows, nodal, turning, surface.part.name in layout.rigid)
 

@@ -23,13 +23,14 @@ from models.material import LinearElastic, Rayleigh
 from models.mesh import interval
 from models.part import Array, Imposed, Indices, Surface, Weighting
 from models.section import Section
+from models.section_points import SectionPoints, check_points
 from models.turbulence import Turbulence
 
 Force = tuple[float, ...] | Callable[[float], Any]
 
 KINDS = ("consistent", "lumped")
-# the weighted mass has degree 7: cubic × cubic × linear weight
-_ORDER = 7
+ENDS = ("left", "right")
+_ORDER = 7  # the weighted mass: cubic × cubic × linear weight
 _PLANE = (("x",), ("y",), ("rz",))
 _SPACE = (("x",), ("y",), ("z",), ("rx",), ("ry",), ("rz",))
 
@@ -78,6 +79,7 @@ class Beam:
     turbulence: Turbulence | None = field(default=None, kw_only=True)
     distributed: Given | None = field(default=None, kw_only=True)
     end_loads: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
+    points: Mapping[str, SectionPoints] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
     imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
 
@@ -101,6 +103,7 @@ class Beam:
         check_cells(self.mesh, self.name)
         # cached: errors in the frame, loads and motions show where the beam is written
         _ = self.frame, self.xi, self._loads_uniform, self.motions
+        check_points(self, ENDS)
 
     def __repr__(self) -> str:
         return f"Beam({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
@@ -166,12 +169,14 @@ class Beam:
     @property
     def wave_speed(self) -> float:
         """√(E/ρ), m/s."""
-        return float(np.sqrt(self.material.young / self.material.density))
+        return float((self.material.young / self.material.density) ** 0.5)
 
     def boundary(self, name: str) -> Surface:
-        """The end "left" (least arc length) or "right": its node, the section's area, the outward tangent."""
-        node = self._end(name)
-        sign = -1.0 if node[0] == self._end("left")[0] else 1.0
+        """The end "left" (least arc length) or "right", with its area and outward tangent; or `points` of that name."""
+        if name in self.points:
+            return self.points[name].surface(self, name)
+        node = self.end(name)
+        sign = -1.0 if node[0] == self.end("left")[0] else 1.0
         tangent = sign * self.frame[:1, : self.dimension]
         return Surface(self, name, node, np.array([self.section.area]), tangent, node[:, None])
 
@@ -280,14 +285,16 @@ class Beam:
     def motions(self) -> tuple[Imposed, ...]:
         """Imposed motions on disjoint dofs."""
         given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
-        return make_imposed(self.name, given, self._end, self.axes)  # type: ignore[arg-type]
+        return make_imposed(self.name, given, self.end, self.axes)  # type: ignore[arg-type]
 
     @cached_property
     def _loads_uniform(self) -> BeamLoads:
         return make_beam_loads(self, np.ones(self.basis.dx.shape))
 
-    def _end(self, name: str) -> Indices:
-        if name not in ("left", "right"):
-            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: left, right)")
+    def end(self, name: str) -> Indices:
+        """The node (1,) at an end."""
+        if name not in ENDS:
+            rest = f", {', '.join(self.points)}" if self.points else ""
+            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: {', '.join(ENDS)}{rest})")
         s = self.basis.doflocs[0]
         return np.array([np.argmin(s) if name == "left" else np.argmax(s)], dtype=np.int64)

@@ -66,7 +66,7 @@ def make_beam_loads(beam: "Beam", weight: Array) -> BeamLoads:
         else:
             constant += operator @ point_values(label, given, axes, points.shape[1]).T.ravel()
     for boundary, value in beam.end_loads.items():
-        node = int(beam.boundary(boundary).nodes[0])
+        node = int(beam.end(boundary)[0])
         end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
         if callable(value):
             end.forces(value(0.0))

@@ -111,10 +111,8 @@ class Modal(StandIn):
         columns = []
         for surface in self.static:
             areas = np.maximum(surface.areas, 0.0)
-            for dofs in surface.dofs[:, : surface.positions.shape[1]].T:
-                force = np.zeros(self.dof_count)
-                force[dofs] = areas / areas.sum()
-                columns.append(force)
+            shares = np.kron((areas / areas.sum())[:, None], np.eye(surface.positions.shape[1]))
+            columns.extend((surface.motion.T @ shares).T)
         return np.stack(columns, axis=1) if columns else np.zeros((self.dof_count, 0))
 
     def _ratios(self, count: int) -> Array | None:

@@ -76,6 +76,12 @@ class Surface:
         return self.nodes[:, None] * components + np.arange(components)
 
     @property
+    def motion(self) -> csr_array:
+        """Displacements of its points (k·axis, nodal) over the part's nodal ones."""
+        dofs = self.dofs[:, : self.positions.shape[1]].ravel()
+        return csr_array((np.ones(dofs.size), (np.arange(dofs.size), dofs)), shape=(dofs.size, self.part.dof_count))
+
+    @property
     def meshed(self) -> "MeshedPart":
         """The part, where it has a mesh; else a UserError."""
         if not isinstance(self.part, MeshedPart):

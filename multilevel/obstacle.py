@@ -1,4 +1,4 @@
-"""Fixed rigid obstacles: what they have in common, and the plane."""
+"""Fixed rigid obstacles: what they have in common, the plane, and planes for one point each."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -19,7 +19,7 @@ class Obstacle(Protocol):
 
     @property
     def flat(self) -> bool:
-        """Whether the normal is the same everywhere."""
+        """Whether the normal at each point is the same everywhere."""
         ...
 
     def closest(self, positions: Array) -> tuple[Array, Array]:
@@ -62,3 +62,38 @@ class RigidPlane:
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals at the positions."""
         return self.gap(positions), np.repeat(self.normal[None], len(positions), axis=0)
+
+
+@dataclass(frozen=True)
+class RigidPlanes:
+    """A plane for each point of the slave, in order: `points` (k, axis) on them, m; `normals` (k, axis), any length.
+
+    Stops around a point, or along a rod: its point k meets the half-space behind plane k alone, at the gap
+    (x_k − points_k)·n_k.
+    """
+
+    points: Any
+    normals: Any
+
+    def __post_init__(self) -> None:
+        points = finite_array("points", self.points, (None, None))
+        normals = finite_array("normals", self.normals, points.shape)
+        lengths = np.linalg.norm(normals, axis=1)
+        if not points.size or not lengths.all():
+            raise UserError.parameter("normals", self.normals, "must be vectors other than zero, one for each point")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "normals", normals / lengths[:, None])
+
+    @property
+    def axes(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def flat(self) -> bool:
+        return True
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals at the positions, one of each plane."""
+        if len(positions) != len(self.points):
+            raise UserError(f"{len(self.points)} rigid planes, and {len(positions)} points to meet them: give one each")
+        return np.einsum("ka,ka->k", positions - self.points, self.normals), self.normals.copy()

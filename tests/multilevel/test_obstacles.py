@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
-from multilevel.obstacle import Obstacle, RigidPlane
+from multilevel.obstacle import Obstacle, RigidPlane, RigidPlanes
 from multilevel.rigid import RigidBox, RigidCylinder, RigidSphere
 from multilevel.rigid_mesh import RigidPolyline, RigidSurface
 
@@ -32,6 +32,21 @@ def prism(polygon, height):
 def in_ell(x):
     within = lambda low, high: (x >= low).all(axis=1) & (x <= high).all(axis=1)  # noqa: E731
     return within((0, 0), (3, 1)) | within((0, 0), (1, 2))
+
+
+def test_planes_for_one_point_each():
+    rng = np.random.default_rng(7)
+    points, normals, x = rng.standard_normal((3, 5, 3))
+    planes = RigidPlanes(points, normals)
+    assert isinstance(planes, Obstacle)
+    gaps, found = planes.closest(x)
+    for k in range(5):
+        gap, normal = RigidPlane(points[k], normals[k]).closest(x[k : k + 1])
+        np.testing.assert_allclose((gaps[k], *found[k]), (gap[0], *normal[0]), rtol=1e-14)
+    with pytest.raises(UserError, match="5 rigid planes, and 4 points"):
+        planes.closest(x[:4])
+    with pytest.raises(UserError, match="normals"):
+        RigidPlanes(points, 0.0 * normals)
 
 
 def test_sphere_cylinder_and_their_holes():
