@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.contact import Contact
+from arlequin.products import applied
 from arlequin.record import Key, Variable
 from arlequin.schemes.block import Block
 from multilevel.law import Array
@@ -29,6 +30,9 @@ class ContactHistory:
         self._span = slice(*contact.span[index : index + 2])
         self._resultant = contact.resultant(index)
         self._slip, self._wear = np.zeros((2, self._area.size))
+        slave = contact.sides[index][0]
+        lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.turning is None
+        self._follow = slave.rows if lone else None  # a few points, each of its own: all their steps are kept
 
     def variables(self) -> list[Variable]:
         """With units and names."""
@@ -43,6 +47,9 @@ class ContactHistory:
 
         def field(name: str, units: str, text: str) -> Variable:
             return Variable(group, name, ("frame", "point"), (count,), units, text)
+
+        def each(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("time", "point"), (count,), units, text)
 
         def vector(name: str, dims: tuple[str, ...], shape: tuple[int, ...], units: str, text: str) -> Variable:
             lengths, coords = (*shape, len(axes)), {"component": axes}
@@ -67,6 +74,13 @@ class ContactHistory:
                 field("slip", "m", "length of the slip in contact"),
                 field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
             ]
+        if self._follow is not None:
+            out += [
+                vector("point_displacement", ("time", "point"), (count,), "m", "displacement of the point"),
+                each("point_force", "N", "normal contact force on the point, mean over the step"),
+            ]
+            if self._frictional:
+                out.append(each("point_wear_power", "W", "normal force times slip rate, mean over the step"))
         if self._wear_law is not None:
             out += [
                 timed("worn_volume", "m3", "volume worn off"),
@@ -100,6 +114,12 @@ class ContactHistory:
             frames[group, "traction"] = action.tangential[kept, points] / (self._duration * self._area[:, None])
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
+        if self._follow is not None:
+            moved = applied(self._follow, block.u)
+            rows[group, "point_displacement"] = moved.reshape(len(block), -1, self._axes)
+            rows[group, "point_force"] = normal / self._duration
+            if self._frictional:
+                rows[group, "point_wear_power"] = action.wear[:, points] / self._step
         if self._wear_law is not None:
             depth = np.zeros_like(gaps) if block.worn is None else block.worn[:, points]
             rows[group, "worn_volume"] = depth @ self._area
