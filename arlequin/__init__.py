@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         SymplecticEuler,
         Theta,
     )
+    from arlequin.signals import contact_ratio, impact_peaks, power_spectrum
     from arlequin.simulation import Study, simulate
     from arlequin.system import System
     from arlequin.ties import Mortar, Tie
@@ -97,6 +98,7 @@ _HOMES = {
         "HHT", "CentralDifference", "DeVogelaere", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration",
         "Multirate", "Newmark", "RungeKutta", "Static", "SymplecticEuler", "Theta",
     ),
+    "arlequin.signals": ("contact_ratio", "impact_peaks", "power_spectrum"),
     "arlequin.simulation": ("Study", "simulate"),
     "arlequin.system": ("System",),
     "arlequin.ties": ("Mortar", "Tie"),
@@ -143,8 +145,9 @@ __all__ = [
     "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
     "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
     "Section", "SectionPoints", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
-    "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "dual_condition", "mean_power",
-    "mesh", "natural_frequencies", "open", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
+    "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "contact_ratio",
+    "dual_condition", "impact_peaks", "mean_power", "mesh", "natural_frequencies", "open", "power_spectrum", "rough",
+    "simulate", "simulate_cycles", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

@@ -8,18 +8,25 @@ Every function gives a matplotlib `Figure` that belongs to no window; matplotlib
 from arlequin.plots.contact import contact
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
+from arlequin.plots.histogram import force_histogram
+from arlequin.plots.orbit import orbit
 from arlequin.plots.overview import overview
 from arlequin.plots.profile import profile
 from arlequin.plots.rough import spectrum, topography
 from arlequin.plots.shape import shape
+from arlequin.plots.spectra import displacement_spectrum, force_spectrum
 from arlequin.plots.wear import friction_heat, worn
 
 __all__ = [
     "contact",
     "convergence",
+    "displacement_spectrum",
     "energies",
     "fitted_order",
+    "force_histogram",
+    "force_spectrum",
     "friction_heat",
+    "orbit",
     "overview",
     "profile",
     "shape",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arlequin.plots import style
-from models.errors import UserError
+from arlequin.plots.histories import interface_of, magnitude
 
 if TYPE_CHECKING:
     import xarray
@@ -33,8 +33,8 @@ def contact(
     curves by label, (instants in s, values in the unit of the panel).
     """
     results = result if isinstance(result, Mapping) and not _is_tree(result) else {"computed": result}
-    groups = {name: _group(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]
-    loads = {name: (_times(g), _magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
+    groups = {name: interface_of(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]
+    loads = {name: (_times(g), magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
     with_gap = bool(gaps) or bool(gap)
     with style.panels(1 + with_gap, 4.6 if with_gap else 3.0, sharex=True) as (figure, axes):
@@ -68,23 +68,8 @@ def _panel(axes: Axes, title: str, unit: str, computed: Any, reference: Curves, 
     axes.set_xlim(clock * instants.min(), clock * instants.max())
 
 
-def _group(tree: xarray.DataTree, interface: str | None) -> xarray.Dataset:
-    """The interface of that name, or the only one."""
-    there = list(tree["interface"].children) if "interface" in tree.children else []
-    if interface is None and len(there) == 1:
-        interface = there[0]
-    if interface not in there:
-        raise UserError(f"interface {interface}: not in the result; there are {', '.join(there) or 'none'}")
-    return tree[f"interface/{interface}"].to_dataset()
-
-
 def _times(group: xarray.Dataset) -> NDArray[np.float64]:
     return np.asarray(group["time"].values)
-
-
-def _magnitude(force: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Length of the force vectors (t, i) → (t,)."""
-    return np.asarray(np.sqrt((force.reshape(len(force), -1) ** 2).sum(axis=1)))
 
 
 def _is_tree(result: Any) -> bool:

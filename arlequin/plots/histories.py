@@ -1,0 +1,62 @@
+"""Histories taken out of a result: the force of an interface, the motion of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.checks import integer
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = NDArray[np.float64]
+
+AXES = "xyz"
+_EVEN = 1e-6  # of a step: what equal steps may differ by
+
+
+def interface_of(result: xarray.DataTree, interface: str | None) -> xarray.Dataset:
+    """The interface of that name, or the only one."""
+    there = list(result["interface"].children) if "interface" in result.children else []
+    if interface is None and len(there) == 1:
+        interface = there[0]
+    if interface not in there:
+        raise UserError(f"interface {interface}: not in the result; there are {', '.join(there) or 'none'}")
+    return result[f"interface/{interface}"].to_dataset()
+
+
+def force(result: xarray.DataTree, interface: str | None, component: int | None) -> tuple[Array, Array]:
+    """Instants (t,), s, and the contact force (t,), N: a component, or the length of the vector."""
+    group = interface_of(result, interface)
+    vectors = group["force"].values
+    if component is None:
+        return group["time"].values, magnitude(vectors)
+    return group["time"].values, vectors[:, integer("component", component, 0, vectors.shape[1] - 1)]
+
+
+def displacement(result: xarray.DataTree, part: str, node: int) -> tuple[Array, Array]:
+    """Instants of the frames (f,), s, and the displacement of a node (f, component), m."""
+    there = list(result["part"].children) if "part" in result.children else []
+    if part not in there:
+        raise UserError(f"part {part}: not in the result; there are {', '.join(there) or 'none'}")
+    group = result[f"part/{part}"].to_dataset()
+    if "displacement" not in group:
+        raise UserError(f"part {part}: its displacement is not recorded")
+    node = integer("node", node, 0, group.sizes["node"] - 1)
+    return result.dataset["frame_time"].values, group["displacement"].isel(node=node).values
+
+
+def even(time: Array, values: Array) -> tuple[Array, Array]:
+    """Without the last instant where it is the end of the run and not a whole spacing of frames after the others."""
+    steps = np.diff(time)
+    uneven = steps.size > 1 and abs(steps[-1] - steps[0]) > _EVEN * steps[0]
+    return (time[:-1], values[:-1]) if uneven else (time, values)
+
+
+def magnitude(vectors: Array) -> Array:
+    """Length of vectors (t, i) → (t,)."""
+    return np.asarray(np.sqrt((vectors.reshape(len(vectors), -1) ** 2).sum(axis=1)))
