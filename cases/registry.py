@@ -51,6 +51,7 @@ NAMES = (
     "cook_plastic",
     "rough_press",
     "rough_impact",
+    "fuel_rod",
 )
 
 
