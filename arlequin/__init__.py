@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from arlequin.frequencies import natural_frequencies
     from arlequin.glue import JunctionWarning
     from arlequin.junction import Junction
+    from arlequin.netcdf import export_netcdf
+    from arlequin.paraview import export_vtu
     from arlequin.record import Record
     from arlequin.result import open
     from arlequin.schemes import (
@@ -92,6 +94,8 @@ _HOMES = {
     "arlequin.frequencies": ("natural_frequencies",),
     "arlequin.glue": ("JunctionWarning",),
     "arlequin.junction": ("Junction",),
+    "arlequin.netcdf": ("export_netcdf",),
+    "arlequin.paraview": ("export_vtu",),
     "arlequin.record": ("Record",),
     "arlequin.result": ("open",),
     "arlequin.schemes": (
@@ -146,8 +150,8 @@ __all__ = [
     "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
     "Section", "SectionPoints", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
     "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "contact_ratio",
-    "dual_condition", "impact_peaks", "mean_power", "mesh", "natural_frequencies", "open", "power_spectrum", "rough",
-    "simulate", "simulate_cycles", "worn_depth", "worn_volume"
+    "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh", "natural_frequencies",
+    "open", "power_spectrum", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 
