@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
-import re
-import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +14,10 @@ from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
     from arlequin.record import Record
 
 PACKAGES = ("arlequin", "numpy", "scipy", "numba", "scikit-fem", "scikit-sparse", "xarray", "zarr")
-DPI = 200
 
 
 def cases(_: Namespace) -> int:
@@ -68,7 +63,7 @@ def check(arguments: Namespace) -> int:
     compare = case.function("check")
     path = Path(arguments.out) if arguments.out is not None else None
     result = _execute(case, parameters, path, replace=arguments.force)
-    with _working("comparing with the reference"):
+    with tables.working("comparing with the reference"):
         checks = list(compare(result, parameters))
     if not checks:
         raise UserError(f"{name}: its `check` compares nothing", code=1)
@@ -95,48 +90,6 @@ def show(arguments: Namespace) -> int:
     return 0
 
 
-def plot(arguments: Namespace) -> int:
-    """PNG figures of a result; prints their paths."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from arlequin.result import open as open_result
-
-    result = open_result(arguments.path)
-    if not result.sizes["time"]:
-        raise UserError(f"{arguments.path}: nothing was recorded, nothing to plot", code=1)
-    source = Path(arguments.path)
-    folder = Path(arguments.to) if arguments.to is not None else source.resolve().with_suffix("")
-    if arguments.to is None:
-        folder = source.parent / f"{folder.name}-figures"
-    folder.mkdir(parents=True, exist_ok=True)
-    with _working("drawing"):
-        figures = _figures(result)
-    for name, figure in figures.items():
-        target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
-        figure.savefig(target, dpi=DPI)
-        print(target, flush=True)
-    return 0
-
-
-def _figures(result: xarray.DataTree) -> dict[str, Figure]:
-    """The figures of the case that made a result, and its energies; general ones where there is no case."""
-    from arlequin import plots
-    from arlequin.result import summary
-    from cases.parameters import make
-
-    name = result.attrs.get("case")
-    case = registry.load(str(name)) if name else None
-    if case is None or not case.has("figures"):
-        return plots.overview(result)
-    figures: dict[str, Figure] = dict(
-        case.function("figures")(result, make(case.parameters, summary(result).parameters))
-    )
-    if "energies" not in figures and "energy" in result.dataset:
-        figures["energies"] = plots.energies(result)
-    return figures
-
-
 def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
     """Run with a progress bar; an interrupted or failed run says where what it recorded is."""
     from arlequin.progress import ProgressBar
@@ -156,18 +109,6 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
         raise UserError("interrupted" + _recorded(path, begin), code=1) from None
     except UserError as error:
         raise UserError(f"{error}{_recorded(path, begin)}", code=error.code) from error
-
-
-@contextlib.contextmanager
-def _working(text: str) -> Iterator[None]:
-    """A sign on the terminal while something takes a while, such as the model that a result is compared with."""
-    from rich.console import Console
-
-    if not sys.stderr.isatty():
-        yield
-        return
-    with Console(stderr=True).status(f"{text} …"):
-        yield
 
 
 def _recorded(path: Path | None, begin: float) -> str:

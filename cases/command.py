@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | run | check | show | plot`.
+"""The command line: `arlequin cases | run | check | show | plot | export`.
 
 Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
 """
@@ -10,10 +10,10 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from cases import actions
+from cases import actions, outputs
 from models.errors import UserError
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
@@ -68,7 +68,7 @@ def _dispatch(argv: list[str]) -> int:
         arguments.words = [*arguments.words, *rest]
         if arguments.help:
             return _help(arguments)
-    return int(getattr(actions, arguments.command)(arguments))
+    return int(arguments.action(arguments))
 
 
 def _help(arguments: argparse.Namespace) -> int:
@@ -99,18 +99,29 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="arlequin", description="Multi-level contact with glued models.", epilog=EPILOG)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    commands.add_parser("cases", help="list the cases", allow_abbrev=False)
-    _add_run(commands, "run", "run a case", "default runs/CASE.zarr, replaced each time")
-    _add_run(commands, "check", "run a case and compare it with its reference", "default: not kept")
+    listing = commands.add_parser("cases", help="list the cases", allow_abbrev=False)
+    listing.set_defaults(action=actions.cases)
+    _add_run(commands, actions.run, "run a case", "default runs/CASE.zarr, replaced each time")
+    _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not kept")
     show = commands.add_parser("show", help="summary of a result, versions, BLAS", allow_abbrev=False)
     show.add_argument("path", metavar="RESULT", nargs="?", help="a result; without it, only versions and BLAS")
+    show.set_defaults(action=actions.show)
     plot = commands.add_parser("plot", help="figures of a result as PNG files", allow_abbrev=False)
     plot.add_argument("path", metavar="RESULT")
     plot.add_argument("--to", metavar="DIR", help="folder of the figures (default: beside the result)")
+    plot.set_defaults(action=outputs.plot)
+    export = commands.add_parser("export", help="files for ParaView, netCDF", allow_abbrev=False)
+    export.add_argument("path", metavar="RESULT")
+    export.add_argument("--vtu", metavar="DIR", help="folder of VTU and PVD files, for ParaView")
+    export.add_argument("--netcdf", metavar="FILE", help="a netCDF file of the whole result")
+    export.set_defaults(action=outputs.export)
     return parser
 
 
-def _add_run(commands: argparse._SubParsersAction[_Parser], name: str, text: str, where: str) -> None:
+def _add_run(
+    commands: argparse._SubParsersAction[_Parser], action: Callable[[argparse.Namespace], int], text: str, where: str
+) -> None:
+    name = action.__name__
     parser = commands.add_parser(
         name,
         help=text,
@@ -124,7 +135,7 @@ def _add_run(commands: argparse._SubParsersAction[_Parser], name: str, text: str
     parser.add_argument("--out", metavar="PATH", help=f"where the result goes ({where})")
     parser.add_argument("--force", action="store_true", help="replace a result that exists")
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
-    parser.set_defaults(parser=parser)
+    parser.set_defaults(parser=parser, action=action)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +28,18 @@ def console() -> Console:
 
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return Console(markup=False, highlight=False, emoji=False, width=wide)
+
+
+@contextlib.contextmanager
+def working(text: str) -> Iterator[None]:
+    """A sign on the terminal while something takes a while, such as the model that a result is compared with."""
+    from rich.console import Console
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(f"{text} …"):
+        yield
 
 
 def table(

@@ -1,0 +1,59 @@
+"""What the command line makes of a result: files of other programs."""
+
+from pathlib import Path
+
+import meshio
+import pytest
+import xarray
+
+from arlequin.result import open as open_result
+from cases.command import main
+
+CASE = str(Path(__file__).parent / "data" / "oscillator.py")
+RESULT = "runs/oscillator.zarr"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def result(capsys) -> xarray.DataTree:
+    main(["run", CASE, "steps=5"])
+    capsys.readouterr()
+    return open_result(RESULT)
+
+
+def one_line(capsys) -> str:
+    err = capsys.readouterr().err
+    assert err.startswith("arlequin: ") and err.count("\n") == 1 and "Traceback" not in err
+    return err
+
+
+def test_export(result, capsys):
+    assert main(["export", RESULT, "--vtu", "vtu", "--netcdf", "run.nc"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "vtu/all.pvd" and out[1].startswith("run.nc")
+    mesh = meshio.read("vtu/part-mass/5.vtu")
+    assert mesh.cells[0].type == "vertex"
+    assert mesh.point_data["displacement"].tolist() == [
+        [float(result["part/mass"]["displacement"][-1, 0, 0]), 0.0, 0.0]
+    ]
+    assert Path("run.nc").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["export", RESULT], 2, "give --vtu DIR"),
+        (["export", RESULT, "--vtu"], 2, "--vtu"),
+        (["export", "missing.zarr", "--vtu", "a"], 2, "missing.zarr: no such result"),
+        (["export", RESULT, "--vtu", "file/vtu"], 1, "file"),
+    ],
+)
+def test_wrong_usage(result, words, code, says, capsys):
+    Path("file").write_text("in the way")
+    assert main(words) == code
+    assert says in one_line(capsys)
