@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | run | check | show | plot | export`.
+"""The command line: `arlequin cases | run | check | show | plot | animate | export`.
 
 Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
 """
@@ -110,6 +110,15 @@ def _parser() -> argparse.ArgumentParser:
     plot.add_argument("path", metavar="RESULT")
     plot.add_argument("--to", metavar="DIR", help="folder of the figures (default: beside the result)")
     plot.set_defaults(action=outputs.plot)
+    animate = commands.add_parser("animate", help="the motion of a result as a GIF or MP4 file", allow_abbrev=False)
+    animate.add_argument("path", metavar="RESULT")
+    animate.add_argument(
+        "--out", metavar="FILE", help="a .gif, or an .mp4 where ffmpeg is (default: beside the result)"
+    )
+    animate.add_argument("--field", metavar="NAME", default="displacement", help="what the colours show (%(default)s)")
+    animate.add_argument("--magnify", metavar="X", help="factor of the displacement (default: 1; more for beams)")
+    animate.add_argument("--frames", metavar="N", default="60", help="at most so many (%(default)s)")
+    animate.set_defaults(action=outputs.animate)
     export = commands.add_parser("export", help="files for ParaView, netCDF", allow_abbrev=False)
     export.add_argument("path", metavar="RESULT")
     export.add_argument("--vtu", metavar="DIR", help="folder of VTU and PVD files, for ParaView")

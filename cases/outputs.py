@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cases import registry, tables
 from models.errors import UserError
@@ -13,6 +14,8 @@ from models.errors import UserError
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
+
+Number = TypeVar("Number", int, float)
 
 DPI = 200
 
@@ -29,6 +32,21 @@ def plot(arguments: Namespace) -> int:
         target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
         figure.savefig(target, dpi=DPI)
         print(target, flush=True)
+    return 0
+
+
+def animate(arguments: Namespace) -> int:
+    """The motion of a result as a film; prints its path."""
+    from arlequin import plots
+    from arlequin.progress import ProgressBar
+
+    result = _opened(arguments.path, "animate")
+    target = beside(Path(arguments.path), ".gif") if arguments.out is None else Path(arguments.out)
+    magnify = None if arguments.magnify is None else _number("--magnify", arguments.magnify, float)
+    frames = _number("--frames", arguments.frames, int)
+    with ProgressBar("drawing", "frames") as bar:
+        plots.animation(result, target, field=arguments.field, magnify=magnify, frames=frames, progress=bar)
+    print(target, flush=True)
     return 0
 
 
@@ -77,6 +95,15 @@ def figures_of(result: xarray.DataTree) -> dict[str, Figure]:
 def beside(source: Path, ending: str) -> Path:
     """`runs/x` and the ending, beside the result `runs/x.zarr`."""
     return source.parent / (source.resolve().with_suffix("").name + ending)
+
+
+def _number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
+    """What an option gives as a number."""
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise UserError.parameter(option, text, f"must be {what}") from None
 
 
 def _opened(path: str, to: str) -> xarray.DataTree:

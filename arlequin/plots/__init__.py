@@ -1,10 +1,12 @@
 """Figures of a result, read from its DataTree, never from a live solver; and of rough surfaces.
 
-Every function gives a matplotlib `Figure` that belongs to no window; matplotlib is imported when one is made.
+Every function gives a matplotlib `Figure` that belongs to no window, but for `animation`, which writes a file;
+matplotlib is imported when one is made.
 
     energies(result).savefig("energies.png")
 """
 
+from arlequin.plots.animation import animation
 from arlequin.plots.contact import contact
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
@@ -18,6 +20,7 @@ from arlequin.plots.spectra import displacement_spectrum, force_spectrum
 from arlequin.plots.wear import friction_heat, worn
 
 __all__ = [
+    "animation",
     "contact",
     "convergence",
     "displacement_spectrum",

@@ -5,6 +5,7 @@ from pathlib import Path
 import meshio
 import pytest
 import xarray
+from PIL import Image
 
 from arlequin.result import open as open_result
 from cases.command import main
@@ -44,12 +45,24 @@ def test_export(result, capsys):
     assert Path("run.nc").stat().st_size > 0
 
 
+def test_animate(result, capsys):
+    assert main(["animate", RESULT, "--frames", "3"]) == 0
+    assert capsys.readouterr().out == "runs/oscillator.gif\n"
+    with Image.open("runs/oscillator.gif") as image:
+        assert image.n_frames == 3
+    assert main(["animate", RESULT, "--out", "here/b.gif", "--magnify", "2"]) == 0
+    assert Path("here/b.gif").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
         (["export", RESULT], 2, "give --vtu DIR"),
         (["export", RESULT, "--vtu"], 2, "--vtu"),
         (["export", "missing.zarr", "--vtu", "a"], 2, "missing.zarr: no such result"),
+        (["animate", RESULT, "--out", "a.txt"], 2, "a.txt: must end in .gif or .mp4"),
+        (["animate", RESULT, "--frames", "few"], 2, "--frames = 'few': must be a whole number"),
+        (["animate", RESULT, "--field", "heat"], 2, "no part of the result has a field `heat`"),
         (["export", RESULT, "--vtu", "file/vtu"], 1, "file"),
     ],
 )

@@ -1,0 +1,196 @@
+"""The motion of the parts as a short film."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.plots import style
+from arlequin.plots.moving import Moving, groups_of, magnification, moving
+from models.checks import positive, positive_integer
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+MAP = "viridis"
+WITHOUT = "#AAAAAA"  # parts without the field
+DPI = 100
+EDGES = 5_000  # pieces, up to which their edges are drawn
+_WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
+
+
+def animation(
+    result: xarray.DataTree,
+    path: str | Path,
+    *,
+    field: str = "displacement",
+    parts: tuple[str, ...] | None = None,
+    magnify: float | None = None,
+    frames: int = 60,
+    rate: int = 15,
+    progress: Progress | None = None,
+) -> Path:
+    """Write the motion of the parts as a GIF or, where ffmpeg is installed, an MP4 file; gives its path.
+
+    Bars and beams are lines, masses dots, plane cells filled, solids seen by their outer faces, displaced by `magnify`
+    times their displacement: None takes 1 or, where there are beams, what makes their deflection seen. Bars along one
+    axis lie above each other, one line a part.
+
+    field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell). frames: at most so many,
+    spread evenly over those of the result; rate: of them a second; progress: called as (frames drawn, in all).
+    """
+    target = Path(path)
+    writer = _writer(target, positive_integer("rate", rate))
+    groups = groups_of(result, parts)
+    count = result.sizes.get("frame", 0)
+    if not groups or not count:
+        raise UserError("nothing to animate: the result has no frames of parts", code=1)
+    about = [group[field].attrs for group in groups.values() if field in group]
+    if not about:
+        raise UserError(f"no part of the result has a field `{field}`")
+    shown = np.unique(np.linspace(0, count - 1, min(positive_integer("frames", frames), count)).round().astype(int))
+    factor = magnification(groups.values(), shown) if magnify is None else positive("magnify", magnify)
+    axes = max(group.sizes["axis"] for group in groups.values())
+    drawn = {name: moving(g, field, shown, factor, axes, row) for row, (name, g) in enumerate(groups.items())}
+    label = style.capital(about[0].get("long_name", field)), about[0].get("units", "")
+    times = result.dataset["frame_time"].values[shown]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure, show = _stage(drawn, times, factor, label, axes)
+    with writer.saving(figure, str(target), DPI):
+        for n in range(shown.size):
+            show(n)
+            writer.grab_frame()
+            if progress is not None:
+                progress(n + 1, int(shown.size))
+    return target
+
+
+def _writer(path: Path, rate: int) -> Any:
+    """What writes a file of that ending."""
+    from matplotlib.animation import writers
+
+    name = _WRITERS.get(path.suffix.lower())
+    if name is None:
+        raise UserError(f"{path}: must end in {' or '.join(_WRITERS)}")
+    if not writers.is_available(name):
+        raise UserError(f"{path}: needs {name}, which is not installed; a file that ends in .gif does not", code=1)
+    return writers[name](fps=rate)
+
+
+def _stage(
+    drawn: dict[str, Moving], times: Array, magnify: float, label: tuple[str, str], axes: int
+) -> tuple[Figure, Callable[[int], None]]:
+    """The figure with limits and colours that hold for all frames, and what puts one of them on it."""
+    places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
+    metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
+    scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
+    low, high = scale * places.min(axis=0), scale * places.max(axis=0)
+    margin = 0.04 * max(float((high - low).max()), 1e-300)
+    values = np.concatenate([d.values.ravel() for d in drawn.values()])
+    factor, unit = style.prefix(values, label[1])
+    limits = _limits(factor * values[np.isfinite(values)])
+    clock, second = style.prefix(times, "s")
+    magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
+    with style.panels(1, _height(high - low, axes, len(drawn)), subplot_kw=_projection(axes)) as (figure, (panel,)):
+        _frame(panel, low, high, margin, length, axes, tuple(drawn))
+        updates = [_artist(panel, d, scale, factor, limits) for d in drawn.values()]
+        bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
+        bar.set_label(style.label(label[0], unit))
+        title = panel.set_title("t", loc="left")
+
+        def show(n: int) -> None:
+            title.set_text(f"t = {clock * times[n]:#.4g} {second}{magnified}")
+            for _, update in updates:
+                update(n)
+
+        show(len(times) - 1)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # the picture stands still while the parts move
+    return figure, show
+
+
+def _limits(values: Array) -> tuple[float, float]:
+    """Ends of the colours; a uniform field has its value in the middle."""
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return low, high
+    half = 0.01 * abs(high) or 1e-12
+    return low - half, high + half
+
+
+def _projection(axes: int) -> dict[str, str]:
+    return {"projection": "3d", "proj_type": "ortho"} if axes == 3 else {}
+
+
+def _height(span: Array, axes: int, parts: int) -> float:
+    """Of the figure, inches."""
+    if axes == 3:
+        return 5.2
+    if axes == 1:
+        return 1.5 + 0.35 * parts
+    return float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.6, 6.0)) + 1.7
+
+
+def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes: int, names: tuple[str, ...]) -> None:
+    """Limits, labels and equal scales."""
+    panel.set_xlim(low[0] - margin, high[0] + margin)
+    panel.set_xlabel(style.label("x", length))
+    if axes == 1:
+        panel.set_ylim(-0.6, len(names) - 0.4)
+        panel.set_yticks(range(len(names)), names)
+        return
+    panel.set_ylim(low[1] - margin, high[1] + margin)
+    panel.set_ylabel(style.label("y", length))
+    if axes == 3:
+        panel.set_zlim(low[2] - margin, high[2] + margin)
+        panel.set_zlabel(style.label("z", length))
+    panel.set_aspect("equal")
+
+
+def _artist(
+    panel: Any, d: Moving, scale: Array, factor: float, limits: tuple[float, float]
+) -> tuple[Any, Callable[[int], None]]:
+    """The collection that draws a part, and what moves it to a frame."""
+    import matplotlib
+    from matplotlib.collections import LineCollection, PolyCollection
+    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+    solid, corners = d.places.shape[2] == 3, d.pieces.shape[1]
+    colours = matplotlib.colormaps[MAP].with_extremes(bad=WITHOUT)
+    look: Any = {"cmap": colours, "clim": limits}
+    first = scale * d.places[0][d.pieces]
+    artist: Any
+    if corners == 1:
+        shade: Any = {"depthshade": False} if solid else {}
+        artist = panel.scatter(*first[:, 0].T, s=30, c=np.zeros(len(first)), cmap=colours, **shade)
+        artist.set_clim(*limits)
+    elif corners == 2:
+        artist = (Line3DCollection if solid else LineCollection)(list(first), linewidths=3.0, **look)
+        panel.add_collection(artist)
+    else:
+        edges = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {"edgecolors": "face"}
+        artist = (Poly3DCollection if solid else PolyCollection)(list(first), **edges, **look)
+        panel.add_collection(artist)
+
+    def update(n: int) -> None:
+        pieces = scale * d.places[n][d.pieces]
+        artist.set_array(factor * np.ma.masked_invalid(d.values[n]))
+        if corners > 2:
+            artist.set_verts(list(pieces))
+        elif corners == 2:
+            artist.set_segments(list(pieces))
+        elif solid:
+            artist._offsets3d = tuple(pieces[:, 0].T)
+        else:
+            artist.set_offsets(pieces[:, 0])
+
+    return artist, update
