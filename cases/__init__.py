@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cases.registry import names
+from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from arlequin.record import Record
     from cases.comparison import Check
 
-__all__ = ["check", "names", "run"]
+__all__ = ["check", "names", "report", "run"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
@@ -41,3 +42,22 @@ def check(name: str, /, record: Record | str | Path | None = None, **parameters:
 
     case, values = prepare(name, parameters)
     return list(case.function("check")(execute(case, values, record), values))
+
+
+def report(result: str | Path | xarray.DataTree, out: str | Path | None = None) -> Path:
+    """Write the report of a result, one HTML page that needs nothing else; gives its path.
+
+    out: by default beside the result. A GIF that `arlequin animate` has left there, if newer, is taken in. The
+    comparison with the case's reference and its figures are computed from the result.
+    """
+    from cases.reporting import write_report
+    from cases.results import beside, opened
+
+    if not isinstance(result, str | Path):
+        if out is None:
+            raise UserError("out: a result in memory has no place: say where the report goes")
+        return write_report(result, Path(out))
+    film, mark = beside(result, ".gif"), Path(result) / "zarr.json"
+    tree = opened(result, "report")
+    newer = film.exists() and film.stat().st_mtime >= mark.stat().st_mtime
+    return write_report(tree, beside(result, ".html") if out is None else Path(out), film if newer else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import time
 from argparse import Namespace
 from collections.abc import Sequence
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cases import registry, tables
+from cases.versions import versions
 from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
 
     from arlequin.record import Record
-
-PACKAGES = ("arlequin", "numpy", "scipy", "numba", "scikit-fem", "scikit-sparse", "xarray", "zarr")
 
 
 def cases(_: Namespace) -> int:
@@ -85,8 +83,7 @@ def show(arguments: Namespace) -> int:
     if arguments.path is not None:
         for part in tables.summary_of(summary(open_result(arguments.path))):
             out.print(part)
-    here = [(package, _version(package)) for package in PACKAGES]
-    out.print(tables.table([*here, ("BLAS", _blas())], ("package", "version here")))
+    out.print(tables.table(versions(), ("package", "version here")))
     return 0
 
 
@@ -136,19 +133,3 @@ def _split(words: Sequence[str]) -> tuple[str, dict[str, str]]:
     if len(names) > 1:
         raise UserError(f"{names[1]}: neither a parameter (name=value) nor an option")
     return names[0], values
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _blas() -> str:
-    try:
-        from models.factor import blas_name
-
-        return blas_name()
-    except ImportError:
-        return "unknown"

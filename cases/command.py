@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | run | check | show | plot | animate | export`.
+"""The command line: `arlequin cases | run | check | show | plot | animate | report | export`.
 
 Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from cases import actions, outputs
+from cases.versions import version
 from models.errors import UserError
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
@@ -91,7 +92,7 @@ class _Version(argparse.Action):
     """Look the version up only when it is asked for."""
 
     def __call__(self, *_: object) -> NoReturn:
-        print(f"arlequin {actions._version('arlequin')}")
+        print(f"arlequin {version('arlequin')}")
         raise SystemExit(0)
 
 
@@ -119,6 +120,10 @@ def _parser() -> argparse.ArgumentParser:
     animate.add_argument("--magnify", metavar="X", help="factor of the displacement (default: 1; more for beams)")
     animate.add_argument("--frames", metavar="N", default="60", help="at most so many (%(default)s)")
     animate.set_defaults(action=outputs.animate)
+    report = commands.add_parser("report", help="one HTML page of a result, to keep and to send", allow_abbrev=False)
+    report.add_argument("path", metavar="RESULT")
+    report.add_argument("--out", metavar="FILE", help="the page (default: beside the result)")
+    report.set_defaults(action=outputs.report)
     export = commands.add_parser("export", help="files for ParaView, netCDF", allow_abbrev=False)
     export.add_argument("path", metavar="RESULT")
     export.add_argument("--vtu", metavar="DIR", help="folder of VTU and PVD files, for ParaView")

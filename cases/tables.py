@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 160
 TABLE_WIDTH = 130  # of the parameters
+CHECKED = ("quantity", "value", "reference", "unit", "error", "accepted", "")
+CHECKED_NUMBERS = (1, 2, 4)
 
 
 def console() -> Console:
@@ -70,26 +72,29 @@ def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Tabl
     """Parameters of a case with default, unit, range and meaning: a table, or two lines each where that is too wide."""
     rows = []
     for f in fields:
-        default = "required" if f.default is MISSING else value(f.default)
-        if os.sep in default and Path(default).is_absolute():
-            default = f"…{os.sep}{Path(default).name}"  # a file that comes with the case
         bounds = f.allowed if f.kind in (None, bool, str) else f.quantity.range + (" or none" if f.optional else "")
-        rows.append((f.name, default, "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
+        rows.append((f.name, default(f), "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
     if width >= TABLE_WIDTH:
         return table(rows, ("parameter", "default", "unit", "range", "meaning"), whole=(0, 1, 2))
     from rich.console import Group
     from rich.padding import Padding
 
     lines: list[Padding] = []
-    for name, default, unit, bounds, meaning in rows:
-        lines.append(Padding(f"{name} = {default} {unit}".rstrip(), (0, 0, 0, 2)))
+    for name, given, unit, bounds, meaning in rows:
+        lines.append(Padding(f"{name} = {given} {unit}".rstrip(), (0, 0, 0, 2)))
         lines.append(Padding(f"{meaning}: {bounds}" if bounds else meaning, (0, 0, 0, 6)))
     return Group(*lines, "")
 
 
-def list_of_checks(checks: Iterable[Check]) -> Table:
-    """Each comparison on a line."""
-    rows = []
+def default(field: Field) -> str:
+    """The default of a parameter; of a file that comes with the case its name."""
+    text = "required" if field.default is MISSING else value(field.default)
+    return f"…{os.sep}{Path(text).name}" if os.sep in text and Path(text).is_absolute() else text
+
+
+def rows_of_checks(checks: Iterable[Check]) -> list[tuple[str, ...]]:
+    """Each comparison as texts under the headers `CHECKED`."""
+    rows: list[tuple[str, ...]] = []
     for c in checks:
         one_sided = c.kind in ("at most", "at least")
         error = "" if one_sided else f"{100 * c.error:+.3g} %" if c.kind == "relative" else f"{c.error:+.3g}"
@@ -106,7 +111,12 @@ def list_of_checks(checks: Iterable[Check]) -> Table:
                 verdict,
             )
         )
-    return table(rows, ("quantity", "value", "reference", "unit", "error", "accepted", ""), numbers=(1, 2, 4))
+    return rows
+
+
+def list_of_checks(checks: Iterable[Check]) -> Table:
+    """Each comparison on a line."""
+    return table(rows_of_checks(checks), CHECKED, numbers=CHECKED_NUMBERS)
 
 
 def summary_of(summary: Summary) -> list[Table]:
