@@ -22,6 +22,7 @@ from arlequin.system import System
 from models.checks import finite_array
 from models.nonlinear import Nonlinear, PathDependent
 from models.part import Assembled, Surface, Weighting
+from models.rows import row_products
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
 
@@ -153,8 +154,8 @@ class Assembly:
             return load
         if not callable(gravity):
             return load + self._heaviness @ self.system.acceleration(0.0)
-        given = np.array([gravity(t) for t in times.tolist()], dtype=float).reshape(times.size, -1)
-        return load + finite_array("gravity", given, (times.size, self._heaviness.shape[1])) @ self._heaviness.T
+        given, heavy = np.array([gravity(t) for t in times.tolist()], float).reshape(times.size, -1), self._heaviness
+        return load + row_products(finite_array("gravity", given, (times.size, heavy.shape[1])), heavy.T)
 
     @cached_property
     def strains(self) -> Strains | None:

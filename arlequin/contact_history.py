@@ -95,7 +95,7 @@ class ContactHistory:
         group, points, action = self._group, self._points, block.action
         gaps, normal = block.gaps[:, points], action.normal[:, points]
         rows: dict[Key, Array] = {
-            (group, "force"): action.spread[:, self._span] @ self._resultant.T / self._duration,
+            (group, "force"): np.vecdot(action.spread[:, None, self._span], self._resultant) / self._duration,
             (group, "impulse"): normal.sum(axis=1) * (self._step / self._duration),
             (group, "active"): np.count_nonzero(normal > 0.0, axis=1),
             (group, "gap_min"): gaps.min(axis=1),
@@ -106,8 +106,7 @@ class ContactHistory:
             (group, "status"): action.status[kept, points].astype(float),
         }
         if self._frictional:
-            slip = self._slip + np.cumsum(action.slip[:, points], axis=0)
-            wear = self._wear + np.cumsum(action.wear[:, points], axis=0)
+            slip, wear = _summed(self._slip, action.slip[:, points]), _summed(self._wear, action.wear[:, points])
             self._slip, self._wear = slip[-1], wear[-1]
             rows[group, "wear_power"] = action.wear[:, points].sum(axis=1) / self._step
             rows[group, "friction_power"] = action.rubbed[:, points].sum(axis=1) / self._step
@@ -127,3 +126,8 @@ class ContactHistory:
             if self._wear_law.density is not None:
                 rows[group, "worn_mass"] = self._wear_law.density * rows[group, "worn_volume"]
         return rows, frames
+
+
+def _summed(before: Array, values: Array) -> Array:
+    """Running sums (b, k) of the values (b, k) on top of those (k,) before, added one by one."""
+    return np.asarray(np.cumsum(np.concatenate([before[None], values]), axis=0)[1:])

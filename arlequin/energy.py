@@ -175,10 +175,12 @@ class Audit:
     def add(self, works: Array) -> tuple[Array, Array]:
         """Adds steps, works (b, kind); returns the table (b, kind), J, and the balance (b,) relative to the largest
         energy so far."""
-        table = np.concatenate([works[:, :3], self._table[3:] + np.cumsum(works[:, 3:], axis=0)], axis=1)
+        # added one by one: the sums do not depend on how many steps come at once
+        sums = np.cumsum(np.concatenate([self._table[None, 3:], works[:, 3:]]), axis=0)[1:]
+        table = np.concatenate([works[:, :3], sums], axis=1)
         sizes = np.maximum(np.abs(table).max(axis=1), np.abs(table[:, :3].sum(axis=1)))
         largest = np.maximum.accumulate(np.maximum(sizes, self._largest))
-        rests = table @ _SIGN - self._start
+        rests = np.vecdot(table, _SIGN) - self._start
         self._table, self._largest = table[-1], float(largest[-1])
         self._rests.append(rests)
         return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest > 0.0)

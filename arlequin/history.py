@@ -11,6 +11,7 @@ from arlequin.assembly import Assembly
 from arlequin.contact_history import ContactHistory
 from arlequin.energy import applicable, columns
 from arlequin.point_history import PointHistory
+from arlequin.products import applied
 from arlequin.record import Key, Record, Variable
 from arlequin.schemes.block import Block
 from arlequin.spring_history import SpringHistory
@@ -171,7 +172,7 @@ class History:
         bounds = zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True)
         for i, (part, own, (a, b)) in enumerate(bounds):
             group, axes = f"part/{part.name}", _translations(part)
-            rows[group, "momentum"] = block.v[:, a:b] @ self._inertia[part.name].T
+            rows[group, "momentum"] = np.vecdot(block.v[:, None, a:b], self._inertia[part.name])
             if own.turning:
                 rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
             if not kept.size:
@@ -191,10 +192,10 @@ class History:
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, gram, volume, resultant in self._junctions:
-            rest = operator @ block.v.T
-            squares = (rest * (gram @ rest)).sum(axis=0)
+            rest = applied(operator, block.v)
+            squares = np.vecdot(rest, [gram @ each for each in rest])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
-            rows[group, "force"] = block.multipliers[:, chosen] @ resultant.T / self._duration
+            rows[group, "force"] = np.vecdot(block.multipliers[:, None, chosen], resultant) / self._duration
         self._rows.append(rows)
         self._time.append(self._step * n.astype(float))
         if kept.size:

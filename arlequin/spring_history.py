@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from arlequin.assembly import Assembly
+from arlequin.products import applied
 from arlequin.record import Key, Variable
+from models.rows import row_products
 from multilevel.law import Array
 
 AXES = ("x", "y", "z")
@@ -37,8 +39,8 @@ class SpringHistory:
 
     def rows(self, u: Array, v: Array) -> dict[Key, Array]:
         """The values at states u, v (b, d)."""
-        elongation, rate = u @ self._rows.T, v @ self._rows.T
+        elongation, rate = applied(self._rows, u), applied(self._rows, v)
         return {
-            (self._group, "force"): -(self._stiffness * elongation + self._damping * rate) @ self._pull.T,
-            (self._group, "elongation"): elongation @ self._mean.T,
+            (self._group, "force"): row_products(-(self._stiffness * elongation + self._damping * rate), self._pull.T),
+            (self._group, "elongation"): row_products(elongation, self._mean.T),
         }

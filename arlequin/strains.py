@@ -63,4 +63,4 @@ class Strains:
 
     def energy(self, strains: Array) -> Array:
         """½ Σ w e² (b,), J."""
-        return np.asarray(0.5 * (strains**2 @ self.weights))
+        return np.asarray(0.5 * np.vecdot(strains**2, self.weights))

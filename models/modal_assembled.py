@@ -13,6 +13,7 @@ from models.errors import UserError
 from models.nodal import Linear
 from models.part import Array, Assembled, Imposed
 from models.projected import ForceInTime
+from models.rows import row_products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +54,7 @@ class ModalAssembled(Linear):
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
         """S u and S v (f, nodal); S is full."""
-        return u @ self._shapes.T, v @ self._shapes.T
+        return row_products(u, self._shapes.T), row_products(v, self._shapes.T)
 
     @property
     def inertia(self) -> csr_array:

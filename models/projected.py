@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from models.part import Array, Assembled
+from models.rows import row_products
 
 
 class ForceInTime(Protocol):
@@ -31,4 +32,4 @@ class Projected:
 
     def at(self, times: Array) -> Array:
         """At the times (t,)."""
-        return self.own.loads_at(times) @ self.shapes
+        return row_products(self.own.loads_at(times), self.shapes)

@@ -11,6 +11,7 @@ import numpy as np
 from models import checks
 from models.errors import UserError
 from models.part import Array
+from models.rows import row_products
 
 _TIMES = 256  # times of which the harmonics are held at once
 
@@ -57,7 +58,8 @@ class Harmonics:
         out = np.empty((times.size, self.coefficients.shape[1]))
         for first in range(0, times.size, _TIMES):
             angles = np.multiply.outer(times[first : first + _TIMES] / self.period % 1.0, turns)
-            out[first : first + _TIMES] = np.concatenate([np.cos(angles), np.sin(angles)], axis=1) @ self.coefficients
+            waves = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+            out[first : first + _TIMES] = row_products(waves, self.coefficients)
         return out
 
 

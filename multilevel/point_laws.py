@@ -205,11 +205,12 @@ class PointLaws:
     def sprung_energy(self, held: Array) -> Any:
         """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
         points = self.sprung_points
-        return held[..., self.sprung_rows] ** 2 @ (0.5 * self.area[points] / self.tangential_stiffness[points])
+        softness = 0.5 * self.area[points] / self.tangential_stiffness[points]
+        return np.vecdot(held[..., self.sprung_rows] ** 2, softness)
 
     def energy(self, gap: Array) -> Any:
         """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""
-        return self._sum(gap, lambda law, g: law.energy(g)) @ self.area
+        return np.vecdot(self._sum(gap, lambda law, g: law.energy(g)), self.area)
 
     def pressure(self, gap: Array) -> Array:
         """Stored pressure (k,) at the gaps, Pa."""

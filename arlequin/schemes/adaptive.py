@@ -12,6 +12,7 @@ from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem, Outcome
 from arlequin.schemes.scheme import State
 from models.checks import within
 from models.errors import UserError
+from models.rows import row_products
 from multilevel.law import Array
 
 DEGREE = 8  # of loads within a step
@@ -111,10 +112,13 @@ class _Adaptive:
         values = assembly.loads(step * shared)
         at = DEGREE * np.arange(count)[:, None] + np.arange(DEGREE + 1)
         each = values[at]
-        rest, scale = np.abs(np.einsum("j,bjd->bd", to_highest, each)), np.abs(values).max(axis=0)
+        rows = each.transpose(0, 2, 1)
+        rest, scale = np.abs(np.vecdot(rows, to_highest)), np.abs(values).max(axis=0)
         if (rest > 10.0 * self.tolerance * scale).any():
             raise UserError.parameter("step", step, "is too long for the loads and the tolerance: they vary within it")
-        return np.ascontiguousarray(np.einsum("pj,bjd->bpd", to_powers, each))
+        return np.ascontiguousarray(
+            row_products(rows.reshape(-1, DEGREE + 1), to_powers.T).reshape(rows.shape).transpose(0, 2, 1)
+        )
 
 
 @lru_cache(maxsize=1)

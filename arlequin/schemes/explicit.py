@@ -17,6 +17,7 @@ from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport, unworn_only
 from arlequin.schemes.small_theta import LARGEST, is_small
 from models.errors import UserError
+from models.rows import row_products
 from multilevel.asperities import Asperities
 from multilevel.law import Array
 from multilevel.stick import Loss
@@ -142,7 +143,7 @@ class ExplicitSystem:
         """Impulses (b, m) of the constraints under those of all other forces (b, d)."""
         out = np.zeros((len(push), self.assembly.constraints.shape[0]))
         if self._kept.size:
-            out[:, self._kept] = -(push @ self._response) @ self._schur
+            out[:, self._kept] = -row_products(row_products(push, self._response), self._schur)
         return out
 
 

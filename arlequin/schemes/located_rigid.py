@@ -10,6 +10,7 @@ from arlequin.schemes.located_theta import LocatedThetaStepper, check_laws
 from arlequin.schemes.small_theta import LARGEST
 from models.errors import UserError
 from models.part import Surface
+from models.rows import row_products
 from multilevel.law import Array
 
 _FASTEST = 1.0  # ω Δt up to which the springs' phase is of order 4
@@ -78,7 +79,7 @@ class LocatedRigidStepper(LocatedThetaStepper):
             if along is None:
                 pieces.append(impulse[:, a:b])
             else:
-                own = impulse[:, a:b] @ along
+                own = row_products(impulse[:, a:b], along)
                 own[:, 2] = moment[:, a:b].sum(axis=1)
                 pieces.append(own)
         return np.concatenate(pieces, axis=1)

@@ -13,6 +13,7 @@ from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.small_theta import LARGEST, is_small
 from models.errors import UserError
+from models.rows import row_products
 from multilevel.law import Array
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
@@ -104,7 +105,7 @@ class LocatedThetaStepper:
 
         assembly, laws, step = self._assembly, self._assembly.laws, self.step
         thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
-        modal = assembly.loads(thirds)[:, self._free] @ self._shapes
+        modal = row_products(assembly.loads(thirds)[:, self._free], self._shapes)
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
@@ -143,8 +144,8 @@ class LocatedThetaStepper:
         assembly, touch = self._assembly, self._touch
         q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
         u, v = np.zeros((2, len(q), assembly.dof_count))
-        u[:, self._free], v[:, self._free] = q @ self._shapes.T, p @ self._shapes.T
-        strain = 0.5 * (q**2 @ self._squares)
+        u[:, self._free], v[:, self._free] = row_products(q, self._shapes.T), row_products(p, self._shapes.T)
+        strain = 0.5 * np.vecdot(q**2, self._squares)
         work = Work(np.zeros((len(q), Work().values.size)))
         work["kinetic"], work["strain"] = 0.5 * np.vecdot(p, p), strain
         work["external_work"], work["damping"] = sums[:, 0], sums[:, 1]

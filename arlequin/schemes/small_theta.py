@@ -49,6 +49,13 @@ class _Pushes:
     multiplier: Array
 
 
+@dataclass(frozen=True)
+class _Rested(Carried):
+    """What a block carries along, with the points (k,) that stuck in its last step."""
+
+    still: NDArray[np.bool_]
+
+
 class SmallThetaStepper(ThetaStepper):
     """The same steps as `ThetaStepper`, which takes those that end in an error, to say it."""
 
@@ -131,7 +138,7 @@ class SmallThetaStepper(ThetaStepper):
             return None
         out = [values[:taken] for values in out]
         laws.remember(history, held, self._touch.tangents)
-        block, energies = self._audited(state, loads[: taken + 1], external[:taken], out)
+        block, energies, sticks = self._audited(state, loads[: taken + 1], external[:taken], out)
         end = State(
             n=state.n + taken,
             u=u,
@@ -142,12 +149,13 @@ class SmallThetaStepper(ThetaStepper):
             strain=float(energies[1]),
             asperity=float(energies[2]),
             impulse=impulse,
-            own=Carried(momentum, loads[taken], rest),
+            own=_Rested(momentum, loads[taken], rest, sticks),
         )
         return end, block
 
-    def _audited(self, state: State, loads: Array, external: Array, out: Any) -> tuple[Block, Array]:
-        """What is recorded of the steps, and the energies (kinetic, strain, asperity) at the end of the last one."""
+    def _audited(self, state: State, loads: Array, external: Array, out: Any) -> tuple[Block, Array, NDArray[np.bool_]]:
+        """What is recorded of the steps; the energies (kinetic, strain, asperity) at the end of the last one, and the
+        points that stuck in it."""
         assembly, theta, step, touch = self._assembly, self._theta, self.step, self._touch
         u, v, y, impulse, normal, status, multipliers, held, iterations, residuals = out
         laws = assembly.laws
@@ -192,6 +200,8 @@ class SmallThetaStepper(ThetaStepper):
         )
         kinetic = 0.5 * np.vecdot(v, momentum[1:])
         work["kinetic"] = kinetic
+        sticks = self._sticking(status)
+        still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         block = Block(
             n=state.n + 1 + np.arange(len(u)),
             u=u,
@@ -199,25 +209,30 @@ class SmallThetaStepper(ThetaStepper):
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=Action.of(touch, impulse, status, path, step, self._still(state, status), loss),
+            action=Action.of(touch, impulse, status, path, step, still, loss),
             iterations=iterations,
             residual=residuals,
             newton=np.ones_like(iterations),
         )
-        return block, np.array([kinetic[-1], stored[0][-1], stored[1][-1]])
+        return block, np.array([kinetic[-1], stored[0][-1], stored[1][-1]]), sticks[-1]
 
-    def _still(self, state: State, status: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Points that stick at both ends of each step (b, k)."""
+    def _sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Points that stick at the end of each step (b, k); what softens friction slides a little where it sticks."""
         laws, touch = self._assembly.laws, self._touch
         rough = np.diff(np.append(touch.first, touch.rows)) > 1
-        # what softens friction slides a little where it sticks
-        sticks = (status == STICK) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
+        return (status == STICK) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
+
+    def _resting(self, state: State) -> NDArray[np.bool_]:
+        """Points (k,) that stick at the start of a block."""
+        laws, touch = self._assembly.laws, self._touch
+        if isinstance(state.own, _Rested):
+            return state.own.still
         if not touch.frictional:
-            return sticks
+            return np.zeros(laws.count, dtype=bool)
         tangential = np.add.reduceat(_tangential(touch, state.impulse) ** 2, touch.first)
         held = tangential < (laws.friction * state.impulse[touch.first]) ** 2
         rests = np.add.reduceat(_tangential(touch, touch.rates(state.v)) ** 2, touch.first) == 0.0
-        return sticks & np.concatenate([(held | rests)[None], sticks[:-1]])
+        return held | rests
 
 
 def _tangential(touch: Touch, values: Array) -> Array:

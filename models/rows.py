@@ -1,0 +1,19 @@
+"""Products of vectors that lie in a row each, of which none depends on how many there are."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def row_products(fields: Any, matrix: Any) -> Array:
+    """x A (b, r) of each x of fields (b, d); A (d, r), dense.
+
+    A BLAS sums in another order where there are more rows: a run would differ in its last digits with the size of
+    the blocks in which steps are taken.
+    """
+    from models._row_kernels import row_products as kernel
+
+    return np.asarray(kernel(np.ascontiguousarray(fields, dtype=float), np.ascontiguousarray(matrix, dtype=float)))

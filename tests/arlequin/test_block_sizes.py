@@ -1,0 +1,82 @@
+"""Results do not depend on how many steps are taken at once, which follows the clock: equal bits."""
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin import run
+
+FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
+LOCATE = aq.Theta(0.5, events="locate")
+
+
+def sliders(law, friction, count=3):
+    """Masses on springs, thrown up and pushed about: they stick, slip and fly."""
+    some = aq.PointMasses(
+        "m", [(float(i), 0.0) for i in range(count)], np.arange(1.0, count + 1.0),
+        forces={"all": lambda t: (9 * np.sin(90 * t), 12 * np.sin(40 * t))},
+    )  # fmt: skip
+    springs = [aq.Spring("base", some.boundary("all"), stiffness=(900.0, 10.0), damping=(2.0, 0.1))]
+    touch = aq.Interface("floor", some.boundary("all"), FLOOR, law, friction=friction)
+    gravity = lambda t: (np.cos(30 * t), -10.0)  # noqa: E731
+    return aq.System([some], springs=springs, interfaces=[touch], gravity=gravity, velocity=(0.1, 0.2))
+
+
+def rod(law, modes=None):
+    flow = aq.Turbulence(aq.PlateauSpectrum(0.2, cutoff=40.0), highest=150.0, correlation=0.2, duration=0.2, seed=5)
+    beam = aq.Beam(
+        "rod", aq.mesh.interval(0.0, 0.8, cells=6), STEEL, aq.Section.tube(5e-3, 4.4e-3, 0.3), dimension=2,
+        imposed={"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}, turbulence=flow, fluid_damping=2.0,
+    )  # fmt: skip
+    part = aq.Modal(beam, modes) if modes else beam
+    stop = aq.RigidPlane(point=(0.8, 1e-5), normal=(0.0, -1.0))
+    return aq.System([part], interfaces=[aq.Interface("stop", part.boundary("right"), stop, law)])
+
+
+def glued():
+    coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=9), STEEL)
+    fine = aq.Bar("fine", aq.mesh.interval(0.04, 0.1, cells=36), STEEL, damping=aq.Rayleigh(10.0, 1e-9))
+    wall = aq.RigidPlane(point=0.10001, normal=-1.0)
+    touch = aq.Interface("end", fine.boundary("right"), wall, aq.Unilateral())
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine)], interfaces=[touch], velocity=10.0)
+
+
+def rocking():
+    corners = [(0.0, 0.001), (0.3, 0.002), (0.3, 1.0), (0.0, 1.0)]
+    body = aq.RigidBody("box", corners, names={"base": [0, 1]}, density=1000.0)
+    touch = aq.Interface("floor", body.boundary("base"), FLOOR, aq.Unilateral(), friction=aq.Coulomb(0.5))
+    return aq.System([body], interfaces=[touch], gravity=(0.0, -9.81))
+
+
+ROUGH, SHOCK, SPRUNG = aq.Coulomb(0.1), aq.Shock(900.0, 4.0), aq.Coulomb(0.4, stiffness=1600.0, damping=3.0)
+RUNS = {
+    "theta, rough": (lambda: sliders(aq.Unilateral(), ROUGH), aq.Theta(0.5), 1e-3),
+    "theta, sprung": (lambda: sliders(SHOCK, SPRUNG), aq.Theta(0.6), 1e-3),
+    "theta, glued": (glued, aq.Theta(0.5), 4e-7),
+    "theta, modal": (lambda: rod(aq.Shock(1e9), 5), aq.Theta(0.5), 1e-4),
+    "theta, beam": (lambda: rod(aq.Unilateral()), aq.Theta(0.5), 1e-4),
+    "located": (lambda: sliders(aq.Unilateral(), ROUGH), LOCATE, 1e-3),
+    "located, modal": (lambda: rod(aq.Unilateral(), 5), LOCATE, 1e-4),
+    "located, rigid": (rocking, LOCATE, 1e-3),
+    "euler": (lambda: sliders(SHOCK, SPRUNG), aq.SymplecticEuler(), 1e-3),
+    "de vogelaere": (lambda: sliders(SHOCK, SPRUNG), aq.DeVogelaere(), 1e-3),
+    "adaptive": (lambda: sliders(SHOCK, SPRUNG), aq.RungeKutta(1e-8), 1e-3),
+    "adaptive, one mass": (lambda: sliders(SHOCK, SPRUNG, 1), aq.RungeKutta(1e-8), 1e-3),
+    "euler, modal": (lambda: rod(aq.Shock(1e9), 5), aq.SymplecticEuler(), 2e-5),
+}
+
+
+@pytest.mark.parametrize("system, scheme, step", RUNS.values(), ids=RUNS)
+def test_equal_bits_whatever_the_size_of_the_blocks(system, scheme, step, monkeypatch):
+    results = []
+    for sizes in ((4096,), (1,), (7, 2, 64, 1)):
+        given = iter(sizes * 200)
+        monkeypatch.setattr(run, "_next_block", lambda *_, given=given: next(given))
+        results.append(aq.simulate(system(), scheme, duration=200 * step, step=step, fields_every=3))
+    touch = results[0]["interface"].children
+    assert max(float(np.abs(group["force"]).max()) for group in touch.values()) > 0.0
+    for node in results[0].subtree:
+        for name, values in node.variables.items():
+            for other in results[1:]:
+                assert values.values.tobytes() == other[node.path].variables[name].values.tobytes(), (node.path, name)
