@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from models.section import Section
     from models.section_points import SectionPoints
     from models.solid import Solid
+    from models.span_force import SpanForce
     from models.spring import Spring
     from models.turbulence import PlateauSpectrum, Turbulence
     from multilevel.archard import Archard
@@ -123,6 +124,7 @@ _HOMES = {
     "models.section": ("Section",),
     "models.section_points": ("SectionPoints",),
     "models.solid": ("Solid",),
+    "models.span_force": ("SpanForce",),
     "models.spring": ("Spring",),
     "models.turbulence": ("PlateauSpectrum", "Turbulence"),
     "multilevel.archard": ("Archard",),
@@ -148,8 +150,8 @@ __all__ = [
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
     "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
     "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
-    "Section", "SectionPoints", "Shock", "Solid", "Spring", "Static", "Strip", "Study", "SymplecticEuler", "System",
-    "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "contact_ratio",
+    "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study", "SymplecticEuler",
+    "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "contact_ratio",
     "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh", "natural_frequencies",
     "open", "power_spectrum", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
 ]  # fmt: skip

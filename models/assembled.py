@@ -10,10 +10,10 @@ from scipy.sparse import coo_array, csr_array
 
 from models.cells import CellArrays
 from models.errors import UserError
+from models.forces import Loads
 from models.frequency import highest_frequency
-from models.loads import Loads
 from models.mass import element_lumped, lumped, node_major, redistributed
-from models.nodal import Nodal
+from models.nodal import Loaded
 from models.part import Array, Imposed, Indices, Weighting
 from models.stiffness import scalar_mass, stiffness_matrix
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElasticAssembled(Nodal):
+class ElasticAssembled(Loaded):
     """M, K, D, internal force, load and imposed motions of a linear elastic part.
 
     kernel: element arrays for the internal force (one point per cell where the strain is uniform in it), with
@@ -66,15 +66,6 @@ class ElasticAssembled(Nodal):
         else:
             energy = _kernels.internal_plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
         return force, float(energy)
-
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N."""
-        return self.loads(t)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return not self.loads.varying
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""

@@ -12,12 +12,13 @@ from models import checks
 from models.beam_assembled import BeamAssembled, assemble_beam
 from models.beam_element import BeamElements, relative
 from models.beam_frame import local_axes
-from models.beam_loads import BeamLoads, make_beam_loads
+from models.beam_loads import make_beam_loads
 from models.beam_mass import across
 from models.cells import check_cells
 from models.conditions import Motions, make_imposed
 from models.elements import order_of
 from models.errors import UserError
+from models.forces import Loads
 from models.loads import Given
 from models.material import LinearElastic, Rayleigh
 from models.mesh import interval
@@ -45,11 +46,10 @@ class Beam:
     along the beam is left out; by default z × x of the beam, which is horizontal, or the global y axis for a
     beam along z).
 
-    distributed: N/m, a vector over the axes or f(x, t) of the points (axis, p). turbulence: a random force across the
-    beam, beside it; in space in both directions of the section, in the plane in one. end_loads: boundary → forces
-    (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
-    boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent (with rotary
-    inertia) or lumped.
+    distributed: N/m, a vector over the axes or f(x, t) of the points (axis, p). turbulence: a random force across it
+    (in the plane the first direction's), the same for all beams that are pieces of one axis. end_loads: boundary →
+    forces (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
+    boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent or lumped.
 
     tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. It keeps its
     size and direction, and stores ½ ∫ N0 (v′² + w′²) ds beside the elastic energy: deflections are stiffened, and
@@ -275,7 +275,7 @@ class Beam:
 
     # loads and motions
 
-    def loads(self, weight: Array) -> BeamLoads:
+    def loads(self, weight: Array) -> Loads:
         """Distributed and end loads under the load weight (c, q)."""
         if np.ptp(weight) == 0 and weight.flat[0] == 1:
             return self._loads_uniform
@@ -288,7 +288,7 @@ class Beam:
         return make_imposed(self.name, given, self.end, self.axes)  # type: ignore[arg-type]
 
     @cached_property
-    def _loads_uniform(self) -> BeamLoads:
+    def _loads_uniform(self) -> Loads:
         return make_beam_loads(self, np.ones(self.basis.dx.shape))
 
     def end(self, name: str) -> Indices:

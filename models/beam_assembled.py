@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from models.beam_element import relative
-from models.beam_loads import BeamLoads
 from models.beam_mass import across, element_integrals
 from models.errors import UserError
-from models.nodal import Nodal
+from models.forces import Loads
+from models.nodal import Loaded
 from models.part import Array, Imposed, Weighting
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeamAssembled(Nodal):
+class BeamAssembled(Loaded):
     """M, K, D, internal force, load and imposed motions of a beam.
 
     strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx; under tension the
@@ -34,7 +34,7 @@ class BeamAssembled(Nodal):
     fluid: csr_array | None
     drag: csr_array | None
     imposed: tuple[Imposed, ...]
-    loads: BeamLoads
+    loads: Loads
     beam: "Beam"
     strains: Array
     rigidity: Array
@@ -60,19 +60,6 @@ class BeamAssembled(Nodal):
         total = np.zeros(beam.dof_count)
         np.add.at(total, dofs.ravel(), forces.ravel())
         return total, 0.5 * float((resultant * strain).sum())
-
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N and N·m."""
-        return self.loads(t)
-
-    def loads_at(self, times: Array) -> Array:
-        """External forces (t, d) at the times (t,), N and N·m."""
-        return self.loads.at(times)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.loads.steady
 
     def strain_form(self) -> tuple[csr_array, Array]:
         """Generalised strains B (s, d) at the quadrature points, and their rigidities × dx (s,)."""

@@ -1,60 +1,27 @@
 """External forces on beams: distributed along the axis, and at the ends."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, kron
+from scipy.sparse import csr_array, kron
 
 from models.errors import UserError
+from models.forces import Force, Loads, Varying
+from models.harmonics import Harmonics
 from models.loads import point_values, weight_at_facets
 from models.part import Array
-from models.turbulence import Harmonics
+from models.stations import Stations
+from models.turbulence import Turbulence
 
 if TYPE_CHECKING:
     from models.beam import Beam
 
 
-@dataclass(frozen=True, eq=False)
-class BeamLoads:
-    """constant (d,); varying: functions of time that give forces (d,); turbulence: harmonics of forces (d,)."""
-
-    constant: Array
-    varying: tuple[Callable[[float], Array], ...]
-    turbulence: Harmonics | None = None
-
-    def __call__(self, t: float) -> Array:
-        """External force (d,) at the time t, N and N·m; a fresh array."""
-        total = self.constant.copy()
-        for load in self.varying:
-            total += load(t)
-        return total if self.turbulence is None else total + self.turbulence(t)
-
-    def at(self, times: Array) -> Array:
-        """External forces (t, d) at the times (t,), N and N·m; a fresh array."""
-        total = np.tile(self.constant, (times.size, 1))
-        for load in self.varying:
-            total += np.array([load(t) for t in times.tolist()])
-        return total if self.turbulence is None else total + self.turbulence.at(times)
-
-    def projected(self, shapes: Array) -> "BeamLoads":
-        """Forces Sᵀ f (r,) on the coordinates of shapes S (d, r); those of turbulence are projected once."""
-        turbulence = self.turbulence
-        if turbulence is not None:
-            turbulence = replace(turbulence, coefficients=turbulence.coefficients @ shapes)
-        varying = tuple(lambda t, load=load: shapes.T @ load(t) for load in self.varying)
-        return BeamLoads(shapes.T @ self.constant, varying, turbulence)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the force is the same at all times."""
-        return not self.varying and self.turbulence is None
-
-
-def make_beam_loads(beam: "Beam", weight: Array) -> BeamLoads:
+def make_beam_loads(beam: "Beam", weight: Array) -> Loads:
     """Loads of a beam under the load weight (c, q): work-equivalent, so that nodal statics stay exact."""
-    constant, varying = np.zeros(beam.dof_count), []
+    constant = np.zeros(beam.dof_count)
+    varying: list[Force] = []
     if beam.distributed is not None:
         label, given, axes = f"{beam.name}: distributed", beam.distributed, beam.dimension
         points = beam.quadrature_points().reshape(axes, -1)
@@ -62,7 +29,9 @@ def make_beam_loads(beam: "Beam", weight: Array) -> BeamLoads:
         if callable(given):
             field = given
             point_values(label, field(points, 0.0), axes, points.shape[1])
-            varying.append(lambda t: operator @ point_values(label, field(points, t), axes, points.shape[1]).T.ravel())
+            varying.append(
+                Varying(lambda t: operator @ point_values(label, field(points, t), axes, points.shape[1]).T.ravel())
+            )
         else:
             constant += operator @ point_values(label, given, axes, points.shape[1]).T.ravel()
     for boundary, value in beam.end_loads.items():
@@ -70,30 +39,28 @@ def make_beam_loads(beam: "Beam", weight: Array) -> BeamLoads:
         end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
         if callable(value):
             end.forces(value(0.0))
-            varying.append(lambda t, end=end, value=value: end.forces(value(t)))  # type: ignore[misc]
+            varying.append(Varying(lambda t, end=end, value=value: end.forces(value(t))))  # type: ignore[misc]
         else:
             constant += end.forces(value)
-    return BeamLoads(constant, tuple(varying), _turbulence(beam, weight))
+    if beam.turbulence is not None:
+        varying.append(_turbulence(beam, beam.turbulence, weight))
+    return Loads(constant, tuple(varying))
 
 
-def _turbulence(beam: "Beam", weight: Array) -> Harmonics | None:
-    """Harmonics of the nodal forces (d,) of the beam's turbulence: its modes in space are work-equivalent forces.
+def _turbulence(beam: "Beam", given: Turbulence, weight: Array) -> Harmonics:
+    """Harmonics of the nodal forces (d,): work-equivalent, exact in cells of uniform weight.
 
-    The four points of a cell of length h make the variance of the mean force on it too large by 1.8 % × h/λ.
+    Their points take exactly the product of a cubic shape function and the cubic next to the force. Under a weight
+    linear in the cell the resultant is exact still, moments and nodal forces to what the cubic leaves of the force.
     """
-    given = beam.turbulence
-    if given is None:
-        return None
-    longest = float(beam.elements.lengths.max())
-    if longest > given.correlation * (1 + 1e-9):
-        rule = f"must be at least the length of the cells of '{beam.name}', {longest:.6g} m: take more cells"
-        raise UserError.parameter("correlation", given.correlation, rule)
     axes, operator = beam.dimension, _operator(beam, weight)
-    stations = beam.arc_length(beam.quadrature_points().reshape(axes, -1))
-    series = given.harmonics(stations, axes - 1)
+    points = np.asarray(beam.basis.global_coordinates())[0]
+    low = beam.basis.doflocs[0][beam.nodes[:, 0]]
+    stations = Stations.in_cells(given.spacing, low, low + beam.elements.lengths, points, degree=3)
+    series = given.at_stations(stations.numbers)
     nodal = np.zeros((beam.dof_count, len(series)))
     for k, axis in enumerate(beam.frame[1:axes, :axes]):
-        across = csr_array(kron(eye_array(stations.size), axis[:, None]))
+        across = csr_array(kron(stations.operator, axis[:, None]))
         nodal += csr_array(operator @ across) @ series[:, k].T
     return Harmonics(given.duration, np.ascontiguousarray(nodal.T))
 

@@ -1,7 +1,7 @@
 """Linear elastic parts on scikit-fem meshes: what `Solid` and `Bar` share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,10 +14,12 @@ from models.cells import CellArrays, cell_arrays, check_cells
 from models.conditions import Motions, make_imposed
 from models.elements import facet_basis, order_of, scalar_basis, shape_of
 from models.errors import UserError
-from models.loads import Given, Loads, Region, make_loads, weight_at_facets
+from models.forces import Force, Loads
+from models.loads import Given, Region, make_loads, weight_at_facets
 from models.mass import KINDS
 from models.material import LinearElastic, Material, Rayleigh
 from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
+from models.span_force import SpanForce
 from models.surface import facet_indices, facet_measure, make_surface
 
 
@@ -27,8 +29,8 @@ class Continuum:
 
     order: 1 or 2, by default that of the mesh; mass: consistent, lumped or redistributed (no mass at the
     nodes named massless at assembly); body_force in N/m³ and tractions (boundary → Pa): a vector or a
-    function f(x, t) of the points (axis, p) and the time that gives the components; imposed displacements (m)
-    and imposed_velocity (m/s): boundary → component → number or function of t.
+    function f(x, t) of the points (axis, p) and the time that gives the components, or for the body force of a solid
+    a `SpanForce`; imposed displacements (m) and imposed_velocity (m/s): boundary → component → number or function of t.
     """
 
     name: str
@@ -37,7 +39,7 @@ class Continuum:
     order: int | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | None = field(default=None, kw_only=True)
-    body_force: Given | None = field(default=None, kw_only=True)
+    body_force: Given | SpanForce | None = field(default=None, kw_only=True)
     tractions: Mapping[str, Given] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
     imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
@@ -199,15 +201,24 @@ class Continuum:
 
     def _make_loads(self, weight: Array | None) -> Loads:
         given: dict[str, tuple[Given, Region]] = {}
-        if self.body_force is not None:
-            cells = self.cells
-            dx = cells.dx if weight is None else cells.dx * weight
-            values = np.broadcast_to(cells.values, (cells.count, *cells.values.shape))
-            region = Region(self.quadrature_points(), dx, values, cells.nodes)
-            given[f"{self.name}: body_force"] = (self.body_force, region)
+        spans: tuple[Force, ...] = ()
+        if isinstance(self.body_force, SpanForce):
+            if self.components == 1 or self.axisymmetric:
+                rule = "must not be a SpanForce on a bar or a body of revolution: it acts across an axis"
+                raise UserError.parameter(f"{self.name}: body_force", self.body_force, rule)
+            spans = (self.body_force.on(self._cell_region(weight), self.positions, self._order),)
+        elif self.body_force is not None:
+            given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weight))
         for boundary, value in self.tractions.items():
             given[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weight))
-        return make_loads(given, self.components, self.node_count)
+        own = make_loads(given, self.components, self.node_count)
+        return replace(own, varying=own.varying + spans)
+
+    def _cell_region(self, weight: Array | None) -> Region:
+        cells = self.cells
+        dx = cells.dx if weight is None else cells.dx * weight
+        values = np.broadcast_to(cells.values, (cells.count, *cells.values.shape))
+        return Region(self.quadrature_points(), dx, values, cells.nodes)
 
     def _facet_region(self, boundary: str, weight: Array | None) -> Region:
         basis = facet_basis(self.mesh, self._order, facet_indices(self.name, self.mesh, boundary))

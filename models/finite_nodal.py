@@ -8,12 +8,13 @@ from scipy.sparse import csr_array
 
 from models.assembled import ElasticAssembled
 from models.errors import UserError
-from models.nodal import Nodal
+from models.forces import Loads
+from models.nodal import Loaded
 from models.part import Array, Imposed, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FiniteNodal(Nodal):
+class FiniteNodal(Loaded):
     """Mass, loads, motions, the pattern of the tangents and the element arrays.
 
     linear: the part's small-strain matrices and element arrays under the same weights.
@@ -36,14 +37,10 @@ class FiniteNodal(Nodal):
         """Imposed motions."""
         return self.linear.imposed
 
-    def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N, per reference area and volume, of fixed direction."""
-        return self.linear.load(t)
-
     @property
-    def steady(self) -> bool:
-        """Whether the external force is the same at all times."""
-        return self.linear.steady
+    def loads(self) -> Loads:  # type: ignore[override]
+        """Loads."""
+        return self.linear.loads
 
     def strain_form(self) -> None:
         """None: the strains are not linear in u."""

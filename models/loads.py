@@ -8,41 +8,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from models.errors import UserError
+from models.forces import Force, Loads, Varying
 from models.part import Array
 
 Field = Callable[[Array, float], Any]
 Given = float | tuple[float, ...] | Field
-
-
-@dataclass(frozen=True, eq=False)
-class VaryingLoad:
-    """∫ φ_n f(x, t): points (axis, p), operator (n, p) from points to nodes, `field(x, t)` → components."""
-
-    points: Array
-    operator: csr_array
-    field: Field
-    label: str
-
-    def __call__(self, t: float, components: int) -> Array:
-        """Nodal forces (n, component) at the time t."""
-        values = point_values(self.label, self.field(self.points, t), components, self.points.shape[1])
-        return self.operator @ values.T
-
-
-@dataclass(frozen=True, eq=False)
-class Loads:
-    """The load of a part: a constant vector (d,) and what varies in time."""
-
-    constant: Array
-    varying: tuple[VaryingLoad, ...]
-    components: int
-
-    def __call__(self, t: float) -> Array:
-        """External force (d,) at the time t, N; a fresh array."""
-        total = self.constant.copy()
-        for load in self.varying:
-            total += load(t, self.components).ravel()
-        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +42,26 @@ class Region:
 def make_loads(given: Mapping[str, tuple[Given, Region]], components: int, node_count: int) -> Loads:
     """Loads from label → (vector or f(x, t), region)."""
     constant = np.zeros(node_count * components)
-    varying = []
+    varying: list[Force] = []
     for label, (value, region) in given.items():
         if callable(value):
-            points = np.ascontiguousarray(region.points.reshape(region.points.shape[0], -1))
-            point_values(label, value(points, 0.0), components, points.shape[1])
-            varying.append(VaryingLoad(points, region.operator(node_count), value, label))
+            varying.append(Varying(_nodal(label, value, region, components, node_count)))
         else:
             constant += region.constant(point_values(label, value, components, 1)[:, 0], node_count)
-    return Loads(constant, tuple(varying), components)
+    return Loads(constant, tuple(varying))
+
+
+def _nodal(label: str, field: Field, region: Region, components: int, node_count: int) -> Callable[[float], Array]:
+    """∫ φ_n f(x, t): nodal forces (d,) as a function of time."""
+    points = np.ascontiguousarray(region.points.reshape(region.points.shape[0], -1))
+    operator = region.operator(node_count)
+
+    def forces(t: float) -> Array:
+        values = point_values(label, field(points, t), components, points.shape[1])
+        return np.asarray((operator @ values.T).ravel())
+
+    point_values(label, field(points, 0.0), components, points.shape[1])
+    return forces
 
 
 def point_values(label: str, value: Any, components: int, count: int) -> Array:

@@ -14,8 +14,8 @@ from models.continuum import Continuum
 from models.errors import UserError
 from models.modal_assembled import ModalAssembled
 from models.modal_basis import modal_basis
+from models.nodal import Loaded
 from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
-from models.projected import Projected
 from models.rigid_motion import Flexibility
 from models.stand_in import StandIn
 
@@ -79,6 +79,7 @@ class Modal(StandIn):
 
     def _reduced(self, weighting: Weighting | None) -> ModalAssembled:
         nodal = self.part.assemble(weighting)
+        assert isinstance(nodal, Loaded)
         flexibility = Flexibility.of(self.part, nodal)
         highest = math.inf if self.frequency is None else 2 * np.pi * self.frequency
         forces = self._unit_forces()
@@ -103,7 +104,7 @@ class Modal(StandIn):
             rayleigh=(0.0, 0.0) if own is None else (own.mass, own.stiffness),
             ratios=self._ratios(squares.size),
             drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
-            force=nodal.loads.projected(shapes) if isinstance(nodal, BeamAssembled) else Projected(nodal, shapes),
+            force=nodal.loads.projected(shapes),
         )
 
     def _unit_forces(self) -> Array:

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from scipy.sparse import csr_array
 
 from models.errors import UserError
+from models.forces import Force
 from models.nodal import Linear
 from models.part import Array, Assembled, Imposed
-from models.projected import ForceInTime
 from models.rows import row_products
 
 
@@ -41,7 +41,7 @@ class ModalAssembled(Linear):
     rayleigh: tuple[float, float]
     ratios: Array | None
     drag: csr_array | None
-    force: ForceInTime
+    force: Force
 
     @cached_property
     def _shapes(self) -> Array:

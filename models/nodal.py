@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from models.forces import Loads
 from models.part import Array, Imposed
 
 
@@ -71,3 +72,23 @@ class Nodal(Linear):
             dofs = np.concatenate([item.dofs for item in self.imposed])
             values[dofs] = np.where(np.isnan(given), field[dofs], given)
         return values
+
+
+class Loaded(Nodal):
+    """What is assembled with its loads."""
+
+    loads: Loads
+
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N (N·m on rotations); on large motions of fixed direction, per reference
+        area and volume."""
+        return self.loads(t)
+
+    def loads_at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,)."""
+        return self.loads.at(times)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return self.loads.steady

@@ -8,8 +8,8 @@ import pytest
 import arlequin as aq
 from arlequin.assembly import assemble
 from arlequin.simulation import simulate
+from models.harmonics import Harmonics
 from models.part import Weighting
-from models.turbulence import Harmonics
 
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 ROD = aq.Section.tube(5e-3, 4.4e-3, 0.3)
@@ -27,7 +27,7 @@ def rod(turbulence, cells=12, **options):
 def test_spectrum_of_the_signal():
     """The periodogram over a period has the mean S(f), and χ² of two degrees of freedom about it at each line."""
     far = 100.0 * np.arange(8)  # independent stations
-    coefficients = GIVEN.harmonics(far, 2).reshape(-1, 16)
+    coefficients = GIVEN.harmonics(far).reshape(-1, 16)
     count = 6000
     times = GIVEN.duration / count * np.arange(count)
     signal = Harmonics(GIVEN.duration, coefficients).at(times)
@@ -49,8 +49,8 @@ def test_spectrum_of_the_signal():
 
 def test_correlation_along_the_span_over_many_seeds():
     short = replace(GIVEN, duration=0.2)
-    x = np.array([0.3, 0.0, 0.05, 0.1])  # in no order
-    many = np.stack([replace(short, seed=(7, seed)).harmonics(x, 2) for seed in range(400)])
+    x = np.array([0.3, 0.0, 0.05, 0.1])  # stations, in no order
+    many = np.stack([replace(short, seed=(7, seed)).harmonics(x) for seed in range(400)])
     size = np.sqrt(np.array(short.spectrum(short.frequencies)) / short.duration)
     unit = (many / np.tile(size, 2)[None, :, None, None]).reshape(-1, 2, 4)
     count = len(unit)
@@ -76,11 +76,11 @@ def test_work_equivalent_forces_have_the_joint_acceptance():
     k = np.pi / LENGTH
     shape[:, 1], shape[:, 2] = np.sin(k * part.positions[:, 0]), k * np.cos(k * part.positions[:, 0])
     load = part.assemble().loads
-    modal = load.turbulence.coefficients @ shape.ravel()
+    modal = load.varying[0].coefficients @ shape.ravel()
     error = np.sqrt(2 / modal.size)
     assert (modal**2).mean() == pytest.approx(3.0 / given.duration * acceptance(0.2), rel=3.5 * error)
     # a force across the beam does nothing along it
-    assert not load.turbulence.coefficients.reshape(-1, part.node_count, 3)[:, :, 0].any()
+    assert not load.varying[0].coefficients.reshape(-1, part.node_count, 3)[:, :, 0].any()
 
 
 def test_random_vibration_of_one_mode():
@@ -161,8 +161,6 @@ def test_messages(wrong, text):
 
 
 def test_messages_of_a_beam():
-    with pytest.raises(aq.UserError, match=r"correlation = 0.05: must be at least the length of the cells of 'rod'"):
-        rod(replace(GIVEN, correlation=0.05))
     with pytest.raises(aq.UserError, match=r"turbulence = 1.0: must be a Turbulence or None"):
         rod(1.0)
     for name in ("level", "cutoff", "slope"):
