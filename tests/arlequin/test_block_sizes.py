@@ -24,7 +24,7 @@ def sliders(law, friction, count=3):
 
 
 def rod(law, modes=None):
-    flow = aq.Turbulence(aq.PlateauSpectrum(0.2, cutoff=40.0), highest=150.0, correlation=0.2, duration=0.2, seed=5)
+    flow = aq.Turbulence(aq.PlateauSpectrum(0.2, cutoff=40.0), highest=150.0, correlation=0.2, duration=0.2, seed=1)
     beam = aq.Beam(
         "rod", aq.mesh.interval(0.0, 0.8, cells=6), STEEL, aq.Section.tube(5e-3, 4.4e-3, 0.3), dimension=2,
         imposed={"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}, turbulence=flow, fluid_damping=2.0,
