@@ -49,7 +49,7 @@ class Action:
         """Of the impulses (r,) on a touch, along the path (d,) of a step, or of some with the step as first axis; time:
         what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says; loss:
         of friction with springs."""
-        normal = impulse[..., touch.first]
+        normal = np.take(impulse, touch.first, axis=-1)
         tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
         length, rubbed = np.zeros_like(normal), np.zeros_like(normal)
         if touch.frictional:

@@ -136,7 +136,7 @@ def works(
             rubbing = 0.0
             if loss is not None:
                 rows, rubbing = loss.laws.sprung_rows, loss.each.sum(axis=-1)
-                scheme = scheme + rubbed[..., rows].sum(axis=-1) - rubbing
+                scheme = scheme + np.take(rubbed, rows, axis=-1).sum(axis=-1) - rubbing
                 rubbed[..., rows] = 0.0
             each = np.add.reduceat(rubbed, first, axis=-1)
             work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing

@@ -66,12 +66,12 @@ class Touch:
     def gaps(self, place: Array, left: float = 0.0) -> Array:
         """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,); left: share of the
         step that is still to come, with what wear opens in it."""
-        gaps = self.gap + self.turn(place - self.place)[..., self.first]
+        gaps = self.gap + np.take(self.turn(place - self.place), self.first, axis=-1)
         return gaps if self.opening is None else gaps - left * self.opening
 
     def openings(self, path: Array) -> Array:
         """How far the gaps (k,) open along a path (d,) of the step, or some, with what wear opens, m."""
-        moved = self.rates(path)[..., self.first]
+        moved = np.take(self.rates(path), self.first, axis=-1)
         return moved if self.opening is None else moved + self.opening
 
     def speeds(self, rates: Array, time: float) -> Array:

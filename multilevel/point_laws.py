@@ -206,7 +206,7 @@ class PointLaws:
         """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
         points = self.sprung_points
         softness = 0.5 * self.area[points] / self.tangential_stiffness[points]
-        return np.vecdot(held[..., self.sprung_rows] ** 2, softness)
+        return np.vecdot(np.take(held, self.sprung_rows, axis=-1) ** 2, softness)
 
     def energy(self, gap: Array) -> Any:
         """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""
@@ -225,7 +225,7 @@ class PointLaws:
         total = np.zeros(gap.shape)
         for laws, points in self._groups:
             for law in laws:
-                total[..., points] += what(law, gap[..., points])
+                total[..., points] += what(law, np.take(gap, points, axis=-1))
         return total
 
     @cached_property

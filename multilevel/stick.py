@@ -58,11 +58,13 @@ class Held:
         laws = self.laws
         rows, points = laws.sprung_rows, laws.sprung_points
         area = laws.area[points]
-        pull = impulse[..., rows]
-        change = self.gain[points] * (pull / (factor * area) - self.before[..., rows])
+        # taken row by row: what sums give does not depend on how many rows there are then
+        pull = np.take(impulse, rows, axis=-1)
+        before, after = np.take(self.before, rows, axis=-1), np.take(self.after, rows, axis=-1)
+        change = self.gain[points] * (pull / (factor * area) - before)
         soft = area / laws.tangential_stiffness[points]
-        lost = -pull * slip[..., rows] / factor
-        lost -= 0.5 * soft * (self.after[..., rows] ** 2 - self.before[..., rows] ** 2)
+        lost = -pull * np.take(slip, rows, axis=-1) / factor
+        lost -= 0.5 * soft * (after**2 - before**2)
         lost -= (theta - 0.5) * soft * change**2
         each = np.zeros((*lost.shape[:-1], laws.count))
         each[..., points[laws.sprung_first]] = np.maximum(np.add.reduceat(lost, laws.sprung_first, axis=-1), 0.0)
