@@ -3,7 +3,6 @@
 import numpy as np
 from numba import njit
 
-
 _FEW, _SIDE = 4, 64  # vectors from which on they are taken side by side, and how many at once
 
 

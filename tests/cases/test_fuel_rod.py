@@ -156,7 +156,7 @@ def test_points_on_time(short):
         ({"thickness": 5e-3}, ("thickness",)),
         ({"pellet_diameter": 9e-3}, ("pellet_diameter", "bore")),
         ({"dimple_height": 0.05}, ("dimple_height", "less than")),
-        ({"correlation": 1e-3}, ("correlation",)),
+        ({"correlation": 0.0}, ("correlation",)),
     ],
 )
 def test_bad_input(change, names):
