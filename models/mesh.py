@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from models import checks
 from models.errors import UserError
 from models.gmsh import read
+from models.tube import tube
 
-__all__ = ["box", "interval", "read", "rectangle"]
+__all__ = ["box", "interval", "read", "rectangle", "tube"]
 
 Range = tuple[float, float]
 
