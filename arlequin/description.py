@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from scipy.sparse import csr_array
+
 from arlequin.assembly import Assembly
 from arlequin.dual import dual_condition
 from arlequin.glue import JunctionWarning
@@ -40,7 +42,9 @@ def _conditions(assembly: Assembly) -> dict[str, float]:
     found = {}
     for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
         coarse, fine = own[junction.coarse.name], own[junction.fine.name]
-        reduced = replace(operator, coarse=operator.coarse @ coarse.shapes, fine=operator.fine @ fine.shapes)
+        reduced = replace(
+            operator, coarse=csr_array(operator.coarse @ coarse.shapes), fine=csr_array(operator.fine @ fine.shapes)
+        )
         value = dual_condition(reduced, coarse.mass, fine.mass)
         found[f"dual_condition_{junction.name}"] = value
         if value > DUAL_LIMIT:

@@ -20,7 +20,7 @@ class Layout:
 
     start: NDArray[np.int64]
     first: dict[str, int]
-    shapes: dict[str, sp.csr_array]
+    shapes: dict[str, sp.csr_array | NDArray[np.float64]]
     turning: dict[str, Assembled]
     rigid: frozenset[str]
 
@@ -51,7 +51,7 @@ class Layout:
         """An operator (m, nodal) on the nodal displacements of a part as (m, d)."""
         return self._widen(operator @ self.shapes[part.name], part)
 
-    def _widen(self, block: sp.csr_array, part: Part) -> sp.csr_array:
+    def _widen(self, block: sp.csr_array | NDArray[np.float64], part: Part) -> sp.csr_array:
         block = sp.coo_array(block)
         columns = block.col + self.first[part.name]
         return sp.csr_array((block.data, (block.row, columns)), shape=(block.shape[0], self.count))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csc_array, csr_array, diags_array, hstack
 
 from models import checks
 from models.beam import Beam
@@ -27,9 +28,11 @@ class Modal(StandIn):
     modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:
     boundaries of the part: the displacement under a unit force along each axis, shared among a boundary's nodes as its
     area is (of a floating part under forces of inertia too), is added to the shapes, so that statics under such forces
-    is exact. Name the boundaries that are touched, held or pulled. damping: viscous ratio ζ of all modes, or one for
-    each with the last one for all that follow; by default the Rayleigh damping of the part. A beam's `fluid_damping`
-    comes beside both. Moved supports (motions imposed other than 0) carry the part along their static shapes. All nodes
+    is exact. detailed: boundaries of which each node has its own such forces: statics under any forces on them is
+    exact. Name the boundaries that are touched, held or pulled. What junctions pull joins too (`assemble`). Shapes that
+    the others hold are left out. The shapes are one full array, 8 B × dofs × shapes. damping: viscous ratio ζ of all
+    modes, or one for each with the last one for all that follow; by default the Rayleigh damping of the part. A beam's
+    `fluid_damping` comes beside both. Moved supports (motions imposed other than 0) carry the part along their static shapes. All nodes
     keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the shapes hold them
     (M-orthogonal projection).
 
@@ -43,17 +46,20 @@ class Modal(StandIn):
     part: Continuum | Beam
     modes: int = 10
     static: Sequence[Surface] = field(default=(), kw_only=True)
+    detailed: Sequence[Surface] = field(default=(), kw_only=True)
     damping: float | Sequence[float] | None = field(default=None, kw_only=True)
     frequency: float | None = field(default=None, kw_only=True)
+    _last: list["_Reduction"] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.part, Continuum | Beam):
             raise UserError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
         checks.positive_integer("modes", self.modes)
-        for surface in self.static:
-            if not isinstance(surface, Surface) or surface.part is not self.part:
-                rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
-                raise UserError.parameter("static", surface, rule)
+        for name, surfaces in (("static", self.static), ("detailed", self.detailed)):
+            for surface in surfaces:
+                if not isinstance(surface, Surface) or surface.part is not self.part:
+                    rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
+                    raise UserError.parameter(name, surface, rule)
         if self.frequency is not None:
             checks.positive("frequency", self.frequency)
         if self.damping is not None:
@@ -69,29 +75,40 @@ class Modal(StandIn):
         """Natural frequencies (r,), Hz, those of the static shapes among them."""
         return np.sqrt(self._whole.squares) / (2 * np.pi)
 
-    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> ModalAssembled:
-        """The reduced part; under weights its shapes are those of the weighted part."""
-        return self._whole if weighting is None else self._reduced(weighting)
+    def assemble(
+        self, weighting: Weighting | None = None, massless: Indices | None = None, pulls: Sequence[csr_array] = ()
+    ) -> ModalAssembled:
+        """The reduced part; under weights its shapes are those of the weighted part. The last one is kept.
+
+        pulls: operators (m, nodal) of junctions, whose multipliers pull at the part: statics under them is exact.
+        """
+        if weighting is None and not pulls:
+            return self._whole
+        for last in self._last:
+            if last.serves(weighting, pulls):
+                return last.assembled
+        own = self._reduced(weighting, pulls)
+        self._last[:] = [_Reduction(weighting, tuple(pulls), own)]
+        return own
 
     @cached_property
     def _whole(self) -> ModalAssembled:
-        return self._reduced(None)
+        return self._reduced(None, ())
 
-    def _reduced(self, weighting: Weighting | None) -> ModalAssembled:
+    def _reduced(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> ModalAssembled:
         nodal = self.part.assemble(weighting)
         assert isinstance(nodal, Loaded)
         flexibility = Flexibility.of(self.part, nodal)
         highest = math.inf if self.frequency is None else 2 * np.pi * self.frequency
-        forces = self._unit_forces()
-        held = np.ones(self.dof_count, dtype=bool)
-        held[flexibility.free] = False
-        forces[held] = 0.0
+        free = np.zeros(self.dof_count)
+        free[flexibility.free] = 1.0
+        forces = csc_array(diags_array(free) @ self._forces(pulls))
         basis, squares = modal_basis(flexibility, self.modes, forces, highest)
         supports = tuple(item for item in nodal.imposed if not item.rest)
         moved = _support_shapes(flexibility, supports)
         coupling = basis.T @ (nodal.mass @ moved)
         carried = moved - basis @ coupling
-        shapes = np.column_stack([basis, carried])
+        shapes = np.column_stack([basis, carried]) if supports else basis
         own = self.part.damping
         return ModalAssembled(
             nodal=nodal,
@@ -107,20 +124,41 @@ class Modal(StandIn):
             force=nodal.loads.projected(shapes),
         )
 
-    def _unit_forces(self) -> Array:
-        """Forces (nodal, k) of 1 N along each axis on each of the static boundaries."""
-        columns = []
+    def _forces(self, pulls: Sequence[csr_array]) -> csc_array:
+        """Forces (nodal, k): 1 N along each axis on each static boundary, on each node of the detailed ones; pulls."""
+        columns = [csc_array((self.dof_count, 0))]
         for surface in self.static:
             areas = np.maximum(surface.areas, 0.0)
             shares = np.kron((areas / areas.sum())[:, None], np.eye(surface.positions.shape[1]))
-            columns.extend((surface.motion.T @ shares).T)
-        return np.stack(columns, axis=1) if columns else np.zeros((self.dof_count, 0))
+            columns.append(csc_array(surface.motion.T @ shares))
+        columns.extend(csc_array(surface.motion.T) for surface in self.detailed)
+        columns.extend(csc_array(operator.T) for operator in pulls)
+        return csc_array(hstack(columns, format="csc"))
 
     def _ratios(self, count: int) -> Array | None:
         if self.damping is None:
             return None
         given = np.atleast_1d(np.asarray(self.damping, dtype=float))[:count]
         return np.concatenate([given, np.full(count - given.size, given[-1])])
+
+
+@dataclass(frozen=True, eq=False)
+class _Reduction:
+    """A reduced part, and the weights and pulls that it was reduced with."""
+
+    weighting: Weighting | None
+    pulls: tuple[csr_array, ...]
+    assembled: ModalAssembled
+
+    def serves(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> bool:
+        """Whether these are the same."""
+        if (self.weighting is None) != (weighting is None) or len(self.pulls) != len(pulls):
+            return False
+        if self.weighting is not None and weighting is not None:
+            kinds = ("stiffness", "mass", "load")
+            if not all(np.array_equal(getattr(self.weighting, kind), getattr(weighting, kind)) for kind in kinds):
+                return False
+        return all(a.shape == b.shape and (a != b).nnz == 0 for a, b in zip(self.pulls, pulls, strict=True))
 
 
 def _support_shapes(flexibility: Flexibility, supports: Sequence[Imposed]) -> Array:

@@ -13,7 +13,6 @@ from models.errors import UserError
 from models.forces import Force
 from models.nodal import Linear
 from models.part import Array, Assembled, Imposed
-from models.rows import row_products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,17 +43,13 @@ class ModalAssembled(Linear):
     force: Force
 
     @cached_property
-    def _shapes(self) -> Array:
-        return np.column_stack([self.basis, self.carried])
-
-    @cached_property
-    def shapes(self) -> csr_array:
-        """S = (Φ, Ψ') (nodal, d)."""
-        return csr_array(self._shapes)
+    def shapes(self) -> Array:
+        """S = (Φ, Ψ') (nodal, d), full."""
+        return np.column_stack([self.basis, self.carried]) if self.supports else self.basis
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """S u and S v (f, nodal); S is full."""
-        return row_products(u, self._shapes.T), row_products(v, self._shapes.T)
+        """S u and S v (f, nodal), one after the other: products with many depend on how many there are."""
+        return tuple(np.array([self.shapes @ x for x in field]) for field in (u, v))  # type: ignore[return-value]
 
     @property
     def inertia(self) -> csr_array:
@@ -104,7 +99,7 @@ class ModalAssembled(Linear):
             own = csr_array(a * self.mass + b * self.stiffness)
         if self.drag is None:
             return own
-        full = self._shapes.T @ (self.drag @ self._shapes)
+        full = self.shapes.T @ (self.drag @ self.shapes)
         drag = csr_array(0.5 * (full + full.T))
         return drag if own is None else csr_array(own + drag)
 
@@ -130,8 +125,8 @@ class ModalAssembled(Linear):
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,) in N (kg½ m/s² on modes) and stored energy in J."""
-        if u.shape != (self._shapes.shape[1],):
-            raise UserError(f"coordinates of shape {u.shape}, expected ({self._shapes.shape[1]},)")
+        if u.shape != (self.shapes.shape[1],):
+            raise UserError(f"coordinates of shape {u.shape}, expected ({self.shapes.shape[1]},)")
         q, s = u[: self.squares.size], u[self.squares.size :]
         relative = q - self.coupling @ s
         pull, strain = self.squares * relative, self.support_strains @ s

@@ -4,14 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+from scipy.sparse import csc_array
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from models.errors import UserError
 from models.part import Array, Assembled
 from models.rigid_motion import Flexibility
+from models.static_shapes import diagonalised, enriched
 
 _DENSE = 300  # free dofs up to which all modes are computed
-_SPANNED = 1e-9  # what is left of a static shape, relative, below which the modes hold it
 _UNSTABLE = 1e-12  # negative square of a frequency, relative to the largest, that is no round-off
 
 
@@ -22,11 +23,12 @@ class Basis(NamedTuple):
     squares: Array
 
 
-def modal_basis(flexibility: Flexibility, modes: int, forces: Array, highest: float) -> Basis:
+def modal_basis(flexibility: Flexibility, modes: int, forces: csc_array, highest: float) -> Basis:
     """The lowest modes, up to the angular frequency `highest`, and the static shapes G f of forces (nodal, k).
 
     (K − ω² M) φ = 0, imposed dofs at rest; rigid motions count as modes, with ω = 0 exactly. What the static shapes add
-    to the modes is made orthogonal to them and the small problem is solved again: it shows as further, higher modes.
+    to the modes is made orthogonal to them and the small problem is solved again: it shows as further, higher modes
+    (`enriched`).
     Source: Craig & Kurdila, Fundamentals of Structural Dynamics, 2006, §17.5; MacNeal, Comput. Struct. 1, 1971.
     """
     own, rigid = flexibility.own, flexibility.rigid
@@ -35,22 +37,15 @@ def modal_basis(flexibility: Flexibility, modes: int, forces: Array, highest: fl
         rule = f"must be in [{count}, {most}], from the rigid motions to the free degrees of freedom"
         raise UserError.parameter("modes", modes, rule)
     elastic = _vibrations(flexibility, modes - count)
-    squares = np.einsum("dr,dr->r", elastic, _internal(own, elastic))
+    forces_of = _internal(own, elastic)
+    squares = np.einsum("dr,dr->r", elastic, forces_of)
     if squares.min(initial=0.0) < -_UNSTABLE * np.abs(squares).max(initial=0.0):
         raise UserError("the part is not stable at rest: its compression is beyond its buckling load")
-    basis = np.concatenate([rigid, elastic[:, squares <= highest**2]], axis=1)
-    for shape in flexibility.solve(forces).T:
-        rest = _orthogonal(own, basis, shape)
-        if _norm(own, rest) > _SPANNED * _norm(own, shape):
-            rest = _orthogonal(own, basis, rest / _norm(own, rest))
-            basis = np.column_stack([basis, rest / _norm(own, rest)])
-    shapes = basis[:, count:]
-    stiffness = shapes.T @ _internal(own, shapes)
-    values, vectors = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
-    shapes = np.concatenate([rigid, shapes @ vectors], axis=1)
-    large = np.abs(shapes) > 0.5 * np.abs(shapes).max(axis=0, initial=0.0)  # the first large value is positive
-    signs = np.sign(shapes[large.argmax(axis=0), np.arange(shapes.shape[1])])
-    return Basis(shapes * signs, np.concatenate([np.zeros(count), np.maximum(values, 0.0)]))
+    kept = squares <= highest**2
+    stiffness = np.zeros((count + kept.sum(),) * 2)
+    stiffness[count:, count:] = elastic[:, kept].T @ forces_of[:, kept]
+    basis = np.concatenate([rigid, elastic[:, kept]], axis=1)
+    return Basis(*diagonalised(own, count, enriched(flexibility, basis, stiffness, forces)))
 
 
 def _vibrations(flexibility: Flexibility, count: int) -> Array:
@@ -86,17 +81,6 @@ def _orthonormal(own: Assembled, fields: Array) -> Array:
     """Fields (nodal, k) made M-orthonormal, to round-off."""
     gram = fields.T @ (own.mass @ fields)
     return np.asarray(scipy.linalg.solve_triangular(np.linalg.cholesky(gram), fields.T, lower=True).T)
-
-
-def _orthogonal(own: Assembled, basis: Array, field: Array) -> Array:
-    """The field without what the M-orthonormal basis holds; twice is enough."""
-    for _ in range(2):
-        field = field - basis @ (basis.T @ (own.mass @ field))
-    return field
-
-
-def _norm(own: Assembled, field: Array) -> float:
-    return float(np.sqrt(max(field @ (own.mass @ field), 0.0)))
 
 
 def _internal(own: Assembled, fields: Array) -> Array:

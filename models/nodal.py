@@ -13,8 +13,8 @@ class Linear:
     """What an assembled part is whose nodes move linearly with its coordinates."""
 
     @property
-    def shapes(self) -> csr_array:
-        """S (nodal, d)."""
+    def shapes(self) -> csr_array | Array:
+        """S (nodal, d), sparse or full."""
         raise NotImplementedError
 
     def load(self, t: float) -> Array:
@@ -44,7 +44,7 @@ class Linear:
         """S u and S v (f, nodal)."""
         return (self.shapes @ u.T).T, (self.shapes @ v.T).T
 
-    def rates(self, u: Array) -> csr_array:
+    def rates(self, u: Array) -> csr_array | Array:
         """S (nodal, d)."""
         return self.shapes
 

@@ -156,8 +156,8 @@ class Assembled(Protocol):
         ...
 
     @property
-    def shapes(self) -> csr_array:
-        """S (nodal, d): nodal displacements S u of the coordinates u."""
+    def shapes(self) -> csr_array | Array:
+        """S (nodal, d): nodal displacements S u of the coordinates u; full where all coordinates move all nodes."""
         ...
 
     @property

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy.sparse import csr_array
 
 import arlequin as aq
 from models.part import Weighting
@@ -71,7 +72,7 @@ def test_rigid_motions_are_counted_and_exact(part, rigid):
     assert (squares[:rigid] == 0.0).all()
     np.testing.assert_allclose(squares[rigid:], exact[rigid:], rtol=1e-7)
     reduced = modal.assemble()
-    shapes = reduced.shapes.toarray()
+    shapes = reduced.shapes
     np.testing.assert_allclose(shapes.T @ own.mass @ shapes, np.eye(rigid + 4), atol=1e-12)
     np.testing.assert_allclose(shapes.T @ own.stiffness @ shapes, np.diag(squares), atol=1e-9 * squares.max())
     for shape in shapes.T[:rigid]:
@@ -135,7 +136,7 @@ def test_supports_move_along_their_static_shapes():
         force, energy = reduced.internal(q)
         assert energy == pytest.approx(0.5 * 2e11 * 1e-4 * (second - first) ** 2, rel=1e-11, abs=1e-18)
         np.testing.assert_allclose(force, reduced.stiffness @ q, atol=1e-6)
-    gram = (reduced.shapes.T @ reduced.inertia @ reduced.shapes).toarray()
+    gram = reduced.shapes.T @ (reduced.inertia @ reduced.shapes)
     np.testing.assert_allclose(gram, reduced.mass.toarray(), atol=1e-14)
 
 
@@ -150,7 +151,7 @@ def test_weights_act_on_the_shapes():
     modal, half = aq.Modal(part, 4), np.full(part.cells.dx.shape, 0.5)
     weighted = modal.assemble(Weighting(half, half, half))
     np.testing.assert_allclose(weighted.squares, modal.assemble().squares, rtol=1e-9)
-    np.testing.assert_allclose(weighted.shapes.toarray(), np.sqrt(2) * modal.assemble().shapes.toarray(), atol=1e-9)
+    np.testing.assert_allclose(weighted.shapes, np.sqrt(2) * modal.assemble().shapes, atol=1e-9)
 
 
 def test_damping_ratios():
@@ -166,6 +167,7 @@ def test_damping_ratios():
     (bar(), {"modes": 0}, "modes"),
     (bar(), {"modes": 1.5}, "modes"),
     (bar(), {"static": [bar().boundary("left")]}, "boundaries of the part"),
+    (bar(), {"detailed": [bar().boundary("left")]}, "detailed.*boundaries of the part"),
     (bar(), {"damping": -0.1}, "damping"),
     (bar(), {"frequency": 0.0}, "frequency"),
 ])  # fmt: skip
@@ -178,3 +180,79 @@ def test_bad_input(part, options, text):
 def test_modes_that_the_part_has_not(part, modes):
     with pytest.raises(aq.UserError, match=r"modes = .*must be in \["):
         aq.Modal(part, modes).assemble()
+
+
+# nodes in detail
+
+HELD = aq.Solid("cube", CUBE, STEEL, imposed={"left": {"x": 0.0, "y": 0.0, "z": 0.0}})
+
+
+def flexible(modal, forces, **more):
+    """Φ ω⁻² Φᵀ f of the elastic shapes."""
+    own = modal.assemble(**more)
+    elastic = own.squares > 0.0
+    shapes = own.basis[:, elastic]
+    return shapes @ ((shapes.T @ forces) / own.squares[elastic][:, None])
+
+
+def pulling(part, name, columns=7):
+    """Forces on all nodes of a boundary."""
+    out = np.zeros((part.dof_count, columns))
+    dofs = part.boundary(name).dofs.ravel()
+    out[dofs] = np.random.default_rng(1).normal(size=(dofs.size, columns))
+    return out
+
+
+@pytest.mark.parametrize("part", [HELD, aq.Solid("cube", CUBE, STEEL)], ids=["held", "floating"])
+def test_detailed_boundaries_make_statics_exact(part):
+    """Any forces on the nodes, in equilibrium where nothing holds the part: the whole field is the full model's."""
+    modal = aq.Modal(part, 8, detailed=[part.boundary("top"), part.boundary("right")])
+    own = part.assemble()
+    forces = pulling(part, "top") + pulling(part, "right")
+    rigid = modal.assemble().basis[:, modal.frequencies == 0.0]
+    full, mass = own.stiffness.toarray(), own.mass.toarray()
+    # pulled back to its centre, a floating part has the same inverse of K beside the rigid motions
+    forces -= mass @ rigid @ (rigid.T @ forces)
+    free = np.setdiff1d(np.arange(part.dof_count), [dof for item in own.imposed for dof in item.dofs])
+    forces[np.setdiff1d(np.arange(part.dof_count), free)] = 0.0
+    exact = np.zeros_like(forces)
+    exact[free] = np.linalg.lstsq(full[np.ix_(free, free)], forces[free], rcond=1e-13)[0]
+    exact -= rigid @ (rigid.T @ mass @ exact)
+    assert np.abs(flexible(modal, forces) - exact).max() <= 1e-10 * np.abs(exact).max()
+
+
+def test_detailed_shapes_are_orthonormal_and_those_held_by_others_are_left_out():
+    """The mean of a boundary and another name of its nodes add nothing; all nodes: the whole part."""
+    once, top = aq.Modal(HELD, 4, detailed=[HELD.boundary("top")]), HELD.boundary("top")
+    again = aq.Modal(HELD, 4, static=[top], detailed=[top, top])
+    own, mass = once.assemble(), HELD.assemble().mass
+    held = np.concatenate([item.dofs for item in HELD.assemble().imposed])
+    free = np.setdiff1d(top.dofs.ravel(), held).size
+    assert own.squares.size == again.assemble().squares.size == 4 + free
+    np.testing.assert_allclose(again.frequencies, once.frequencies, rtol=1e-9)
+    np.testing.assert_allclose(own.basis.T @ mass @ own.basis, np.eye(4 + free), atol=1e-12)
+    stiffness = own.basis.T @ HELD.assemble().stiffness @ own.basis
+    np.testing.assert_allclose(stiffness, np.diag(own.squares), atol=1e-9 * own.squares.max())
+    skin = [HELD.boundary(name) for name in HELD.mesh.boundaries]
+    assert aq.Modal(HELD, HELD.dof_count - held.size, detailed=skin).frequencies.size == HELD.dof_count - held.size
+
+
+def test_pulls_of_junctions_make_statics_exact():
+    """Multipliers that pull at mixed nodes; under weights these are the shapes of the weighted part."""
+    mixed = csr_array(np.random.default_rng(2).normal(size=(5, HELD.dof_count)))
+    modal = aq.Modal(HELD, 4)
+    half = Weighting(*(0.5 * np.ones(HELD.cells.dx.shape) for _ in range(3)))
+    own = HELD.assemble()
+    free = np.setdiff1d(np.arange(HELD.dof_count), np.concatenate([item.dofs for item in own.imposed]))
+    exact = np.zeros((HELD.dof_count, 5))
+    exact[free] = np.linalg.solve(own.stiffness.toarray()[np.ix_(free, free)], mixed.T.toarray()[free])
+    for weighting, factor in ((None, 1.0), (half, 2.0)):
+        found = flexible(modal, mixed.T.toarray(), weighting=weighting, pulls=[mixed])
+        assert np.abs(found - factor * exact).max() <= 1e-10 * np.abs(exact).max()
+    assert modal.assemble(half, pulls=[mixed]) is modal.assemble(half, pulls=[mixed.copy()])
+    assert modal.assemble(half, pulls=[2 * mixed]) is not modal.assemble(half, pulls=[mixed])
+
+
+def test_two_reductions_are_the_same_bits():
+    first, second = (aq.Modal(HELD, 4, detailed=[HELD.boundary("top")]).assemble() for _ in range(2))
+    assert (first.basis == second.basis).all() and (first.squares == second.squares).all()
