@@ -75,6 +75,7 @@ class Compliance:
         self._dofs = dofs
         self._solve = solve
         self._place = np.full(basis.shape[0], -1)  # of a row's column among those made
+        self._last: list[tuple[NDArray[np.int64], Array]] = []
         self._blocks: list[tuple[NDArray[np.int64], Columns]] = []
         self._multipliers: list[Array] = []
         self._matrix = np.zeros((0, basis.shape[0]))  # made columns of W as rows
@@ -90,10 +91,13 @@ class Compliance:
         return np.ascontiguousarray(0.5 * (out + out.T))
 
     def chosen(self, rows: NDArray[np.int64]) -> Array:
-        """W between the rows (r,) of the basis, (r, r), symmetric."""
+        """W between the rows (r,) of the basis, (r, r), symmetric; the last one is kept."""
+        if self._last and np.array_equal(self._last[0][0], rows):
+            return self._last[0][1]
         self._need(rows)
         out = self._matrix[np.ix_(self._place[rows], rows)]
-        return np.ascontiguousarray(0.5 * (out + out.T))
+        self._last[:] = [(rows, np.ascontiguousarray(0.5 * (out + out.T)))]
+        return self._last[0][1]
 
     def move(self, impulse: Array) -> Array:
         """W P (q,) of impulses P (q,)."""

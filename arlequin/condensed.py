@@ -59,7 +59,7 @@ class Condensed:
         to_given = free_rows[:, self._given]
         self._to_given = to_given if to_given.nnz else None  # a diagonal mass gives none
 
-        self._all, self._b = assembly.constraints, assembly.contact.basis
+        self._all, self._b, self._moves = assembly.constraints, assembly.contact.basis, assembly.contact.moves
         self._penalty: sp.csr_array | None = None
         inner = free_rows if whole else free_rows[:, self._active]
         if former is not None and isinstance(former.factor, CholeskyFactor):
@@ -136,7 +136,7 @@ class Condensed:
             own = scipy.linalg.lapack.dpotrs(self._schur[0], rest, lower=self._schur[1])[0]  # cho_solve, unchecked
             self._from_c.add(y, own)
             multipliers[self._kept] = own
-        return Free(y, multipliers, self._b @ y)
+        return Free(y, multipliers, self._moves.of(y))
 
     @property
     def basis(self) -> sp.csr_array:

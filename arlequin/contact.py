@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.layout import Layout
+from arlequin.products import Rows
 from arlequin.side import Side
 from arlequin.touch import Touch
 from models.part import Surface
@@ -165,9 +166,9 @@ class Contact:
         return _TOUCHING * self.extent
 
     @cached_property
-    def columns(self) -> sp.csr_array:
-        """basisᵀ (d, q)."""
-        return sp.csr_array(self.basis.T)
+    def moves(self) -> Rows:
+        """The basis, for many products."""
+        return Rows(self.basis)
 
     @cached_property
     def _at_rest(self) -> Touch:
@@ -240,7 +241,7 @@ class Contact:
 
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m, of the displacement u (d,)."""
-        place = self.basis @ u
+        place = self.moves.of(u)
         return self.touch(place).gaps(place)
 
     def _join(self, found: Sequence[Kinematics], place: Array) -> Touch:
@@ -260,7 +261,7 @@ class Contact:
             local = sp.csr_array(sp.block_diag(blocks, format="csr"))
         axes = found[0].normals.shape[1] if found else 1
         return Touch(
-            basis=self.basis,
+            moves=self.moves,
             local=local,
             first=self.laws.first[:-1],
             gap=np.concatenate([kin.gap for kin in found]) if found else np.zeros(0),

@@ -123,7 +123,10 @@ def works(
 
     if assembly.contact_count:
         first = touch.first
-        opening, impulse_opening = touch.openings(du) / step, touch.openings(impulse_path) / step
+        ways = {id(way): way for way in (du, impulse_path, stored_path, slip_path)}  # most schemes have two of them
+        moved = {own: touch.rates(way) for own, way in ways.items()}
+        opening = touch.openings(moved[id(du)]) / step
+        impulse_opening = touch.openings(moved[id(impulse_path)]) / step
         if touch.opening is not None:
             normal = contact.stored + contact.dissipated + contact.multiplier
             work["wear"] = normal @ touch.opening / step
@@ -131,7 +134,7 @@ def works(
         work["asperity_damping"] = layers
         work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
         if touch.frictional:
-            rubbed = -contact.impulse * touch.rates(slip_path) / step
+            rubbed = -contact.impulse * moved[id(slip_path)] / step
             rubbed[..., first] = 0.0
             rubbing = 0.0
             if loss is not None:
@@ -141,7 +144,7 @@ def works(
             each = np.add.reduceat(rubbed, first, axis=-1)
             work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
             work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
-        scheme = scheme - np.vecdot(contact.stored, touch.openings(stored_path)) / step - asperity
+        scheme = scheme - np.vecdot(contact.stored, touch.openings(moved[id(stored_path)])) / step - asperity
         scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
     if multipliers.size:
         work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) / step

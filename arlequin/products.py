@@ -1,11 +1,53 @@
 """Products of a sparse matrix with one vector or with many."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from multilevel.law import Array
+
+_FULL = 0.25  # share of the places in the columns in use that are taken, above which a full matrix is quicker
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows A (r, d) for many products: those of reduced parts, on all their coordinates, by a full copy."""
+
+    matrix: sp.csr_array
+
+    @cached_property
+    def _full(self) -> tuple[Any, Array] | None:
+        """Columns in use, and A on them; None where most places are empty."""
+        columns = np.unique(self.matrix.indices)
+        if self.matrix.nnz <= _FULL * self.matrix.shape[0] * columns.size:
+            return None
+        first, last = int(columns[0]), int(columns[-1]) + 1
+        some = slice(first, last) if last - first == columns.size else columns  # a slice spares copies
+        return some, self.matrix[:, some].toarray()
+
+    @cached_property
+    def _transposed(self) -> sp.csr_array:
+        return sp.csr_array(self.matrix.T)
+
+    def of(self, fields: Array) -> Array:
+        """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""
+        if self._full is None:
+            return applied(self.matrix, fields)
+        some, block = self._full
+        return np.asarray(fields[..., some] @ block.T)
+
+    def back(self, forces: Array) -> Array:
+        """Aᵀ f (d,) for f (r,)."""
+        if self._full is None:
+            return applied(self._transposed, forces)
+        some, block = self._full
+        out = np.zeros(self.matrix.shape[1])
+        acting = np.flatnonzero(forces)
+        out[some] = forces @ block if 2 * acting.size > forces.size else forces[acting] @ block[acting]
+        return out
 
 
 def applied(matrix: Any, fields: Array) -> Array:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.compliance import Answers
-from arlequin.products import applied
+from arlequin.products import Rows, applied
 from multilevel.archard import Worn
 from multilevel.kinematics import Kinematics
 from multilevel.law import Array
@@ -19,13 +19,13 @@ class Touch:
     """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
 
     H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
-    rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the identity,
-    turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
+    rows, `first` (k,). H = local · basis: basis (q, d), `moves`, is the same at all times; local (r, q), None for the
+    identity, turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
     normals (k, a), tangents (k, a − 1, a), positions (k, a). found: what the interfaces' pairings gave.
     opening (k,), m: what wear opens in the step, at a constant rate; `gap` is that at its end. None without wear.
     """
 
-    basis: sp.csr_array
+    moves: Rows
     local: sp.csr_array | None
     first: NDArray[np.int64]
     gap: Array
@@ -39,6 +39,11 @@ class Touch:
     def worn(self, worn: Worn | None) -> "Touch":
         """The same on worn surfaces."""
         return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
+
+    @property
+    def basis(self) -> sp.csr_array:
+        """The basis (q, d)."""
+        return self.moves.matrix
 
     @property
     def frictional(self) -> bool:
@@ -61,7 +66,7 @@ class Touch:
 
     def rates(self, field: Array) -> Array:
         """H x (r,) of a field x (d,), or of some (…, d)."""
-        return self.turn(applied(self.basis, field))
+        return self.turn(self.moves.of(field))
 
     def gaps(self, place: Array, left: float = 0.0) -> Array:
         """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,); left: share of the
@@ -69,9 +74,9 @@ class Touch:
         gaps = self.gap + np.take(self.turn(place - self.place), self.first, axis=-1)
         return gaps if self.opening is None else gaps - left * self.opening
 
-    def openings(self, path: Array) -> Array:
-        """How far the gaps (k,) open along a path (d,) of the step, or some, with what wear opens, m."""
-        moved = np.take(self.rates(path), self.first, axis=-1)
+    def openings(self, moved: Array) -> Array:
+        """How far the gaps (k,) open where the rows of H move by (r,) in the step, or some, with what wear opens, m."""
+        moved = np.take(moved, self.first, axis=-1)
         return moved if self.opening is None else moved + self.opening
 
     def speeds(self, rates: Array, time: float) -> Array:
@@ -91,7 +96,7 @@ class Touch:
 
     def pull(self, impulse: Array) -> Array:
         """Hᵀ P (d,)."""
-        return np.asarray(self.basis.T @ self.spread(impulse))
+        return self.moves.back(self.spread(impulse))
 
     def delassus(self, compliance: Answers, rows: NDArray[np.int64]) -> Array:
         """H A⁻¹ Hᵀ between some of the rows of H."""

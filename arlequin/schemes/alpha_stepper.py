@@ -74,7 +74,7 @@ class AlphaStepper:
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
         touch = assembly.contact.touch(assembly.contact.basis @ u)
-        gaps = touch.gaps(touch.basis @ u)
+        gaps = touch.gaps(touch.moves.of(u))
         external = assembly.load(0.0)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         contact = touch.spread(touch.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
@@ -140,7 +140,7 @@ class AlphaStepper:
         accept_cells(assembly, bulk, (state.n + 1) * step)
         internal, strain = bulk.force, bulk.stored
         touch, contact = meeting.touch, meeting.solution
-        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
+        asperity = assembly.laws.energy(touch.gaps(touch.moves.of(u))) + meeting.sprung
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
         viscous = assembly.viscous

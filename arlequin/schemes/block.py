@@ -45,7 +45,7 @@ class Block:
     def of(cls, assembly: Assembly, state: State, report: StepReport | None, works: Array) -> "Block":
         """One state; report None: the initial one."""
         contact = assembly.contact
-        place = contact.basis @ state.u
+        place = contact.moves.of(state.u)
         touch = report.touch if report else contact.touch(place)
         action = report.action if report else Action.none(touch)
         return cls(

@@ -275,7 +275,7 @@ class CentralStepper:
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + applied(assembly.contact.columns, own.pushed)
+        force = own.external - internal - own.damping + assembly.contact.moves.back(own.pushed)
         return 0.5 * float(own.half @ (self._mass * own.half + self.step * force))
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:

@@ -86,6 +86,6 @@ class LinearStep:
 
 def motion_of(assembly: Assembly, state: State, free: Array, theta: float, step: float) -> Motion:
     """Where the rows of the contact's basis go by y = `free` (q,) on them."""
-    basis = assembly.contact.basis
-    place, speed = basis @ state.u, basis @ state.v
+    moves = assembly.contact.moves
+    place, speed = moves.of(state.u), moves.of(state.v)
     return Motion(place, speed, place + step * free, (1.0 - 1.0 / theta) * speed + free / theta)

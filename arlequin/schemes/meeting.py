@@ -114,7 +114,8 @@ def meet(
             history = laws.reopened(history, touch.gaps(motion.place, 1.0))
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
         held = laws.held(history, touch.tangents) if laws.has_springs else None
-        delassus = scale * touch.delassus(compliance, some.rows)
+        delassus = touch.delassus(compliance, some.rows)
+        delassus = delassus if scale == 1.0 else scale * delassus
         known = partial(
             solve_contact,
             some.laws,

@@ -75,7 +75,7 @@ class StaticStepper:
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
         touch = assembly.contact.touch(assembly.contact.basis @ u)
-        gaps = touch.gaps(touch.basis @ u)
+        gaps = touch.gaps(touch.moves.of(u))
         external = assembly.load(0.0)
         stored = touch.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         none = np.zeros(assembly.constraints.shape[0])
@@ -121,7 +121,7 @@ class StaticStepper:
         bulk = assembly.respond(u, state.memory, 0.0)
         accept_cells(assembly, bulk, t1)
         internal, strain = bulk.force, bulk.stored
-        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
+        asperity = assembly.laws.energy(touch.gaps(touch.moves.of(u))) + meeting.sprung
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is

@@ -196,7 +196,7 @@ class ThetaStepper:
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
         internal, strain = bulk.force, bulk.stored
-        asperity = assembly.laws.energy(touch.gaps(touch.basis @ u)) + meeting.sprung
+        asperity = assembly.laws.energy(touch.gaps(touch.moves.of(u))) + meeting.sprung
         momentum = assembly.mass @ v
         kinetic = 0.5 * float(v @ momentum)
 
