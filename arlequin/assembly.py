@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +13,7 @@ from arlequin.contact import Contact
 from arlequin.glue import JunctionOperator
 from arlequin.layout import Layout
 from arlequin.links import Links, relation_rows
+from arlequin.parts import assembled_parts
 from arlequin.products import applied
 from arlequin.response import BulkResponse, Memory, response_of
 from arlequin.rigidity import Rigidity
@@ -21,7 +21,7 @@ from arlequin.strains import Strains
 from arlequin.system import System
 from models.checks import finite_array
 from models.nonlinear import Nonlinear, PathDependent
-from models.part import Assembled, Surface, Weighting
+from models.part import Assembled
 from models.rows import row_products
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
@@ -180,11 +180,20 @@ class Assembly:
 
     def pull(self, constraint: Array, contact: Array) -> Array:
         """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
-        return applied(self._pull, np.concatenate([constraint, contact]))
+        return applied(self._pull, constraint) + self.contact.moves.back(contact)
+
+    def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:
+        """The same on the imposed dofs (p,)."""
+        return applied(self._pull_on_imposed, np.concatenate([constraint, contact]))
+
+    @cached_property
+    def _pull_on_imposed(self) -> sp.csr_array:
+        rows = [matrix[:, self.imposed_dofs] for matrix in (self.constraints, self.contact.basis)]
+        return sp.csr_array(sp.vstack(rows, format="csr").T)
 
     @cached_property
     def _pull(self) -> sp.csr_array:
-        return sp.csr_array(sp.vstack([self.constraints, self.contact.basis], format="csr").T)
+        return sp.csr_array(self.constraints.T)
 
     @cached_property
     def imposed_dofs(self) -> NDArray[np.int64]:
@@ -232,14 +241,8 @@ class Assembly:
 
 def assemble(system: System) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows."""
-    weights: dict[str, Weighting] = {}
-    for junction in system.junctions:
-        for name, own in junction.weighting().items():
-            weights[name] = own if name not in weights else weights[name] * own
-    massless_nodes = _contact_nodes(system)
-    parts = tuple(
-        part.assemble(weights.get(part.name), massless=massless_nodes.get(part.name)) for part in system.parts
-    )
+    operators = tuple(junction.operator() for junction in system.junctions)
+    parts = assembled_parts(system, operators)
     layout = Layout.of(system.parts, parts)
 
     mass = sp.csr_array(sp.block_diag([part.mass for part in parts], format="csr"))
@@ -256,7 +259,6 @@ def assemble(system: System) -> Assembly:
         damping = dashpots if damping is None else sp.csr_array(damping + dashpots)
 
     constraint_rows, grams = [], []
-    operators = tuple(junction.operator() for junction in system.junctions)
     for junction, operator in zip(system.junctions, operators, strict=True):
         wide = layout.widened(operator.coarse, junction.coarse) + layout.widened(operator.fine, junction.fine)
         constraint_rows.append(wide)
@@ -279,16 +281,6 @@ def assemble(system: System) -> Assembly:
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
-
-
-def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
-    """Nodes of each part that lie on a contact surface (redistributed mass takes their mass away)."""
-    nodes: dict[str, list[Any]] = {}
-    for interface in system.interfaces:
-        surfaces = [interface.slave] + ([interface.master] if isinstance(interface.master, Surface) else [])
-        for surface in surfaces:
-            nodes.setdefault(surface.part.name, []).append(surface.nodes)
-    return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
 
 
 def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:

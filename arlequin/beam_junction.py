@@ -17,6 +17,7 @@ from models import checks
 from models.beam import Beam
 from models.beam_element import BeamElements
 from models.errors import UserError
+from models.modal import Modal
 from models.part import MeshedPart, Weighting
 from models.solid import Solid
 
@@ -39,15 +40,15 @@ class BeamJunction:
     while the section is free to warp and to contract. mediator: "linear" (φ_U and φ_θ linear between the zone's
     beam nodes), or "beam" (the beam's interdependent functions, which tie forces φ_U to moments φ_θ). Rigid
     motions satisfy it exactly. Weights as in `Junction`, tapered along the axis from the solid's inner end to the
-    beam's. The axis may have any direction.
+    beam's. The axis may have any direction. Either may be a `Modal` of such a part.
 
     The solid's section should be the beam's, with the axis through its centroid. In plane strain give the beam the
     modulus E/(1 − ν²).
     Source: Ben Dhia & Rateau, IJNME 62, 2005; mean rotations after Cowper, Journal of Applied Mechanics 33, 1966.
     """
 
-    beam: Beam
-    solid: Solid
+    beam: Beam | Modal
+    solid: Solid | Modal
     weights: Weight = field(default_factory=Linear)
     name: str = "junction"
     mediator: Literal["linear", "beam"] = "linear"
@@ -55,17 +56,17 @@ class BeamJunction:
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         checks.one_of("mediator", self.mediator, ("linear", "beam"))
-        if not isinstance(self.beam, Beam):
-            raise UserError.parameter("beam", self.beam, f"of junction '{self.name}' must be a Beam")
-        if not isinstance(self.solid, Solid) or self.solid.axisymmetric:
-            raise UserError.parameter(
-                "solid", self.solid, f"of junction '{self.name}' must be a Solid, not of revolution"
-            )
+        if not isinstance(self.beam, Beam | Modal) or not isinstance(self.beam.model, Beam):
+            raise UserError.parameter("beam", self.beam, f"of junction '{self.name}' must be a Beam, or a Modal of one")
+        given = self.solid
+        if not isinstance(given, Solid | Modal) or not isinstance(given.model, Solid) or given.model.axisymmetric:
+            rule = f"of junction '{self.name}' must be a Solid, or a Modal of one, not of revolution"
+            raise UserError.parameter("solid", given, rule)
         if self.beam.name == self.solid.name:
             raise UserError(f"junction '{self.name}': two parts named '{self.solid.name}'")
-        if self.beam.dimension != self.solid.mesh.dim():
+        if self._beam.dimension != self.solid.mesh.dim():
             raise UserError(
-                f"junction '{self.name}': '{self.beam.name}' is a beam in {self.beam.dimension}D, "
+                f"junction '{self.name}': '{self.beam.name}' is a beam in {self._beam.dimension}D, "
                 f"'{self.solid.name}' a solid in {self.solid.mesh.dim()}D: both must have the same dimension"
             )
         self._check_section()
@@ -73,7 +74,21 @@ class BeamJunction:
     @cached_property
     def zone(self) -> BeamZone:
         """Where both overlap."""
-        return BeamZone(self.beam, self.solid, f"junction '{self.name}'")
+        return BeamZone(self._beam, self._solid, f"junction '{self.name}'")
+
+    @property
+    def _beam(self) -> Beam:
+        """Its finite elements."""
+        model = self.beam.model
+        assert isinstance(model, Beam)
+        return model
+
+    @property
+    def _solid(self) -> Solid:
+        """Its finite elements."""
+        model = self.solid.model
+        assert isinstance(model, Solid)
+        return model
 
     @property
     def coarse(self) -> MeshedPart:
@@ -98,12 +113,12 @@ class BeamJunction:
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator."""
-        zone, beam, solid = self.zone, self.beam, self.solid
+        zone, beam, solid = self.zone, self._beam, self._solid
         grid = zone.grid
         size, axes = beam.components, beam.dimension
         pieces = zone.inside
         per_piece = pieces.dx.shape[1] * 2 * size * axes
-        blocks: dict[str, list[coo_array]] = {"gram": [], "coarse": [], "fine": []}
+        blocks: dict[str, list[csr_array]] = {"gram": [], "coarse": [], "fine": []}
         for chosen in np.array_split(np.arange(pieces.count), 1 + pieces.count * per_piece // _PIECES):
             some = pieces[chosen]
             s = beam.arc_length(some.points)
@@ -124,7 +139,7 @@ class BeamJunction:
             columns = _dofs(solid.basis.element_dofs[:, some.cells].T.astype(np.int64), axes)
             local = local.reshape(*local.shape[:2], -1)
             blocks["fine"].append(_scatter(rows, columns, local, (m, solid.dof_count)))
-        gram, coarse, fine = (csr_array(sum(csr_array(block) for block in blocks[key])) for key in blocks)
+        gram, coarse, fine = (csr_array(sum(blocks[key])) for key in blocks)
         gram = csr_array(0.5 * (gram + gram.T))
         return JunctionOperator(coarse, csr_array(-fine), gram, size, np.ascontiguousarray(beam.place(grid).T))
 
@@ -134,17 +149,17 @@ class BeamJunction:
         """Mediator functions (p, q, component, d) at the arc lengths s (p, q) in its cells (p,)."""
         lengths = np.diff(self.zone.grid)
         xi = (s - self.zone.grid[cells][:, None]) / lengths[cells][:, None]
-        size = self.beam.components
+        size = self._beam.components
         if self.mediator == "linear":
             return np.concatenate([shape[:, :, None, None] * np.eye(size) for shape in (1 - xi, xi)], axis=-1)
-        own = self.beam.elements
+        own = self._beam.elements
         phi = own.phi[:, :1] * (own.lengths[0] / lengths) ** 2
         return BeamElements(lengths, phi, own.rotation).interpolation(cells, xi)
 
     def _field(self, functions: Array, points: Array, s: Array) -> Array:
         """U + θ × r (p, q, axis, d) from displacements and rotations (p, q, component, d) at points."""
-        axes = self.beam.dimension
-        r = points - self.beam.place(s)
+        axes = self._beam.dimension
+        r = points - self._beam.place(s)
         total = functions[:, :, :axes].copy()
         if axes == 2:
             turn = functions[:, :, 2]
@@ -164,10 +179,10 @@ class BeamJunction:
     def _check_section(self) -> None:
         """The axis must run inside the solid; area and centroid of the solid's section should be the beam's."""
         pieces = self.zone.inside
-        s = self.beam.arc_length(pieces.points)
-        r = pieces.points - self.beam.place(s)
+        s = self._beam.arc_length(pieces.points)
+        r = pieces.points - self._beam.place(s)
         size = float(np.sqrt((r**2).sum(axis=0)).max())
-        dx = pieces.dx * self.solid.depth
+        dx = pieces.dx * self._solid.depth
         centroid = np.einsum("ipq,pq->i", r, dx) / dx.sum()
         off = float(np.linalg.norm(centroid))
         if off > size / 2:
@@ -177,8 +192,8 @@ class BeamJunction:
             )
         area = float(dx.sum()) / self.zone.taper.length
         text = f"junction '{self.name}': "
-        if abs(area - self.beam.section.area) > OFF * self.beam.section.area:
-            text += f"the solid's section is {area:.6g} m2, the beam's {self.beam.section.area:.6g} m2"
+        if abs(area - self._beam.section.area) > OFF * self._beam.section.area:
+            text += f"the solid's section is {area:.6g} m2, the beam's {self._beam.section.area:.6g} m2"
             warnings.warn(text, UserWarning, stacklevel=4)
         elif off > OFF * size:
             text += f"the beam's axis lies {off:.6g} m off the centroid of the solid's section"
@@ -201,9 +216,7 @@ def _product(test: Array, trial: Array) -> Array:
     return np.swapaxes(first, 1, 2) @ second
 
 
-def _scatter(rows: Indices, columns: Indices, local: Array, shape: tuple[int, int]) -> coo_array:
+def _scatter(rows: Indices, columns: Indices, local: Array, shape: tuple[int, int]) -> csr_array:
     """Sparse sum of local matrices (p, m, d)."""
     i, j = np.broadcast_arrays(rows[:, :, None], columns[:, None, :])
-    matrix = coo_array((local.ravel(), (i.ravel(), j.ravel())), shape=shape)
-    matrix.sum_duplicates()
-    return matrix
+    return csr_array(coo_array((local.ravel(), (i.ravel(), j.ravel())), shape=shape))

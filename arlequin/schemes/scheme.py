@@ -179,8 +179,7 @@ def reaction(assembly: Assembly, balance: Callable[[], Array], multipliers: tupl
     force = np.zeros(assembly.dof_count)
     dofs = assembly.imposed_dofs
     if dofs.size:
-        constraint, contact = multipliers
-        force[dofs] = (balance() - assembly.pull(constraint, contact))[dofs]
+        force[dofs] = balance()[dofs] - assembly.pull_on_imposed(*multipliers)
     return force
 
 
