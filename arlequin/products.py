@@ -34,10 +34,10 @@ class Rows:
 
     def of(self, fields: Array) -> Array:
         """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""
-        if self._full is None:
+        if self._full is None or fields.ndim > 1:  # BLAS products with many depend on how many there are
             return applied(self.matrix, fields)
         some, block = self._full
-        return np.asarray(fields[..., some] @ block.T)
+        return np.asarray(block @ fields[some])
 
     def back(self, forces: Array) -> Array:
         """Aᵀ f (d,) for f (r,)."""
