@@ -8,12 +8,10 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
-from arlequin.recorded_cells import cells_of
+from arlequin.recorded_cells import Array, Indices, cells_of, spread
 from models.errors import UserError
 
-Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 ALL = "all.pvd"
@@ -30,12 +28,14 @@ class _Piece(NamedTuple):
     name: str
     points: Array
     kind: str
-    nodes: NDArray[np.int64]
+    nodes: Indices
     group: xarray.Dataset
     on: tuple[str, str]
 
 
-def export_vtu(result: xarray.DataTree, folder: str | Path, progress: Progress | None = None) -> Path:
+def export_vtu(
+    result: xarray.DataTree, folder: str | Path, *, frames: int | None = None, progress: Progress | None = None
+) -> Path:
     """Write the frames of a result into `folder`; gives the PVD file of all, which ParaView opens.
 
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
@@ -45,7 +45,8 @@ def export_vtu(result: xarray.DataTree, folder: str | Path, progress: Progress |
     status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with numbers of parts, `all.pvd`.
     Files of the same names are replaced.
 
-    progress: called as (files written, files in all).
+    frames: at most so many, spread evenly over those of the result; None takes all. progress: called as (files written,
+    files in all).
     """
     import meshio
 
@@ -53,13 +54,14 @@ def export_vtu(result: xarray.DataTree, folder: str | Path, progress: Progress |
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
     if not pieces or not times.size:
         raise UserError("nothing to export: the result has no frames of parts or interfaces", code=1)
-    target = Path(folder)
+    target, chosen = Path(folder), spread(times.size, frames)
+    times = times[chosen]
     total, done = len(pieces) * times.size, 0
     written: list[list[str]] = []
     for piece in pieces:
         (target / piece.name).mkdir(parents=True, exist_ok=True)
         names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
-        for name, (point_data, cell_data) in zip(names, _frames(piece, times.size), strict=True):
+        for name, (point_data, cell_data) in zip(names, _frames(piece, chosen), strict=True):
             mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
             mesh.write(target / name, file_format="vtu")
             done += 1
@@ -93,18 +95,17 @@ def _interfaces(result: xarray.DataTree) -> Iterator[_Piece]:
             yield _Piece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
 
 
-def _frames(piece: _Piece, count: int) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:
-    """The fields of each frame on points and on cells, read in blocks: a chunk of a file holds many frames."""
+def _frames(piece: _Piece, chosen: Indices) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:
+    """The fields of each chosen frame on points and on cells, read in blocks: a chunk of a file holds many frames."""
     on_points, on_cells = (_fields(piece.group, dim) for dim in piece.on)
-    row = max(
-        (8 * f.size // max(f.sizes.get("frame", 1), 1) for f in [*on_points.values(), *on_cells.values()]), default=1
-    )
+    fields = [*on_points.values(), *on_cells.values()]
+    row = max((8 * f.size // max(f.sizes.get("frame", 1), 1) for f in fields), default=1)
     block = max(1, _BLOCK // max(row, 1))
-    for start in range(0, count, block):
-        stop = min(start + block, count)
-        points = {name: _values(field, start, stop) for name, field in on_points.items()}
-        cells = {name: _values(field, start, stop) for name, field in on_cells.items()}
-        for n in range(stop - start):
+    for start in range(0, chosen.size, block):
+        some = chosen[start : start + block]
+        points = {name: _values(field, some) for name, field in on_points.items()}
+        cells = {name: _values(field, some) for name, field in on_cells.items()}
+        for n in range(some.size):
             yield {name: v[n] for name, v in points.items()}, {name: [v[n]] for name, v in cells.items()}
 
 
@@ -114,11 +115,11 @@ def _fields(group: xarray.Dataset, dim: str) -> dict[str, xarray.DataArray]:
     return {str(name): field for name, field in group.data_vars.items() if field.dims in known}
 
 
-def _values(field: xarray.DataArray, start: int, stop: int) -> Array:
-    """Frames start … stop of a field (f, n) or, of vectors, (f, n, 3)."""
+def _values(field: xarray.DataArray, frames: Indices) -> Array:
+    """The frames of a field (f, n) or, of vectors, (f, n, 3)."""
     if "frame" not in field.dims:
-        return np.broadcast_to(field.values, (stop - start, field.size))
-    values = field.isel(frame=slice(start, stop)).values
+        return np.broadcast_to(field.values, (frames.size, field.size))
+    values = field.isel(frame=frames).values
     if values.ndim == 2:
         return values
     labels = map(str, field[field.dims[2]].values)

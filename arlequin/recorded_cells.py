@@ -1,4 +1,4 @@
-"""The cells of a recorded part as VTK and meshio have them, and the faces on its outside.
+"""The cells of a recorded part as VTK and meshio have them, the faces on its outside, and frames spread over a run.
 
 A record has the corners of each cell in scikit-fem's order, which is VTK's but for hexahedra.
 """
@@ -9,6 +9,7 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
+from models.checks import positive_integer
 from models.errors import UserError
 
 Array = NDArray[np.float64]
@@ -63,3 +64,14 @@ def faces_of(cells: Cells) -> tuple[Indices, Indices]:
     _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
     outer = np.sort(first[count == 1])  # an inner face has two cells
     return faces[outer], owner[outer]
+
+
+def spread(count: int, most: int | None) -> Indices:
+    """Numbers of at most `most` of `count` frames, spread evenly from the first to the last; None takes all.
+
+    >>> spread(10, 4).tolist()
+    [0, 3, 6, 9]
+    """
+    if most is None or positive_integer("frames", most) >= count:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))

@@ -128,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("path", metavar="RESULT")
     export.add_argument("--vtu", metavar="DIR", help="folder of VTU and PVD files, for ParaView")
     export.add_argument("--netcdf", metavar="FILE", help="a netCDF file of the whole result")
+    export.add_argument("--frames", metavar="N", help="of VTU: at most so many, spread evenly (default: all)")
     export.set_defaults(action=outputs.export)
     return parser
 

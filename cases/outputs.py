@@ -71,9 +71,10 @@ def export(arguments: Namespace) -> int:
     if arguments.vtu is None and arguments.netcdf is None:
         raise UserError("nothing to do: give --vtu DIR (for ParaView), --netcdf FILE, or both")
     result = opened(arguments.path, "export")
+    frames = None if arguments.frames is None else _number("--frames", arguments.frames, int)
     if arguments.vtu is not None:
         with ProgressBar("VTU", "files") as bar:
-            target = export_vtu(result, arguments.vtu, bar)
+            target = export_vtu(result, arguments.vtu, frames=frames, progress=bar)
         print(target, flush=True)
     if arguments.netcdf is not None:
         with tables.working("writing netCDF"):

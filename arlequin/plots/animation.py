@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arlequin.plots import style
 from arlequin.plots.moving import Moving, groups_of, magnification, moving
+from arlequin.recorded_cells import spread
 from models.checks import positive, positive_integer
 from models.errors import UserError
 
@@ -25,6 +26,7 @@ MAP = "viridis"
 WITHOUT = "#AAAAAA"  # parts without the field
 DPI = 100
 EDGES = 5_000  # pieces, up to which their edges are drawn
+_TICKS = 7  # along the longest axis in space
 _WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 
 
@@ -57,7 +59,7 @@ def animation(
     about = [group[field].attrs for group in groups.values() if field in group]
     if not about:
         raise UserError(f"no part of the result has a field `{field}`")
-    shown = np.unique(np.linspace(0, count - 1, min(positive_integer("frames", frames), count)).round().astype(int))
+    shown = spread(count, frames)
     factor = magnification(groups.values(), shown) if magnify is None else positive("magnify", magnify)
     axes = max(group.sizes["axis"] for group in groups.values())
     drawn = {name: moving(g, field, shown, factor, axes, row) for row, (name, g) in enumerate(groups.items())}
@@ -142,6 +144,8 @@ def _height(span: Array, axes: int, parts: int) -> float:
 
 def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes: int, names: tuple[str, ...]) -> None:
     """Limits, labels and equal scales."""
+    from matplotlib.ticker import MaxNLocator
+
     panel.set_xlim(low[0] - margin, high[0] + margin)
     panel.set_xlabel(style.label("x", length))
     if axes == 1:
@@ -153,6 +157,9 @@ def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes
     if axes == 3:
         panel.set_zlim(low[2] - margin, high[2] + margin)
         panel.set_zlabel(style.label("z", length))
+        shares = (high - low + 2 * margin) / (high - low + 2 * margin).max()
+        for axis, share in zip((panel.xaxis, panel.yaxis, panel.zaxis), shares, strict=True):
+            axis.set_major_locator(MaxNLocator(max(1, round(_TICKS * share))))  # short axes have no room for more
     panel.set_aspect("equal")
 
 

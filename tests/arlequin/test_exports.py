@@ -104,7 +104,7 @@ def test_interfaces_cell_fields_and_the_file_of_all(tmp_path):
                            friction=aq.Coulomb(0.05), wear=aq.Archard(1e-10))  # fmt: skip
     result = aq.simulate(aq.System([block], interfaces=[contact]), aq.Static(), duration=1.0, step=0.25)
     seen = []
-    export_vtu(result, tmp_path, lambda done, total: seen.append((done, total)))
+    export_vtu(result, tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(n, 10) for n in range(1, 11)]
     sets = ElementTree.parse(tmp_path / "all.pvd").findall("Collection/DataSet")
     assert [(s.get("timestep"), s.get("part")) for s in sets[:3]] == [("0.0", "0"), ("0.0", "1"), ("0.25", "0")]
@@ -128,6 +128,18 @@ def test_frames_are_read_in_blocks(tmp_path, monkeypatch):
     result = run(solid("quad", 1), steps=9, velocity=(3.0, -1.0))
     export_vtu(result, tmp_path)
     same(result, tmp_path, "solid", "quad")
+
+
+def test_some_frames(struck, tmp_path):
+    export_vtu(struck, tmp_path / "vtu", frames=5)
+    sets = ElementTree.parse(tmp_path / "vtu" / "part-a%20bar.pvd").findall("Collection/DataSet")
+    assert [float(s.get("timestep")) for s in sets] == struck["frame_time"].values[::5].tolist()
+    for entry, u in zip(sets, struck["part/a bar/displacement"].values[::5], strict=True):
+        np.testing.assert_array_equal(
+            meshio.read(tmp_path / "vtu" / entry.get("file")).point_data["displacement"], padded(u)
+        )
+    with pytest.raises(UserError, match="frames = 0"):
+        export_vtu(struck, tmp_path / "vtu", frames=0)
 
 
 @pytest.mark.parametrize("kind", ["hex", "tet"])
