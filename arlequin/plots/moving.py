@@ -42,7 +42,8 @@ def groups_of(result: xarray.DataTree, parts: tuple[str, ...] | None) -> dict[st
 def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     """1, 2 or 5 times a power of ten that makes small deflections of beams seen; 1 where there are no beams."""
     groups = list(groups)
-    if not any(g.sizes["axis"] > 1 and g.sizes.get("corner") == 2 for g in groups):
+    # rigid bodies are lines too, but have an angle
+    if not any(g.sizes["axis"] > 1 and g.sizes.get("corner") == 2 and "angle" not in g for g in groups):
         return 1.0
     size = max(float(np.ptp(g["position"].values, axis=0).max()) for g in groups)
     largest = max(float(np.abs(g["displacement"].isel(frame=frames).values).max()) for g in groups)

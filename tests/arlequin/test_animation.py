@@ -89,6 +89,9 @@ def test_small_deflections_of_beams_are_magnified():
     assert magnification(groups_of(result, None).values(), np.array([0, 12])) == 50.0
     fast = thrown(beam, velocity=(0.0, 1e4))
     assert magnification(groups_of(fast, None).values(), np.array([0, 12])) == 1.0
+    body = aq.RigidBody("body", [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], density=7800)
+    result = aq.simulate(aq.System([body], velocity=(0.0, 1.0)), aq.Theta(1.0), duration=1e-3, step=1e-4)
+    assert magnification(groups_of(result, None).values(), np.array([0, 10])) == 1.0
     solid = thrown(*parts_of(2))
     assert magnification(groups_of(solid, None).values(), np.array([0, 1])) == 1.0
 
