@@ -1,0 +1,191 @@
+"""A pinned rod that knocks and rubs on a stop within its span: sine modes, in pieces that are known in closed form.
+
+A Timoshenko rod of the length L along z is pinned at both ends, for deflections along x and along y alike. Its n lowest
+modes are w = sin kz, ψ = β cos kz, k = jπ/L, of the modal mass L/2 (m + ρI β²) and the lower root of
+
+    (κGA k² − m ω²)(EI k² + κGA − ρI ω²) = (κGA k)²,        β = (κGA k² − m ω²)/(κGA k),
+
+with m the mass per length, contents included, ρI that of the tube alone. Forces per length f_x sin Ωt and
+f_y sin(Ωt + φ) push it from rest. At z = a its axis u meets a stop, at the gap g = g₀ − u_x, that pushes by F ≥ 0
+along −x and rubs by |T| ≤ μF along y, against the slip v = u̇_y. The stop is
+
+* a shock element: F = −K g − C ġ while that is positive and g < 0, or
+* rigid: impacts without restitution, ġ⁺ = 0, then F from g̈ = 0 until that would pull. With the mobility Σφ² of the
+  modes φ at the stop, an impact is p_n = −ġ⁻/Σφ² along −x and min(μ p_n, |v⁻|/Σφ²) against the slip: x and y share no
+  modes, and p_n grows while v falls in proportion, or to 0 and stays there, so that ∫ F |v| dt is closed too.
+
+F and T are linear in z = (q, q̇, 1, sin Ωt, cos Ωt) as long as the rod is open, slips one way, or sticks (T from v̇ = 0).
+So ż = A z and z(t) = exp(A (t − t₀)) z₀ in each piece, without a time step; ends of pieces are found between samples to
+round-off. What closes or turns and returns within a sample is missed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
+from models import checks
+from models.errors import UserError
+from models.material import LinearElastic
+from models.section import Section
+
+Array = NDArray[np.float64]
+
+SAMPLES = 10  # in a radian of the fastest motion
+
+
+@dataclass(frozen=True)
+class StoppedRod:
+    """A span, its stop and what pushes it.
+
+    length m; carried kg/m; modes in each direction, of the viscous ratio `damping`; the stop at `place` m, behind `gap`
+    m, of the coefficient of `friction`, with `stiffness` N/m (infinite: rigid) and `dashpot` N s/m; `push` (f_x, f_y)
+    N/m, `phase` φ rad and `frequency` Ω/2π Hz of the forces.
+    """
+
+    length: float
+    material: LinearElastic
+    section: Section
+    carried: float
+    modes: int
+    damping: float
+    place: float
+    gap: float
+    friction: float
+    push: tuple[float, float]
+    phase: float
+    frequency: float
+    stiffness: float = math.inf
+    dashpot: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("length", "gap", "frequency"):
+            checks.positive(name, getattr(self, name))
+        for name in ("carried", "damping", "friction", "dashpot"):
+            checks.non_negative(name, getattr(self, name))
+        checks.positive_integer("modes", self.modes)
+        checks.within("place", self.place, 0.0, self.length, open_low=True, open_high=True)
+        if not self.stiffness > 0.0:
+            raise UserError.parameter("stiffness", self.stiffness, "must be positive (math.inf: rigid)")
+        if self.rigid and self.dashpot:
+            raise UserError.parameter("dashpot", self.dashpot, "must be 0 on a rigid stop")
+
+    @property
+    def rigid(self) -> bool:
+        """Whether the stop does not give way."""
+        return self.stiffness == math.inf
+
+    @cached_property
+    def pulsations(self) -> Array:
+        """ω (n,), rad/s."""
+        return self._waves[0]
+
+    @cached_property
+    def shapes(self) -> Array:
+        """Modes (n,) at the stop, of the modal mass 1."""
+        return np.asarray(np.sin(self._numbers * self.place) / np.sqrt(self._waves[1]))
+
+    @property
+    def mobility(self) -> float:
+        """Σ φ²: the velocity of the rod at the stop after a unit impulse there, 1/kg."""
+        return float(self.shapes @ self.shapes)
+
+    @property
+    def _numbers(self) -> Array:
+        return np.asarray(np.arange(1, self.modes + 1) * np.pi / self.length, dtype=float)
+
+    @cached_property
+    def _waves(self) -> tuple[Array, Array]:
+        """ω and modal masses of sin kz."""
+        e, g, s, k = self.material.young, self.material.shear, self.section, self._numbers
+        linear, rotary = self.material.density * s.area + self.carried, self.material.density * s.inertia_z
+        ga, ei = s.shear_y * g * s.area, e * s.inertia_z
+        # m ρI ω⁴ − (m (EI k² + κGA) + ρI κGA k²) ω² + κGA EI k⁴ = 0, its lower root without cancellation
+        a, b, c = linear * rotary, linear * (ei * k**2 + ga) + rotary * ga * k**2, ga * ei * k**4
+        square = 2.0 * c / (b + np.sqrt(b**2 - 4.0 * a * c))
+        tilt = (ga * k**2 - linear * square) / (ga * k)
+        return np.sqrt(square), 0.5 * self.length * (linear + rotary * tilt**2)
+
+    # rows that give a scalar of z = (q_x, q_y, their rates, 1, sin, cos)
+
+    @property
+    def _size(self) -> int:
+        return 4 * self.modes + 3
+
+    def row(self, which: int) -> Array:
+        """At the stop: u_x, u_y and their rates, 0 to 3."""
+        row = np.zeros(self._size)
+        row[which * self.modes : (which + 1) * self.modes] = self.shapes
+        return row
+
+    @cached_property
+    def gap_row(self) -> Array:
+        """g."""
+        row = -self.row(0)
+        row[4 * self.modes] = self.gap
+        return row
+
+    @cached_property
+    def slip_row(self) -> Array:
+        """v."""
+        return self.row(3)
+
+    @cached_property
+    def force_row(self) -> Array:
+        """F while the stop is touched."""
+        if self.rigid:
+            return np.asarray(self.row(2) @ self.open_matrix) / self.mobility
+        return -self.stiffness * self.gap_row + self.dashpot * self.row(2)
+
+    @cached_property
+    def stick_row(self) -> Array:
+        """T while the rod sticks."""
+        return -np.asarray(self.row(3) @ self.open_matrix) / self.mobility
+
+    @cached_property
+    def open_matrix(self) -> Array:
+        """A of the rod that touches nothing."""
+        n, w = self.modes, 2.0 * np.pi * self.frequency
+        k, square = self._numbers, self.pulsations**2
+        shares = (1.0 - np.cos(k * self.length)) / k / np.sqrt(self._waves[1])
+        out = np.zeros((self._size, self._size))
+        for axis, (push, phase) in enumerate(zip(self.push, (0.0, self.phase), strict=True)):
+            own, rates = slice(axis * n, (axis + 1) * n), slice((2 + axis) * n, (3 + axis) * n)
+            out[own, rates] = np.eye(n)
+            out[rates, own] = -np.diag(square)
+            out[rates, rates] = -np.diag(2.0 * self.damping * self.pulsations)
+            out[rates, 4 * n + 1] = push * math.cos(phase) * shares
+            out[rates, 4 * n + 2] = push * math.sin(phase) * shares
+        out[4 * n + 1, 4 * n + 2], out[4 * n + 2, 4 * n + 1] = w, -w
+        return out
+
+    def matrix(self, state: State) -> Array:
+        """A of a piece."""
+        if state == "open":
+            return self.open_matrix
+        force = self.force_row
+        rubbing = self.stick_row if state == "stuck" else -SENSE[state] * self.friction * force
+        out = self.open_matrix.copy()
+        n = self.modes
+        out[2 * n : 3 * n] -= np.outer(self.shapes, force)
+        out[3 * n : 4 * n] += np.outer(self.shapes, rubbing)
+        return out
+
+    @property
+    def sample(self) -> float:
+        """s."""
+        fastest = float(self.pulsations[-1])
+        if not self.rigid:
+            fastest += math.sqrt(self.stiffness * self.mobility) + self.dashpot * self.mobility
+        return 1.0 / (SAMPLES * fastest)
+
+    # the motion
+
+    def solve(self, end: float) -> StoppedMotion:
+        """The motion from rest, over [0, end] s."""
+        return Run(self).to(checks.positive("end", end))
