@@ -79,6 +79,7 @@ class Compliance:
         self._blocks: list[tuple[NDArray[np.int64], Columns]] = []
         self._multipliers: list[Array] = []
         self._matrix = np.zeros((0, basis.shape[0]))  # made columns of W as rows
+        self._asked: list[NDArray[np.int64]] = []  # rows whose columns were made together, after those of the start
         if 0 < basis.shape[0] <= _FEW:
             self._make(np.arange(basis.shape[0]))
 
@@ -122,6 +123,17 @@ class Compliance:
         missing = rows[self._place[rows] < 0]
         if missing.size:
             self._make(missing)
+            self._asked.append(missing)
+
+    @property
+    def kept(self) -> tuple[NDArray[np.int64], ...]:
+        """Which columns were made when: their last digits depend on which ones are made together."""
+        return tuple(self._asked)
+
+    def keep(self, kept: tuple[NDArray[np.int64], ...]) -> None:
+        """Makes the columns that another one of the same matrix had made."""
+        for rows in kept:
+            self._need(rows)
 
     def _make(self, rows: NDArray[np.int64]) -> None:
         size = rows.size if rows.size <= _FEW else _BLOCK

@@ -11,6 +11,7 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed, Free
 from arlequin.place import place_of_most
 from arlequin.response import Memory
+from arlequin.schemes.keeping import KeepsColumns
 from arlequin.schemes.line_search import Watch, search
 from arlequin.schemes.linear_step import Solved
 from arlequin.schemes.meeting import Meeting, Motion, meet
@@ -88,7 +89,7 @@ class AlphaBulk:
         )
 
 
-class LinearAlpha:
+class LinearAlpha(KeepsColumns):
     """A y = push − (1 − α_f) βΔt [f_int(u₀) + K (u₁ − u₀ − Δt y) + D (1 − 1/λ) v₀] + λ (1 − α_m)(Cᵀφ + BᵀP)."""
 
     def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
@@ -168,6 +169,12 @@ class NewtonAlpha:
                 y = found.y
         where = place_of_most(assembly, np.where(assembly.free, missing, 0.0))
         raise Failed(f"the step to t = {push.t:.6g} s did not converge in {_PASSES} passes ({where} misses most)")
+
+    def kept(self) -> None:
+        """Nothing: every step begins with a tangent of its own."""
+
+    def keep(self, kept: None) -> None:
+        """Nothing."""
 
     def _free(self, push: Push, y: Array, missing: Array) -> Free:
         """The change from y without contact, where so much momentum (d,) is missing."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,14 @@ class AlphaStepper:
     def with_step(self, step: float) -> "AlphaStepper":
         """The same with another step, for nonlinear parts."""
         return AlphaStepper(self._assembly, step, self._scheme)
+
+    def kept(self) -> Any:
+        """What the steps' solution made so far."""
+        return self._bulk.kept()
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        self._bulk.keep(kept)
 
     def joined(self, reports: Sequence[StepReport]) -> StepReport:
         """Steps as one: impulses, works and paths of all."""

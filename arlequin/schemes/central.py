@@ -11,6 +11,7 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.energy import Forces, works
 from arlequin.products import applied
+from arlequin.schemes.keeping import KeepsColumns
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.schemes.stable_step import stable_step
@@ -76,7 +77,7 @@ class _Carried:
     constraint: Array
 
 
-class CentralStepper:
+class CentralStepper(KeepsColumns):
     """Central differences; the diagonal mass is the matrix of every step."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
@@ -218,8 +219,7 @@ class CentralStepper:
         v = carried.half + 0.5 * step * (a + self._condensed.response(pushed))
         kinetic = self._kinetic(carried, internal)
 
-        du = step * half
-        impulse_path = 0.5 * step * (before + half)
+        du, impulse_path = step * half, 0.5 * step * (before + half)
 
         def balance() -> Array:
             return self._mass * (half - before) / step + state.internal + own.damping - own.external

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from arlequin.schemes.scheme import Failed, State, Stepper, StepReport
+from arlequin.schemes.keeping import Keeping
+from arlequin.schemes.scheme import Failed, State, StepReport
 from models.errors import FAILURE, UserError
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
 
 
-class Divisible(Stepper, Protocol):
+class Divisible(Keeping, Protocol):
     """A stepper whose steps can be done in parts."""
 
     def with_step(self, step: float) -> Self:
@@ -40,6 +41,15 @@ class CutBackStepper:
     def start(self, u: np.ndarray, v: np.ndarray) -> State:
         """The state at t = 0."""
         return self._steppers[1].start(u, v)
+
+    def kept(self) -> Any:
+        """What the steppers of each size keep."""
+        return {count: stepper.kept() for count, stepper in self._steppers.items()}
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        for count, own in kept.items():
+            self._with(count).keep(own)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One step."""

@@ -3,6 +3,7 @@
 import contextlib
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed, Free
 from arlequin.place import place_of_most
+from arlequin.response import Memory
 from arlequin.schemes.line_search import Watch, search
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.mixing import Mixing
@@ -40,6 +42,15 @@ class Found:
     passes: int
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """Where the last tangent was made, u (d,) and the memory of the points, None: at rest; the columns made with it."""
+
+    u: Array | None
+    memory: Memory
+    columns: Any
+
+
 class Equilibrium:
     """Finds Δu with f_int(u₀ + Δu) = f_ext + Cᵀφ + Bᵀr, C u = 0, by K Δu = f_ext − f_int(u₀) + Cᵀφ + Bᵀr.
 
@@ -54,6 +65,17 @@ class Equilibrium:
         self._assembly = assembly
         self._condensed, self._soft = _condense(assembly)
         self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
+        self._at: tuple[Array | None, Memory] = None, ()
+
+    def kept(self) -> _Kept:
+        """The tangent, which serves on where the next one is not definite."""
+        return _Kept(*self._at, self._condensed.compliance.kept)
+
+    def keep(self, kept: _Kept) -> None:
+        """Makes it again."""
+        if kept.u is not None:
+            self._linearise(kept.memory, kept.u)
+        self._condensed.compliance.keep(kept.columns)
 
     def find(self, state: State, external: Array, t0: float, t1: float) -> Found:
         """The equilibrium at the end of the load step from the state at t0, under the loads (d,) of t1.
@@ -71,7 +93,7 @@ class Equilibrium:
         du, missing = share * du, external - force
         last, mixing, watch, best, searching = np.inf, Mixing(), Watch(), du, False
         for passes in range(1, (_NEWTON if self._soft is None else _PASSES) + 1):
-            self._linearise(state, state.u + du)
+            self._linearise(state.memory, state.u + du)
             free = self._free(state, du, external - force, target - du[dofs])
             path = basis @ du + free.contact
             meeting = meet(
@@ -160,7 +182,7 @@ class Equilibrium:
         bulk = self._assembly.respond(u, state.memory, 0.0)
         return bulk.force if max(bulk.inverted, default=-1) < 0 else np.full_like(u, np.nan)
 
-    def _linearise(self, state: State, u: Array) -> None:
+    def _linearise(self, memory: Memory, u: Array) -> None:
         """K at u where parts are nonlinear; far from equilibrium it may not be definite: the former serves then."""
         if self._tangents is None:
             return
@@ -169,13 +191,14 @@ class Equilibrium:
         def tangent(i: int, at: slice) -> sp.csr_array:
             part = parts[i]
             if isinstance(part, PathDependent):
-                return symmetric_part(part.tangent(u[at], state.memory[i], 0.0))
+                return symmetric_part(part.tangent(u[at], memory[i], 0.0))
             assert isinstance(part, Nonlinear)
             return part.tangent(u[at])
 
         matrix = self._tangents.matrix(tangent)
         with contextlib.suppress(UserError):
             self._condensed = Condensed(self._assembly, matrix)
+            self._at = u, memory
 
     def _in_balance(self, change: Array, external: Array, meeting: Meeting) -> bool:
         """Whether the proximal term, which equilibrium has not, is nothing beside the forces."""

@@ -1,6 +1,7 @@
 """The θ-scheme's step of a linear bulk, solved at once."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,14 @@ class LinearStep:
         )
         y, multipliers = self.condensed.react(free, theta * meeting.impulse)
         return Solved(y, multipliers / theta, meeting, 1, np.zeros(0))
+
+    def kept(self) -> Any:
+        """The columns made so far."""
+        return self.condensed.compliance.kept
+
+    def keep(self, kept: Any) -> None:
+        """Makes them again."""
+        self.condensed.compliance.keep(kept)
 
     def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
         """Mean forces of the step that leads to u, where the internal force is given."""

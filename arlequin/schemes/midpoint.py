@@ -1,6 +1,7 @@
 """The energy-conserving midpoint scheme."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from arlequin.assembly import Assembly
 from arlequin.schemes.cut_back import CutBackStepper
@@ -53,6 +54,14 @@ class CondensedStepper:
         self.step = step
         self._condensed = condensed
         self._inner = ThetaStepper(condensed, step, 0.5)
+
+    def kept(self) -> Any:
+        """What the condensed steps keep."""
+        return self._inner.kept()
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        self._inner.keep(kept)
 
     def start(self, u: Array, v: Array) -> State:
         inner = self._inner.start(u, v)

@@ -152,6 +152,15 @@ class MultirateStepper:
         self._kept = independent(response)
         self._response = scipy.linalg.cho_factor(response[np.ix_(self._kept, self._kept)])
 
+    def kept(self) -> Any:
+        """What both sides keep."""
+        return tuple(side.stepper.kept() for side in self._sides)
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        for side, own in zip(self._sides, kept, strict=True):
+            side.stepper.keep(own)
+
     def start(self, u: Array, v: Array) -> State:
         states = tuple(side.stepper.start(u[side.dofs], v[side.dofs]) for side in self._sides)
         return self._join(0, states, np.zeros(self._assembly.constraints.shape[0]))

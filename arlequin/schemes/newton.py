@@ -1,6 +1,7 @@
 """The θ-scheme's step of a bulk with nonlinear parts: Newton's iterations on a factor that is kept while it serves."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ from arlequin.bulk import Bulk
 from arlequin.compliance import Answers
 from arlequin.condensed import Condensed
 from arlequin.place import place_of_most
+from arlequin.response import Memory
 from arlequin.rigid_condensed import RigidCondensed
 from arlequin.schemes.linear_step import Drive, Resistance, Solved, motion_of
 from arlequin.schemes.meeting import Meeting, meet
@@ -59,6 +61,27 @@ class _Shared:
 
     condensed: Condensed
     of: "NewtonStep"
+    place: "_Place | None" = None
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a factor was made: u at both ends of a step (d,), the memory of the points."""
+
+    start: Array
+    end: Array
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """How the factor served (see `NewtonStep`); place, columns: of the factor, where steps of this size made it."""
+
+    fresh: bool
+    least: int
+    spent: int
+    place: _Place | None
+    columns: Any
 
 
 class NewtonStep:
@@ -102,6 +125,21 @@ class NewtonStep:
     def with_step(self, step: float) -> "NewtonStep":
         """The same for another Δt; both share one factor, whose symbolic analysis serves them all."""
         return NewtonStep(self._assembly, self._theta, step, self._shared)
+
+    def kept(self) -> _Kept:
+        """The factor, as what makes it, and how it served."""
+        own = self._shared.of is self
+        place, columns = (self._shared.place, self.condensed.compliance.kept) if own else (None, ())
+        return _Kept(self._fresh, self._least, self._spent, place, columns)
+
+    def keep(self, kept: _Kept) -> None:
+        """Makes it again."""
+        self._fresh, self._least, self._spent = kept.fresh, kept.least, kept.spent
+        if kept.place is not None:
+            matrix = self._bulk.matrix(kept.place.start, kept.place.end, kept.place.memory)
+            condensed = Condensed(self._assembly, matrix, former=self.condensed)
+            condensed.compliance.keep(kept.columns)
+            self._shared.condensed, self._shared.of, self._shared.place = condensed, self, kept.place
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
@@ -240,6 +278,7 @@ class NewtonStep:
             except UserError:
                 continue
             self._shared.condensed, self._shared.of = condensed, self
+            self._shared.place = _Place(u, end, state.memory)
             self._fresh, self._spent = True, 0
             return
         where = self._where(state, y, np.where(self._assembly.free, self._at(state, drive, y).missing, 0.0))

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,6 +102,14 @@ class StaticStepper:
         other = copy.copy(self)
         other.step = step
         return other
+
+    def kept(self) -> Any:
+        """The last tangent, as what makes it; steps of all sizes share it."""
+        return self._equilibrium.kept()
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        self._equilibrium.keep(kept)
 
     def joined(self, reports: Sequence[StepReport]) -> StepReport:
         """Load steps as one: forces at its end, works and paths of all."""

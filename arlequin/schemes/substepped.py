@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from arlequin.assembly import Assembly
 from arlequin.schemes.central import CentralStepper
@@ -39,6 +40,14 @@ class SubsteppedStepper:
         count = self._needed(u, 0.0)
         state = self._with(count).start(u, v)
         return replace(state, own=_Inside(state, count))
+
+    def kept(self) -> Any:
+        """What the sub-steps keep, of any length."""
+        return self._stepper.kept()
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        self._stepper.keep(kept)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One step."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -118,6 +118,14 @@ class ThetaStepper:
         """The same with another step, for nonlinear parts; both share one factor."""
         assert isinstance(self._bulk, NewtonStep)
         return ThetaStepper(self._assembly, step, self._theta, self._bulk.with_step(step))
+
+    def kept(self) -> Any:
+        """What the steps' solution made so far."""
+        return self._bulk.kept()
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        self._bulk.keep(kept)
 
     def joined(self, reports: Sequence[StepReport]) -> StepReport:
         """Steps as one: impulses, works and paths of all."""
