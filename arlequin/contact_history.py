@@ -34,6 +34,15 @@ class ContactHistory:
         lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.turning is None
         self._follow = slave.rows if lone else None  # a few points, each of its own: all their steps are kept
 
+    @property
+    def sums(self) -> tuple[Array, Array]:
+        """Slip (k,), m, and work of wear (k,), J, so far."""
+        return self._slip, self._wear
+
+    @sums.setter
+    def sums(self, sums: tuple[Array, Array]) -> None:
+        self._slip, self._wear = sums
+
     def variables(self) -> list[Variable]:
         """With units and names."""
         group, axes, count = self._group, AXES[: self._axes], self._area.size

@@ -1,7 +1,7 @@
 """Many like cycles of load: wear over all of them from a few that are stepped."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 
 from arlequin.assembly import Assembly
-from arlequin.cycle_jump import CycleJump, corrected, predicted
+from arlequin.cycle_jump import CycleJump, Stepped, corrected, predicted
 from arlequin.record import Record, as_record
 from arlequin.run import Progress, Run
 from arlequin.schemes import Scheme, State
@@ -49,7 +49,8 @@ def simulate_cycles(
     those that are stepped. The attribute `cycles_stepped` of the result lists these, `jump_error` is the largest
     error of a jump by its estimate.
 
-    record, fields_every, attributes and progress as in `simulate`; an interrupted run stays readable.
+    record, fields_every, attributes and progress as in `simulate`; an interrupted run stays readable, and goes on from
+    the end of a cycle.
     """
     positive("period", period)
     positive("step", step)
@@ -69,10 +70,24 @@ def simulate_cycles(
         progress=progress,
     )
     _check_periodic(run.assembly, lead, period, cycles)
-    with run.recorded():
-        run.to(before)
-        _Cycles(run, before, each, cycles, jump).go()
+    if not run.complete:
+        with run.recorded():
+            run.to(before)
+            _Cycles(run, before, each, cycles, jump).go()
     return run.result
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """Where the cycles are: the last two that were stepped, what depth (k,) a jump missed, m, how many to skip next;
+    those that were stepped and the worst error."""
+
+    former: Stepped | None
+    last: Stepped
+    missing: Array
+    count: int
+    stepped: tuple[int, ...] = ()
+    worst: float = 0.0
 
 
 class _Cycles:
@@ -80,14 +95,13 @@ class _Cycles:
 
     def __init__(self, run: Run, lead: int, each: int, cycles: int, jump: CycleJump) -> None:
         self._run, self._lead, self._each, self._cycles, self._jump = run, lead, each, cycles, jump
-        self._worst = 0.0
-        self._stepped: list[int] = []
 
     def go(self) -> None:
         """All of them; depths and wears (k,) in m."""
         run, jump, none = self._run, self._jump, np.zeros(self._run.assembly.contact_count)
-        former, last, missing, count = None, (0, none), none, jump.first(self._cycles)
-        while last[0] < self._cycles:
+        reached = run.extra or _Reached(None, (0, none), none, jump.first(self._cycles))
+        while reached.last[0] < self._cycles:
+            former, last, missing, count = reached.former, reached.last, reached.missing, reached.count
             left = self._cycles - last[0]
             # beside the one that is stepped after the jump, to correct it, the last
             skipped = max(min(count, left - 2), 0) if last[0] > 1 else 0
@@ -102,19 +116,18 @@ class _Cycles:
                 error = jump.error(lacks, _depth(here, none), last, self._cycles)
             count = count if last[0] <= 1 else jump.next(skipped, error)
             if not jump.passes(error):
-                run.state = here
+                run.state, reached = here, replace(reached, count=count)
                 continue
-            self._keep(found, cycle, error)
-            if last[0] > 1:
-                former = last
-            last, missing = this, lacks
+            former = last if last[0] > 1 else former
+            worst = max(reached.worst, error)
+            reached = _Reached(former, this, lacks, count, (*reached.stepped, cycle), worst)
+            self._keep(found, reached)
 
-    def _keep(self, found: list[tuple[State, Block]], cycle: int, error: float) -> None:
+    def _keep(self, found: list[tuple[State, Block]], reached: _Reached) -> None:
         """Takes a cycle."""
-        self._stepped.append(cycle)
-        self._worst = max(self._worst, error)
-        self._run.attributes = {"cycles_stepped": " ".join(map(str, self._stepped)), "jump_error": self._worst}
+        self._run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
         self._run.keep(found)
+        self._run.mark(reached)
 
     def _worn(self, state: State, cycles: int, depth: Array) -> State:
         """The state as it is after some cycles that only wear, by (k,), m."""

@@ -4,7 +4,7 @@ import subprocess
 import warnings
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
         "contact_points": assembly.contact_count,
         "constraints": int(assembly.constraints.shape[0]),
         **_conditions(assembly),
-        "version": _version(),
+        "version": version(),
         "commit": _commit(),
         "blas": blas_name(),
     }
@@ -73,10 +73,11 @@ def describe(thing: Any) -> str:
     return f"{type(thing).__name__}({values})"
 
 
-def _version() -> str:
+def version() -> str:
+    """That of the package, as it is installed."""
     try:
-        return version("arlequin")
-    except PackageNotFoundError:
+        return metadata.version("arlequin")
+    except metadata.PackageNotFoundError:
         return "not installed"
 
 

@@ -183,10 +183,24 @@ class Audit:
         table = np.concatenate([works[:, :3], sums], axis=1)
         sizes = np.maximum(np.abs(table).max(axis=1), np.abs(table[:, :3].sum(axis=1)))
         largest = np.maximum.accumulate(np.maximum(sizes, self._largest))
-        rests = np.vecdot(table, _SIGN) - self._start
+        rests = self._rest(table)
         self._table, self._largest = table[-1], float(largest[-1])
         self._rests.append(rests)
         return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest > 0.0)
+
+    def kept(self) -> Any:
+        """The table, its start and the largest energy so far."""
+        return self._table, self._first, self._largest
+
+    def keep(self, kept: Any, tables: Array) -> None:
+        """Goes on from there; tables (t, kind), J: of all steps so far."""
+        self._table, self._first, self._largest = kept
+        self._start = float(self._first[0] + self._first[1] + self._first[2])
+        self._rests = [self._rest(tables)]
+
+    def _rest(self, tables: Array) -> Array:
+        """What the tables (t, kind) do not account for (t,), J."""
+        return np.asarray(np.vecdot(tables, _SIGN) - self._start)
 
     @property
     def balance(self) -> Array:

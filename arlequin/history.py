@@ -9,7 +9,7 @@ import numpy as np
 
 from arlequin.assembly import Assembly
 from arlequin.contact_history import ContactHistory
-from arlequin.energy import applicable, columns
+from arlequin.energy import KINDS, applicable, columns
 from arlequin.point_history import PointHistory
 from arlequin.products import applied
 from arlequin.record import Key, Record, Variable
@@ -52,7 +52,7 @@ class History:
         self._located = located
         self.kinds = applicable(assembly)
         self._columns = columns(self.kinds)
-        self.count = 0  # states taken
+        self.count, self.frames = 0, 0  # states taken, and how many of them are frames
         self._rows: list[dict[Key, Array]] = []
         self._frames: list[dict[Key, Array]] = []
         self._time: list[Array] = []
@@ -86,6 +86,22 @@ class History:
             moved = own.inertia @ ones.astype(float)
             self._inertia[part.name] = np.asarray((own.shapes.T @ moved).T)
             self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
+
+    def kept(self) -> Any:
+        """How far it is: states, frames, sums of the interfaces."""
+        return self.count, self.frames, tuple(contact.sums for contact in self._contacts)
+
+    def keep(self, kept: Any) -> None:
+        """Goes on from there."""
+        self.count, self.frames, sums = kept
+        for contact, own in zip(self._contacts, sums, strict=True):
+            contact.sums = own
+
+    def tables(self, energies: Array) -> Array:
+        """Energies (t, kind) of all kinds from those recorded; the others are 0."""
+        out = np.zeros((len(energies), len(KINDS)))
+        out[:, self._columns] = energies
+        return out
 
     @property
     def frame_count(self) -> int:
@@ -199,6 +215,7 @@ class History:
         self._rows.append(rows)
         self._time.append(self._step * n.astype(float))
         if kept.size:
+            self.frames += kept.size
             self._frames.append(frames)
             self._frame_time.append(self._step * n[kept].astype(float))
 

@@ -14,7 +14,8 @@ class ProgressBar:
         simulate(system, scheme, duration=1e-4, step=1e-7, progress=bar)
     """
 
-    def __init__(self, title: str = "", unit: str = "steps") -> None:
+    def __init__(self, title: str = "", unit: str = "steps", begin: int = 0) -> None:
+        """begin: how many were done before: the rate is that of the others."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -28,12 +29,12 @@ class ProgressBar:
             disable=not sys.stderr.isatty(),
             transient=False,
         )
-        self._unit = unit
+        self._unit, self._begin = unit, begin
         self._task = self._progress.add_task(title, total=None, rate="")
 
     def __call__(self, done: int, total: int) -> None:
         elapsed = self._progress.tasks[0].elapsed
-        rate = f"{done / elapsed:,.0f} {self._unit}/s" if elapsed else ""
+        rate = f"{(done - self._begin) / elapsed:,.0f} {self._unit}/s" if elapsed else ""
         self._progress.update(self._task, completed=done, total=total, rate=rate)
 
     def __enter__(self) -> Self:

@@ -12,12 +12,12 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.checkpoint import Checkpoint, remove
 from arlequin.result import crop
 from arlequin.stores import Column, MemoryStore, Store, ZarrStore, plain
+from arlequin.variables import Key, Variable, static_columns
 from models.checks import positive_integer
 from models.errors import UserError
-
-Key = tuple[str, str]
 
 CHUNK_BYTES = 8 * 2**20  # of the largest variable
 CHUNK_ROWS = 4096
@@ -26,52 +26,25 @@ FLUSH_SHARE = 0.05  # at most this share of the run goes into flushes of chunks 
 
 
 @dataclass(frozen=True)
-class Variable:
-    """One quantity of the result.
-
-    group: "" (root), "part/fine", "interface/tip", "junction/j"; dims: the first is "time" or "frame", else
-    the variable is static and has `data`; shape: lengths of the dimensions after the first; coords: labels of
-    dimensions.
-    """
-
-    group: str
-    name: str
-    dims: tuple[str, ...]
-    shape: tuple[int, ...] = ()
-    units: str = ""
-    long_name: str = ""
-    data: Any = None
-    coords: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.static and self.data is None:
-            raise ValueError(f"{self.group}/{self.name}: neither on time or frame nor with data")
-        if not self.static and len(self.dims) != len(self.shape) + 1:
-            raise ValueError(f"{self.group}/{self.name}: dims {self.dims} do not fit shape {self.shape}")
-        if not self.long_name:
-            raise ValueError(f"{self.group}/{self.name}: no long_name")
-
-    @property
-    def static(self) -> bool:
-        """Whether the variable is known from the start."""
-        return self.dims[:1] not in (("time",), ("frame",))
-
-
-@dataclass(frozen=True)
 class Record:
     """Where a result goes (None: memory), how often fields are kept, attributes besides the run's.
 
     point_memory: whether frames keep that of the points of metals too, which `Solid.stress` takes: 9 values a point.
+    resume: the run goes on from the last checkpoint of what is at the path, if anything is; a result that is complete
+    is left as it is.
     """
 
     path: str | Path | None = None
     fields_every: int = 1
     point_memory: bool = field(default=False, kw_only=True)
     overwrite: bool = False
+    resume: bool = field(default=False, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         positive_integer("fields_every", self.fields_every)
+        if self.resume and self.path is None:
+            raise UserError("resume: needs the path of a result")
 
 
 def as_record(record: Record | str | Path | None, fields_every: int = 1) -> Record:
@@ -95,7 +68,9 @@ class Recorder:
         steps: int,
         frames: int,
         attributes: Mapping[str, Any],
+        done: tuple[int, int] | None = None,
     ) -> None:
+        """done: instants and frames that the result at the path has, to go on from; None makes it anew."""
         variables = (Variable("", "time", ("time",), units="s", long_name="time"), *variables)
         groups = dict.fromkeys(["", *(v.group for v in variables if v.dims[:1] == ("frame",))])
         frame_times = [
@@ -107,17 +82,37 @@ class Recorder:
         on_time = [*(v for v in variables[1:] if v.dims[:1] == ("time",)), variables[0]]
         self._frames = _Stream(on_frame, frames)
         self._times = _Stream(on_time, steps + 1)
-        columns = [*self._times.columns(), *self._frames.columns(), *_static(variables)]
+        columns = [*self._times.columns(), *self._frames.columns(), *static_columns(variables)]
         given = {**record.attributes, **attributes, "steps_planned": steps}
-        self._store: Store = (
-            MemoryStore(columns, plain(given))
-            if record.path is None
-            else ZarrStore(record.path, columns, plain(given), record.overwrite)
-        )
-        self._on_disk = record.path is not None
+        self._disk: ZarrStore | None = None
+        if record.path is not None and done is None:
+            self._disk = ZarrStore(record.path, columns, plain(given), record.overwrite)
+        elif record.path is not None:
+            self._disk = ZarrStore.again(record.path, columns)
+        self._store: Store = self._disk or MemoryStore(columns, plain(given))
+        self._on_disk = self._disk is not None
         self._failed = False
         self._result: xarray.DataTree | None = None
         self._next_flush = clock.monotonic() + FLUSH_SECONDS
+        if done is not None:
+            # what is beyond comes again, bit by bit: `time` first, so that it never covers what is not there
+            self._times.go_on(self._store, done[0], record.path)
+            self._frames.go_on(self._store, done[1], record.path)
+
+    def recorded(self, key: Key) -> NDArray[np.float64]:
+        """The rows of a variable on `time` that are written."""
+        return self._store.read(key, 0, self._times.written)
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Writes what is buffered, and then a checkpoint of a step that it covers; not where a write has failed."""
+        self.flush()
+        if self._disk is None or self._failed:
+            return
+        self._disk.settle()
+        try:
+            checkpoint.write(self._disk.path)
+        except OSError as error:
+            raise UserError(f"{self._disk.given}: cannot be written: {error.strerror or error}", code=1) from error
 
     def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
         """The next block on `time`: instants (n,) in s and, for each (group, name), values (n, *shape)."""
@@ -163,6 +158,8 @@ class Recorder:
                     for key, rows in (final or {}).items():
                         self._store.write(key, 0, np.asarray(rows, dtype=float))
                     self._store.annotate(plain(attributes or {}))
+                    if self._disk is not None and (attributes or {}).get("complete"):
+                        remove(self._disk.path)
             finally:
                 self._store.close()
             self._result = crop(self._store.tree())
@@ -198,6 +195,21 @@ class _Stream:
         self.count = 0  # rows appended so far
         self.written = 0  # rows the store has
         self.buffers = {(v.group, v.name): np.full((self.chunk, *v.shape), np.nan) for v in variables}
+
+    def go_on(self, store: Store, count: int, path: Any) -> None:
+        """Takes up a store at so many rows; later ones are taken away."""
+        self.count = self.written = count
+        self.begin = count - count % self.chunk
+        for v in reversed(self.variables):
+            key = v.group, v.name
+            if v.name in ("time", "frame_time"):
+                rows = store.read(key, 0, self.length)
+                if np.isnan(rows[:count]).any():
+                    raise UserError(f"{path}: it lacks steps that its checkpoint counts on: run it anew", code=1)
+                last = np.flatnonzero(~np.isnan(rows[count:]))
+                if last.size:
+                    store.write(key, count, np.full(last[-1] + 1, np.nan))
+            self.buffers[key][: count - self.begin] = store.read(key, self.begin, count)
 
     def columns(self) -> list[Column]:
         return [
@@ -253,39 +265,3 @@ class _Stream:
         for key, buffer in self.buffers.items():
             store.write(key, self.begin, buffer[:stop])
         self.written = self.count
-
-
-def _static(variables: Sequence[Variable]) -> list[Column]:
-    """Columns of what is known from the start: static variables and the labels of dimensions."""
-    columns: dict[Key, Column] = {}
-    for v in variables:
-        sizes = dict(zip(v.dims[1:], v.shape, strict=True)) if not v.static else {}
-        if v.static:
-            data = _array(v.data)
-            if data.ndim != len(v.dims):
-                raise ValueError(f"{v.group}/{v.name}: dims {v.dims} do not fit data of shape {data.shape}")
-            sizes = dict(zip(v.dims, data.shape, strict=True))
-            columns[v.group, v.name] = _known(v.group, v.name, v.dims, data, v.units, v.long_name)
-        for dim, labels in v.coords.items():
-            data = _array(labels)
-            if data.shape != (sizes[dim],):
-                raise ValueError(f"{v.group}/{v.name}: {data.size} labels for dimension {dim} of {sizes[dim]}")
-            earlier = columns.setdefault((v.group, dim), _known(v.group, dim, (dim,), data, "", dim))
-            if not np.array_equal(earlier.data, data):  # type: ignore[arg-type]
-                raise ValueError(f"{v.group}: two sets of labels for dimension {dim}")
-    return list(columns.values())
-
-
-def _known(group: str, name: str, dims: tuple[str, ...], data: NDArray[Any], units: str, long_name: str) -> Column:
-    """A column with its data, in one chunk."""
-    return Column(group, name, dims, data.shape, data.shape, {"units": units, "long_name": long_name}, data)
-
-
-def _array(data: Any) -> NDArray[Any]:
-    """Static data as floats, integers or text of any length, the three kinds that are kept."""
-    array = np.asarray(data)
-    if array.dtype.kind in "UO":
-        return array.astype(np.dtypes.StringDType())
-    if array.dtype.kind in "biu":
-        return array.astype(np.int64)
-    return array.astype(np.float64)

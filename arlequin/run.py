@@ -10,12 +10,16 @@ import xarray
 from threadpoolctl import threadpool_limits
 
 from arlequin.assembly import assemble
+from arlequin.checkpoint import Checkpoint
 from arlequin.description import run_attributes
 from arlequin.energy import Audit
 from arlequin.history import History
+from arlequin.identity import digest
 from arlequin.record import Record, Recorder
+from arlequin.resuming import left_at, study_of
 from arlequin.schemes import Scheme, State
 from arlequin.schemes.block import Block, taker
+from arlequin.schemes.keeping import Keeping
 from arlequin.schemes.located_theta import LocatedThetaStepper
 from arlequin.start import start_fields
 from arlequin.system import System
@@ -26,6 +30,8 @@ Progress = Callable[[int, int], None]
 
 # the record and the progress bar hear of the steps at the latest after so many of them, or seconds
 _BLOCK, _SHOWN = 50, 0.2
+SAVE_SECONDS = 10.0  # between two checkpoints
+SAVE_SHARE = 0.005  # at most this share of the run goes into them
 
 
 class Run:
@@ -33,6 +39,7 @@ class Run:
 
     state: State
     result: xarray.DataTree
+    extra: Any = None  # what drives the run has of its own at the last `mark`
 
     def __init__(
         self,
@@ -45,12 +52,24 @@ class Run:
         attributes: Mapping[str, Any],
         progress: Progress | None = None,
     ) -> None:
-        """steps: how many there are at most; the last is recorded whatever the record asks for."""
+        """steps: how many there are at most; the last is recorded whatever the record asks for.
+
+        With a record that asks for it the run goes on from its checkpoint; `complete` says that nothing is left to do.
+        """
         begin = clock.perf_counter()
         self.assembly = assemble(system)
         self.steps = steps
+        self._study = study_of(system, scheme, step, steps, record)
+        record, found = left_at(record, self._study)
+        self.complete = isinstance(found, xarray.DataTree)
+        if isinstance(found, xarray.DataTree):
+            self.result = found
+            return
         self._stepper = scheme.prepare(self.assembly, step)
-        u, v = start_fields(self.assembly, step, scheme.static)
+        if found is None:
+            self.state = self._stepper.start(*start_fields(self.assembly, step, scheme.static))
+        else:
+            self.state, self.extra = found.state, found.extra
         located = isinstance(self._stepper, LocatedThetaStepper)
         self._history = History(self.assembly, step, steps, record, scheme.static, located)
         setup = clock.perf_counter() - begin
@@ -60,12 +79,16 @@ class Run:
             self._history.variables(),
             steps=steps,
             frames=self._history.frame_count,
-            attributes={**about, "setup_time": setup, **attributes},
+            attributes={**about, "setup_time": setup, **attributes, "study": digest(self._study)},
+            done=None if found is None else found.history[:2],
         )
         self._progress = progress
         self._statistics = _Statistics()
-        self.state = self._stepper.start(u, v)
         self._audit = Audit(self.state.kinetic, *self.state.stored)
+        self._found = found
+        self._last: tuple[Any, ...] | None = None
+        self._save_due = np.inf
+        self._keeping = self._stepper if isinstance(self._stepper, Keeping) else None
         self._take = taker(self._stepper, self.assembly)
         self._most = _BLOCK
         self._check: Callable[[], None] = lambda: None
@@ -78,15 +101,13 @@ class Run:
         try:
             # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
             with threadpool_limits(1, user_api="blas"), heard() as self._check:
-                first = Block.of(self.assembly, self.state, None, self._audit.start)
-                self._history.add(first, self._audit.start[None], np.zeros(1))
-                self._statistics.begin = clock.perf_counter()
-                self._due = self._statistics.begin + _SHOWN
+                self._begin()
                 yield self
             complete = 1
         except (UserError, KeyboardInterrupt):
             with uninterrupted():
                 _flush(self._history, self._recorder)  # the accepted steps of a block that was cut short
+                self._save()
             raise
         finally:
             self.result = self._recorder.close(
@@ -97,7 +118,11 @@ class Run:
     def to(self, n: int) -> None:
         """Steps to t = n Δt."""
         while self.state.n < n:
-            self._keep(*self._next(self.state, n))
+            found = self._next(self.state, n)
+            with uninterrupted():
+                shown = self._keep(*found)
+                self.mark()
+            self._show(shown)
 
     def tried(self, n: int) -> list[tuple[State, Block]]:
         """The steps to t = n Δt, for `keep`, or to be forgotten: the run stays where it is."""
@@ -110,7 +135,48 @@ class Run:
     def keep(self, found: list[tuple[State, Block]]) -> None:
         """Takes the steps tried."""
         for state, block in found:
-            self._keep(state, block)
+            with uninterrupted():
+                shown = self._keep(state, block)
+            self._show(shown)
+
+    def mark(self, extra: Any = None) -> None:
+        """A place to go on from; it is saved from time to time. extra: as the attribute."""
+        kept = None if self._keeping is None else self._keeping.kept()
+        self.extra = self.extra if extra is None else extra
+        # nothing of it ever changes: it serves until the next one
+        sums = self._audit.kept(), self._history.kept(), self._statistics.kept()
+        self._last = self.state, kept, *sums, self.extra
+        if clock.perf_counter() > self._save_due:
+            _flush(self._history, self._recorder)
+            self._save()
+
+    def _begin(self) -> None:
+        """Records the initial state, or takes everything up where the checkpoint left it."""
+        self._statistics.begin = clock.perf_counter()
+        self._due = self._statistics.begin + _SHOWN
+        found = self._found
+        if found is None:
+            first = Block.of(self.assembly, self.state, None, self._audit.start)
+            self._history.add(first, self._audit.start[None], np.zeros(1))
+        else:
+            self._history.keep(found.history)
+            energies = self._recorder.recorded(("", "energy"))
+            self._audit.keep(found.audit, self._history.tables(energies))
+            self._statistics.keep(found.statistics)
+            if self._keeping is not None:
+                self._keeping.keep(found.kept)
+            if self._progress is not None:
+                self._progress(self.state.n, self.steps)
+        self._save_due = clock.perf_counter() + SAVE_SECONDS
+        self.mark()
+
+    def _save(self) -> None:
+        """Writes the last mark as the checkpoint."""
+        begin = clock.perf_counter()
+        if self._last is not None:
+            self._recorder.keep(Checkpoint(self._study, *self._last))
+        now = clock.perf_counter()
+        self._save_due = now + max(SAVE_SECONDS, (now - begin) / SAVE_SHARE)
 
     def _next(self, state: State, n: int) -> tuple[State, Block]:
         """Some of the steps to n Δt."""
@@ -120,25 +186,26 @@ class Run:
         self._most = _next_block(self._most, len(block), clock.perf_counter() - begin)
         return state, block
 
-    def _keep(self, state: State, block: Block) -> None:
-        """Goes on to the state at the end of some steps."""
+    def _keep(self, state: State, block: Block) -> bool:
+        """Goes on to the state at the end of some steps, which reach the record whole; whether they are to be shown."""
         audit, history = self._audit, self._history
-        # the accepted steps reach the record whole
-        with uninterrupted():
-            self.state = state
-            table, balance = audit.add(block.works)
-            if not np.isfinite(balance).all():
-                first = block.n[~np.isfinite(balance)][0]
-                raise UserError(f"the energies are no longer finite at t = {first * self._stepper.step:.6g} s", code=1)
-            history.add(block, table, balance)
-            self._statistics.add(block)
-            now = clock.perf_counter()
-            shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
-            if shown:
-                self._due = now + _SHOWN
-                _flush(history, self._recorder)
+        self.state = state
+        table, balance = audit.add(block.works)
+        if not np.isfinite(balance).all():
+            first = block.n[~np.isfinite(balance)][0]
+            raise UserError(f"the energies are no longer finite at t = {first * self._stepper.step:.6g} s", code=1)
+        history.add(block, table, balance)
+        self._statistics.add(block)
+        now = clock.perf_counter()
+        shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
+        if shown:
+            self._due = now + _SHOWN
+            _flush(history, self._recorder)
+        return shown
+
+    def _show(self, shown: bool) -> None:
         if shown and self._progress is not None:
-            self._progress(state.n, self.steps)
+            self._progress(self.state.n, self.steps)
 
 
 class _Statistics:
@@ -160,6 +227,15 @@ class _Statistics:
         self.newton += int(block.newton.sum())
         self.most_newton = max(self.most_newton, int(block.newton.max()))
         self.worst_residual = max(self.worst_residual, float(block.residual.max()))
+
+    def kept(self) -> dict[str, Any]:
+        """The figures so far, and the time they took, s."""
+        return {**vars(self), "begin": clock.perf_counter() - self.begin}
+
+    def keep(self, kept: dict[str, Any]) -> None:
+        """Goes on from there."""
+        vars(self).update(kept)
+        self.begin = clock.perf_counter() - kept["begin"]
 
     def attributes(self) -> dict[str, float | int]:
         taken = clock.perf_counter() - self.begin

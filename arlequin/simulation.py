@@ -64,7 +64,9 @@ def simulate(
     None (memory). fields_every: one frame of the fields every so many steps (a `Record` has its own).
     progress(done, total): called between blocks of steps.
 
-    On Ctrl-C, or where a step does not converge, what was recorded stays readable and the error goes on.
+    On Ctrl-C, or where a step does not converge, what was recorded stays readable and the error goes on. A record on
+    disk has a checkpoint, written every ten seconds and where a run stops early: the same call with `Record(path,
+    resume=True)` goes on from it, to the same result, bit by bit, as if nothing had happened.
     """
     positive("duration", duration)
     positive("step", step)
@@ -81,8 +83,9 @@ def simulate(
         attributes=about,
         progress=progress,
     )
-    with run.recorded():
-        run.to(steps)
+    if not run.complete:
+        with run.recorded():
+            run.to(steps)
     return run.result
 
 

@@ -10,7 +10,6 @@ import glob
 import math
 import os
 import shutil
-import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +20,10 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
+from arlequin.zarr_layout import AUXILIARY, consolidate, create
 from models.errors import UserError
 
 Attributes = dict[str, str | int | float]
-
-# Coordinates that index no dimension; CF names them in the attribute `coordinates` of the group.
-AUXILIARY = ("frame_time", "position")
 
 
 def plain(attributes: Mapping[str, Any]) -> Attributes:
@@ -70,6 +67,7 @@ class Store(Protocol):
     """What a recorder needs: rows written at their place, attributes, and the tree as it stands."""
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None: ...
+    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]: ...
     def annotate(self, attributes: Attributes) -> None: ...
     def tree(self) -> xarray.DataTree: ...
     def close(self) -> None: ...
@@ -95,6 +93,9 @@ class MemoryStore:
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
         self.arrays[key][start : start + len(rows)] = rows
+
+    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]:
+        return self.arrays[key][start:stop]
 
     def annotate(self, attributes: Attributes) -> None:
         self.attributes.update(attributes)
@@ -142,31 +143,71 @@ class ZarrStore:
             draft.mkdir()
             lock = _lock(draft, self.given)
             try:
-                _create(draft, columns, attributes)
+                create(draft, columns, attributes)
                 _move(draft, self.path, self.given)
             except BaseException:
                 os.close(lock)
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
-            self._unlock = weakref.finalize(self, os.close, lock)
-            self._open()
+            self._open(lock)
 
-    def _open(self) -> None:
+    @classmethod
+    def again(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
+        """The store of an earlier run of the same columns, to go on writing it."""
+        store = cls.__new__(cls)
+        store.given, store.path = str(path), Path(path).resolve()
+        with store._writing():
+            store._open(_lock(store.path, store.given))
+            for c in columns:
+                try:
+                    array = store._array(c.key)
+                except KeyError:
+                    raise UserError(f"{path}: it has no {'/'.join(filter(None, c.key))}: run it anew") from None
+                if array.shape != c.shape or array.chunks != tuple(max(1, n) for n in c.chunks):
+                    raise UserError(f"{path}: its {'/'.join(filter(None, c.key))} has another shape: run it anew")
+        return store
+
+    def _open(self, lock: int) -> None:
         import zarr
 
+        self._unlock = weakref.finalize(self, os.close, lock)
         self.root = zarr.open_group(str(self.path), mode="r+", use_consolidated=False)
         self.arrays: dict[tuple[str, str], Any] = {}
+        self._fresh: set[tuple[tuple[str, str], int]] = set()  # chunks written since the last `settle`
+
+    def _array(self, key: tuple[str, str]) -> Any:
+        if key not in self.arrays:
+            self.arrays[key] = self.root["/".join(filter(None, key))]
+        return self.arrays[key]
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
         with self._writing():
-            if key not in self.arrays:
-                self.arrays[key] = self.root["/".join(filter(None, key))]
-            self.arrays[key][start : start + len(rows)] = rows
+            array = self._array(key)
+            array[start : start + len(rows)] = rows
+            if len(rows):
+                length = array.chunks[0]
+                self._fresh.update((key, i) for i in range(start // length, (start + len(rows) - 1) // length + 1))
+
+    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]:
+        return np.asarray(self._array(key)[start:stop])
+
+    def settle(self) -> None:
+        """Waits until all that was written would outlast a loss of power."""
+        with self._writing():
+            for key, i in self._fresh:
+                rest = ["0"] * (self._array(key).ndim - 1)
+                with contextlib.suppress(FileNotFoundError):  # a chunk without a number is not kept
+                    file = os.open(self.path.joinpath(*key, "c", str(i), *rest), os.O_RDONLY)
+                    try:
+                        os.fsync(file)
+                    finally:
+                        os.close(file)
+            self._fresh.clear()
 
     def annotate(self, attributes: Attributes) -> None:
         with self._writing():
             self.root.update_attributes(attributes)
-            _consolidate(self.path)
+            consolidate(self.path)
 
     def tree(self) -> xarray.DataTree:
         return xarray.open_datatree(self.path, engine="zarr", chunks=None)
@@ -240,51 +281,3 @@ def _lock(folder: Path, given: str) -> int:
     except (ImportError, OSError):
         pass  # no such locks on this system or file system: go on without
     return descriptor
-
-
-def _create(folder: Path, columns: Sequence[Column], attributes: Attributes) -> None:
-    """Write the whole structure: groups, arrays filled with NaN, static data, attributes."""
-    import zarr
-    from zarr.codecs import BloscCodec
-
-    root = zarr.open_group(str(folder), mode="a", zarr_format=3)
-    for group, names in _auxiliary(columns).items():
-        place = root.require_group(group) if group else root
-        place.update_attributes({"coordinates": " ".join(names)} if names else {})
-    root.update_attributes(attributes)
-    for c in columns:
-        text = c.data is not None and c.data.dtype.kind == "T"
-        array = root.create_array(
-            "/".join(filter(None, c.key)),
-            shape=c.shape,
-            chunks=tuple(max(1, n) for n in c.chunks),
-            dtype=str if text else "float64" if c.data is None else c.data.dtype,
-            fill_value="" if text else np.nan if c.data is None or c.data.dtype.kind == "f" else 0,
-            # byte shuffling and LZ4: three times as fast as the default, and smaller, on smooth float fields
-            compressors="auto" if text else BloscCodec(cname="lz4", clevel=3, shuffle="shuffle"),
-            dimension_names=c.dims,
-            attributes=dict(c.attributes),
-            config={"write_empty_chunks": False},
-        )
-        if c.data is not None and c.data.size:
-            array[...] = c.data
-    _consolidate(folder)
-
-
-def _auxiliary(columns: Sequence[Column]) -> Mapping[str, list[str]]:
-    """The auxiliary coordinates of each group."""
-    groups: dict[str, list[str]] = {"": []}
-    for c in columns:
-        names = groups.setdefault(c.group, [])
-        if c.name in AUXILIARY:
-            names.append(c.name)
-    return groups
-
-
-def _consolidate(folder: Path) -> None:
-    """Copy all metadata into the root's file, where plain xarray looks first, and warns if there are none."""
-    import zarr
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # consolidated metadata are not yet in the text of the v3 specification
-        zarr.consolidate_metadata(str(folder), zarr_format=3)

@@ -1,4 +1,4 @@
-"""Results do not depend on how many steps are taken at once, which follows the clock: equal bits."""
+"""Small systems: results depend neither on how many steps are taken at once, nor on where a run was stopped."""
 
 import numpy as np
 import pytest
@@ -80,3 +80,11 @@ def test_equal_bits_whatever_the_size_of_the_blocks(system, scheme, step, monkey
         for name, values in node.variables.items():
             for other in results[1:]:
                 assert values.values.tobytes() == other[node.path].variables[name].values.tobytes(), (node.path, name)
+
+
+@pytest.mark.parametrize("system, scheme, step", RUNS.values(), ids=RUNS)
+def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
+    def simulate(record, progress):
+        return aq.simulate(system(), scheme, duration=80 * step, step=step, record=record, progress=progress)
+
+    goes_on(simulate, (23, 61))

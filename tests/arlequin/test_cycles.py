@@ -19,7 +19,7 @@ class Points:
     """Stands for a run: points whose wear in a cycle, with the depth before it, is wear_at(cycle, depth)."""
 
     def __init__(self, wear_at, points):
-        self.wear_at, self.stepped = wear_at, 0
+        self.wear_at, self.stepped, self.extra = wear_at, 0, None
         self.assembly = SimpleNamespace(contact_count=points)
         none = np.zeros(points)
         self.state = State(0, none, none, none, none, 0.0, 0.0, 0.0, none)
@@ -32,6 +32,9 @@ class Points:
 
     def keep(self, found):
         self.state = found[-1][0]
+
+    def mark(self, extra):
+        self.extra = extra
 
 
 def covered(wear_at, cycles, jump, points=1):
