@@ -13,6 +13,7 @@ the list.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from arlequin.record import Record
     from cases.comparison import Check
 
-__all__ = ["check", "names", "report", "run"]
+__all__ = ["check", "names", "report", "resume", "run"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
@@ -34,6 +35,13 @@ def run(name: str, /, record: Record | str | Path | None = None, **parameters: A
 
     every = None if record is None or isinstance(record, str | Path) else record.fields_every
     return execute(*prepare(name, parameters), record, fields_every=every)
+
+
+def resume(path: str | Path, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
+    """Go on with a run that was stopped, from the last checkpoint of its result; one that is complete is given back."""
+    from cases.execution import resume as go_on
+
+    return go_on(path, progress)
 
 
 def check(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> list[Check]:

@@ -52,6 +52,27 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
+def resume(arguments: Namespace) -> int:
+    """Go on with a run that was stopped, from its last checkpoint, and print its summary."""
+    from arlequin.progress import ProgressBar
+    from arlequin.result import summary
+    from cases.execution import left_at
+    from cases.execution import resume as go_on
+
+    path = Path(arguments.path)
+    result, done, _ = left_at(path)
+    out = tables.console()
+    if result.attrs.get("complete"):
+        out.print(f"{path} is complete")
+        return 0
+    with _stopped(path, time.time()), ProgressBar(registry.load(str(result.attrs["case"])).short, begin=done) as bar:
+        result = go_on(path, bar)
+    for part in tables.summary_of(summary(result)):
+        out.print(part)
+    out.print(f"written to {path}")
+    return 0
+
+
 def check(arguments: Namespace) -> int:
     """Run a case, compare it with its reference; 1 where it is out of tolerance."""
     from cases.execution import prepare
@@ -98,10 +119,15 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
     if path is not None:
         refuse_to_replace(path, str(path), replace)  # now, not after minutes of assembly
         record = Record(path, overwrite=replace)
-    begin = time.time()
+    with _stopped(path, time.time()), ProgressBar(case.short) as bar:
+        return execute(case, parameters, record, bar)
+
+
+@contextlib.contextmanager
+def _stopped(path: Path | None, begin: float) -> Iterator[None]:
+    """Adds to the line for a run that stops where what it recorded is."""
     try:
-        with ProgressBar(case.short) as bar:
-            return execute(case, parameters, record, bar)
+        yield
     except KeyboardInterrupt:
         raise UserError("interrupted" + _recorded(path, begin), code=1) from None
     except UserError as error:

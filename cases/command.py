@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | run | check | show | plot | animate | report | export`.
+"""The command line: `arlequin cases | run | resume | check | show | plot | animate | report | export`.
 
 Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
 """
@@ -104,6 +104,9 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(action=actions.cases)
     _add_run(commands, actions.run, "run a case", "default runs/CASE.zarr, replaced each time")
     _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not kept")
+    resume = commands.add_parser("resume", help="go on with a run that was stopped", allow_abbrev=False)
+    resume.add_argument("path", metavar="RESULT", help="its result, which has its last checkpoint")
+    resume.set_defaults(action=actions.resume)
     show = commands.add_parser("show", help="summary of a result, versions, BLAS", allow_abbrev=False)
     show.add_argument("path", metavar="RESULT", nargs="?", help="a result; without it, only versions and BLAS")
     show.set_defaults(action=actions.show)

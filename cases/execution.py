@@ -59,6 +59,37 @@ def execute(
     return result
 
 
+def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
+    """A result, the step of its checkpoint (0 where a run is to begin anew), and a record that goes on from it."""
+    from arlequin.checkpoint import Checkpoint
+    from arlequin.result import open as open_result
+
+    result = open_result(path)
+    if result.attrs.get("complete"):
+        return result, int(result.attrs["steps_planned"]), Record(path, resume=True)
+    if "case" not in result.attrs:
+        raise UserError(f"{path}: not of a case: call its script again with record=Record({str(path)!r}, resume=True)")
+    if "study" not in result.attrs:
+        raise UserError(f"{path}: has no checkpoint to go on from: run it anew", code=1)
+    found = Checkpoint.read(Path(path))
+    if found is None:
+        return result, 0, Record(path, resume=True)
+    study = found.study
+    kept = Record(path, study["fields_every"], point_memory=bool(study["point_memory"]), resume=True)
+    return result, found.state.n, kept
+
+
+def resume(path: str | Path, progress: Progress | None = None) -> xarray.DataTree:
+    """Goes on with the run of a case from the last checkpoint of its result."""
+    from arlequin.result import summary
+
+    result, done, record = left_at(path)
+    if result.attrs.get("complete"):
+        return result
+    case, parameters = prepare(str(result.attrs["case"]), summary(result).parameters)
+    return execute(case, parameters, record, progress, record.fields_every if done else None)
+
+
 def _study(case: Case, parameters: Any) -> Study:
     """What the case's `build` gives."""
     from arlequin.simulation import Study

@@ -32,9 +32,9 @@ class Modal(StandIn):
     exact. Name the boundaries that are touched, held or pulled. What junctions pull joins too (`assemble`). Shapes that
     the others hold are left out. The shapes are one full array, 8 B × dofs × shapes. damping: viscous ratio ζ of all
     modes, or one for each with the last one for all that follow; by default the Rayleigh damping of the part. A beam's
-    `fluid_damping` comes beside both. Moved supports (motions imposed other than 0) carry the part along their static shapes. All nodes
-    keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the shapes hold them
-    (M-orthogonal projection).
+    `fluid_damping` comes beside both. Moved supports (motions imposed other than 0) carry the part along their static
+    shapes. All nodes keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the
+    shapes hold them (M-orthogonal projection).
 
     >>> from models.bar import Bar; from models.material import LinearElastic; from models.mesh import interval
     >>> bar = Bar("bar", interval(0.0, 1.0, cells=50), LinearElastic(young=1.0, density=1.0))

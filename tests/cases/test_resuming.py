@@ -1,0 +1,79 @@
+"""`arlequin resume`: runs of cases go on, and what cannot go on says why."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+import cases
+from arlequin import run
+from cases.command import main
+from cases.execution import execute, prepare
+from models.errors import UserError
+
+SMALL = {"elements": 40}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def stop(name, values, at, monkeypatch, fields_every=None):
+    """A run of the case into a.zarr that was stopped by Ctrl-C."""
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_BLOCK", 5)
+        patch.setattr(run, "_next_block", lambda *_: 5)
+
+        def progress(done, total):
+            if done >= at:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            execute(*prepare(name, values), "a.zarr", progress, fields_every)
+
+
+def test_a_case_goes_on(monkeypatch, capsys):
+    stop("bar_wall", SMALL, 30, monkeypatch)
+    assert aq.open("a.zarr").sizes["time"] == 31
+    assert main(["resume", "a.zarr"]) == 0
+    assert "written to a.zarr" in capsys.readouterr().out
+    whole, resumed = cases.run("bar_wall", **SMALL), aq.open("a.zarr")
+    assert resumed.attrs["complete"] == 1 and resumed.attrs["parameters"] == whole.attrs["parameters"]
+    for name in ("energy", "balance"):
+        assert whole[name].values.tobytes() == resumed[name].values.tobytes()
+    assert main(["resume", "a.zarr"]) == 0
+    assert capsys.readouterr().out == "a.zarr is complete\n"
+
+
+def test_in_python_with_frames_as_they_were_asked_for(monkeypatch):
+    stop("bar_wall", SMALL, 30, monkeypatch, fields_every=7)
+    began = []
+    result = cases.resume("a.zarr", lambda done, total: began.append(done))
+    assert began[0] == 30
+    frames = np.diff(result.dataset["frame_time"].values[:3]) / result.attrs["step"]
+    assert frames == pytest.approx(7.0)
+    assert cases.resume("a.zarr").attrs["complete"] == 1
+
+
+def test_what_cannot_go_on_says_why(monkeypatch, capsys):
+    def says(code, *words):
+        assert main(["resume", *words]) == code
+        return capsys.readouterr().err
+
+    assert says(2, "b.zarr") == "arlequin: b.zarr: no such result\n"
+    assert "RESULT" in says(2)
+    part = aq.PointMasses("m", (0.0,), 1.0)
+
+    def progress(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        aq.simulate(aq.System([part]), aq.Theta(0.5), duration=1.0, step=1e-5, record="c.zarr", progress=progress)
+    assert "c.zarr: not of a case: call its script again with record=Record('c.zarr', resume=True)" in says(2, "c.zarr")
+    stop("bar_wall", SMALL, 30, monkeypatch)
+    monkeypatch.setattr("arlequin.resuming.version", lambda: "another")
+    assert "a.zarr: its checkpoint is of another version" in says(2, "a.zarr")
+    with pytest.raises(UserError, match="another version"):
+        cases.resume(Path("a.zarr"))
