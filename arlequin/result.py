@@ -84,7 +84,7 @@ def summary(result: xarray.DataTree) -> Summary:
     parameters = _parameters(attributes.pop("parameters", None))
     time = root["time"].values
     planned = attributes.pop("steps_planned", len(time) - 1)
-    for name in ("steps", "complete"):  # said by the lengths of the arrays
+    for name in ("steps", "complete", "study"):  # said by the lengths of the arrays; a digest
         attributes.pop(name, None)
     facts: dict[str, str] = {}
     if "case" in attributes:

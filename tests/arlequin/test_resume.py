@@ -10,6 +10,7 @@ import arlequin as aq
 from arlequin import run
 from arlequin.checkpoint import Checkpoint
 from arlequin.identity import digest
+from arlequin.schemes.cut_back import CutBackStepper
 from models.errors import UserError
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
@@ -89,7 +90,6 @@ CASES = {
     "theta, wear": (lambda: strip(aq.Unilateral(), wear=WEAR), aq.Theta(1.0), 2e-4),
     "theta, neo-Hooke": (lambda: strip(aq.Unilateral(), **FEW), aq.Theta(0.5), 2e-4),
     "theta, metal": (lambda: strip(aq.Unilateral(), **PLASTIC), aq.Theta(0.5), 2e-4),
-    "theta, cut back": (lambda: strip(aq.Unilateral(), **FEW), aq.Theta(0.5), 2e-2),
     "theta, blocks": (blocks, aq.Theta(0.5), 2e-3),
     "theta, rigid and modal": (thrown, aq.Theta(0.5), 5e-3),
     "midpoint": (redistributed, aq.Midpoint(), 1e-2),
@@ -114,7 +114,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("system, scheme, step", CASES.values(), ids=CASES)
+SLOW = {"static, cut back": (lambda: pressed(GAP, METAL, "finite"), aq.Static(), 0.1)}
+EVERY = [pytest.param(*case, id=name) for name, case in CASES.items()]
+EVERY += [pytest.param(*case, id=name, marks=pytest.mark.slow) for name, case in SLOW.items()]
+
+
+@pytest.mark.parametrize("system, scheme, step", EVERY)
 def test_equal_bits(system, scheme, step, goes_on):
     def simulate(record, progress):
         return aq.simulate(system(), scheme, duration=30 * step, step=step, record=record, progress=progress)
@@ -122,6 +127,25 @@ def test_equal_bits(system, scheme, step, goes_on):
     whole = goes_on(simulate, (12, 24), size=2)
     forces = [np.abs(group["force"].values).max() for group in whole["interface"].children.values()]
     assert max(forces) > 0.0
+
+
+def test_steps_in_parts_go_on(goes_on):
+    """Five radians a step: they are done in 2, 4, … parts, which share the factor of Newton's iterations."""
+
+    def spinning(record, progress):
+        shape = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.8), cells=(3, 2))
+        part = aq.Solid("block", shape, aq.NeoHooke(2.0, 0.3, 1.5), plane="strain", kinematics="finite")
+        system = aq.System(
+            [part], displacement=lambda x: 0.3 * x * [0.5, 1.0],
+            velocity=lambda x: 2.0 * np.stack([-x[:, 1], x[:, 0]], axis=1),
+        )  # fmt: skip
+        return aq.simulate(system, aq.Midpoint(), duration=75.0, step=2.5, record=record, progress=progress)
+
+    sizes, usual = set(), CutBackStepper._with
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CutBackStepper, "_with", lambda self, count: sizes.add(count) or usual(self, count))
+        goes_on(spinning, (12, 24), size=1)
+    assert len(sizes) > 1
 
 
 def bar(speed=0.1, load=lambda x, t: 0.0 * x):
