@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from multilevel.asperities import Asperities
     from multilevel.asperity_table import AsperityTable
     from multilevel.friction import Coulomb
+    from multilevel.guides import Guides
     from multilevel.interface import Interface
     from multilevel.method import ContactMethod
     from multilevel.obstacle import RigidPlane, RigidPlanes
@@ -130,6 +131,7 @@ _HOMES = {
     "multilevel.archard": ("Archard",),
     "multilevel.asperities": ("Asperities",),
     "multilevel.asperity_table": ("AsperityTable",),
+    "multilevel.guides": ("Guides",),
     "multilevel.interface": ("Interface",),
     "multilevel.friction": ("Coulomb",),
     "multilevel.method": ("ContactMethod",),
@@ -145,7 +147,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Archard", "Asperities", "AsperityTable", "Bar", "Beam",
     "BeamJunction", "Box", "Cells", "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic", "CycleJump",
-    "DeVogelaere", "Function", "GeneralisedAlpha", "HalfSpace", "Interface", "JohnsonCook", "Junction",
+    "DeVogelaere", "Function", "GeneralisedAlpha", "Guides", "HalfSpace", "Interface", "JohnsonCook", "Junction",
     "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "LinearHardening", "Midpoint", "Modal",
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
     "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",

@@ -1,6 +1,7 @@
 """What may not start: surfaces under unilateral contact that lie inside each other."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -45,17 +46,18 @@ def check_apart(assembly: Assembly, u: Array) -> None:
 def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
     """Refuses nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
     places = Facets.of(interface.slave).places(slave)
-    if not isinstance(interface.master, Surface):
+    if isinstance(interface.master, Obstacle):
         _refuse_behind(interface, places, interface.master.closest(places)[0], margin)
         return
+    assert isinstance(interface.master, Surface)
     distances = _distances(places, interface.master, master)
     _refuse_behind(interface, places, distances, margin)
     _refuse_behind(interface, master, _distances(master, interface.slave, slave), margin)
     _refuse_inside(interface, places[~np.isfinite(distances)])
 
 
-def _moved(assembly: Assembly, surface: Surface | Obstacle, u: Array) -> Array:
-    """Positions (n, a) of a surface's nodes; none of a rigid obstacle."""
+def _moved(assembly: Assembly, surface: Any, u: Array) -> Array:
+    """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
     side = Side.of(surface, assembly.layout)

@@ -25,6 +25,7 @@ from models.mesh import interval
 from models.part import Array, Imposed, Indices, Surface, Weighting
 from models.section import Section
 from models.section_points import SectionPoints, check_points
+from models.surface import line
 from models.turbulence import Turbulence
 
 Force = tuple[float, ...] | Callable[[float], Any]
@@ -103,7 +104,7 @@ class Beam:
         check_cells(self.mesh, self.name)
         # cached: errors in the frame, loads and motions show where the beam is written
         _ = self.frame, self.xi, self._loads_uniform, self.motions
-        check_points(self, ENDS)
+        check_points(self, (*ENDS, "axis"))
 
     def __repr__(self) -> str:
         return f"Beam({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
@@ -172,9 +173,12 @@ class Beam:
         return float((self.material.young / self.material.density) ** 0.5)
 
     def boundary(self, name: str) -> Surface:
-        """The end "left" (least arc length) or "right", with its area and outward tangent; or `points` of that name."""
+        """The end "left" (least arc length) or "right", with its area and outward tangent; `points` of that name; or
+        "axis": all nodes in order of the arc length, as points."""
         if name in self.points:
             return self.points[name].surface(self, name)
+        if name == "axis":
+            return line(self, name, self.basis.doflocs[0])
         node = self.end(name)
         sign = -1.0 if node[0] == self.end("left")[0] else 1.0
         tangent = sign * self.frame[:1, : self.dimension]

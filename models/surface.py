@@ -6,7 +6,7 @@ import numpy as np
 
 from models.elements import facet_basis
 from models.errors import UserError
-from models.part import Array, Indices, MeshedPart, Surface
+from models.part import Array, Indices, MeshedPart, Part, Surface
 
 # the same facet seen from the other side: corners reversed from the first one, mid-edges to match
 _REVERSED = {
@@ -88,3 +88,14 @@ def _oriented(part: MeshedPart, facets: Indices, outward: Array) -> Indices:
     turned = facets.copy()
     turned[wrong] = facets[wrong][:, _REVERSED[axes, facets.shape[1]]]
     return turned
+
+
+def line(part: Part, name: str, s: Array) -> Surface:
+    """All nodes of a part in the order of their arc lengths s (n,), as points without normals.
+
+    The area of each is 1 m times the length that it stands for: on a rod, pressures in Pa read as N/m.
+    """
+    nodes = np.argsort(s).astype(np.int64)
+    half = 0.5 * np.diff(s[nodes])
+    areas = np.append(half, 0.0) + np.append(0.0, half)
+    return Surface(part, name, nodes, areas, np.zeros((nodes.size, part.positions.shape[1])), nodes[:, None])

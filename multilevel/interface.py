@@ -10,7 +10,7 @@ from models.part import Surface
 from multilevel.archard import Archard
 from multilevel.friction import Coulomb
 from multilevel.frozen import FrozenPairing
-from multilevel.kinematics import Pairing
+from multilevel.kinematics import Pairing, PairingMaster
 from multilevel.law import NormalLaw, RegularLaw, SetValuedLaw
 from multilevel.mortar import MortarPairing
 from multilevel.mortar_obstacle import MortarObstacle
@@ -22,7 +22,7 @@ MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 
 @dataclass(frozen=True)
 class Interface:
-    """Contact between a slave surface and a master: a rigid obstacle, or the surface of a deformable part.
+    """Contact between a slave surface and a master: a rigid obstacle, guides, or the surface of a deformable part.
 
     normal: one law or several, which add up; at most one of them set-valued (unilateral). friction: `Coulomb`, on the
     sum of their pressures. multiplier: where the laws hold: collocated at the "nodes" or "gauss" points of the slave
@@ -36,7 +36,7 @@ class Interface:
 
     name: str
     slave: Surface
-    master: Obstacle | Surface
+    master: Obstacle | PairingMaster | Surface
     normal: NormalLaw | Sequence[NormalLaw]
     friction: Coulomb | None = None
     multiplier: Literal["nodes", "gauss", "P0", "P1", "P2"] | None = None
@@ -71,8 +71,10 @@ class Interface:
     def _check_sides(self) -> None:
         axes, master = self.slave.positions.shape[1], self.master
         if not isinstance(master, Surface):
-            if not isinstance(master, Obstacle):
-                raise UserError(f"interface '{self.name}': the master must be a rigid obstacle or a part's boundary")
+            if not isinstance(master, Obstacle | PairingMaster):
+                raise UserError(
+                    f"interface '{self.name}': the master must be a rigid obstacle, guides or a part's boundary"
+                )
             if master.axes != axes:
                 raise UserError(
                     f"interface '{self.name}': the obstacle has {master.axes} coordinates, "
@@ -95,6 +97,9 @@ class Interface:
             )
         if axes == 1 and (self.friction is not None or self.multiplier not in (None, "nodes")):
             raise UserError(f"interface '{self.name}': the end of a bar has no friction and no multiplier functions")
+        own = isinstance(master, PairingMaster)
+        if own and (self.multiplier is not None or self.direction is not None):
+            raise UserError(f"interface '{self.name}': guides are the contact points: no multiplier, no direction")
         if self.direction is not None and self.weak:
             raise UserError(f"interface '{self.name}': a direction is for multiplier nodes or gauss")
 
@@ -106,6 +111,8 @@ class Interface:
     def _space(self) -> str:
         if self.multiplier is not None:
             return self.multiplier
+        if isinstance(self.master, PairingMaster):
+            return "nodes"
         areas = self.slave.areas
         # the end of a bar or beam is one point
         collocated = self.slave.facets.shape[1] == 1 or not isinstance(self.master, Surface)
@@ -119,7 +126,9 @@ class Interface:
     def pairing(self) -> Pairing:
         """How the slave's contact points find their partners."""
         pairing: Pairing
-        if not self.weak:
+        if isinstance(self.master, PairingMaster):
+            pairing = self.master.pairing(self.slave)
+        elif not self.weak:
             kind: Any = self._space
             pairing = pair_points(self.slave, self.master, kind, direction=self.direction)
         elif isinstance(self.master, Surface):

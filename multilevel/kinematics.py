@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from models.part import Surface
 from multilevel.law import Array
 
 
@@ -60,6 +61,16 @@ class Pairing(Protocol):
     def at(self, slave: Array, master: Array) -> Kinematics:
         """The kinematics at node positions (n, a) of the slave and of the master surface (0, a where rigid)."""
         ...
+
+
+@runtime_checkable
+class PairingMaster(Protocol):
+    """A master fixed in space that brings its own contact points, and finds their partners on a slave."""
+
+    @property
+    def axes(self) -> int: ...
+
+    def pairing(self, slave: Surface) -> Pairing: ...
 
 
 @runtime_checkable

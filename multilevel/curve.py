@@ -1,0 +1,101 @@
+"""A smooth curve through the nodes of a line: cubic in each cell, with the slopes of parabolas through three nodes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.part import Indices
+from multilevel.law import Array
+
+_HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
+_PASSES = 30  # of Newton's method; a curve whose nodes are almost evenly spaced along the axis takes three
+_EXACT = 4e-16  # change of ξ that is round-off
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """x(s) = Σ_m N_m(s) x_m through nodes x_m of given arc lengths s_m (m, ascending), C¹ (Catmull–Rom).
+
+    In the cell from s_c to s_{c+1}, with ξ = (s − s_c)/h, it is Hermite's cubic of the nodes and the slopes there,
+    those of the parabola through the node and its neighbours, at the ends of the first and last three nodes. So
+    parabolas are reproduced. The slopes are off by h²x‴/6 inside, by −h²x‴/3 at the ends, and the curve by
+    h³x‴/6 ξ(1 − ξ)(1 − 2ξ), in the first cell by −h³x‴/6 ξ(1 − ξ)(2 − ξ): order 3. The polyline would be of order 2 and
+    have kinks, at which a rod sliding through a ring of fixed place would hit it.
+    nodes (n, a): the positions that gave the arc lengths (n,); stencil (c, w): nodes that a cell's curve depends on,
+    w = 4, less of short rods; table (c, 4, w): N_m as powers of ξ.
+    Source: Catmull & Rom, in Computer Aided Geometric Design, Academic Press (1974) 317–326.
+    """
+
+    nodes: Array
+    knots: Array
+    stencil: Indices
+    table: Array
+
+    @classmethod
+    def through(cls, nodes: Array) -> "Curve":
+        """Nodes (n, a) in order, n ≥ 2; arc lengths are those of the polyline through them."""
+        knots = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1)))
+        count = knots.size
+        width, cells = min(4, count), np.arange(count - 1)
+        stencil = np.clip(cells - 1, 0, count - width)[:, None] + np.arange(width)
+        slopes = _slopes(knots)
+        values = np.eye(count)
+        length = np.diff(knots)[:, None]
+        ends = np.stack([values[:-1], length * slopes[:-1], values[1:], length * slopes[1:]], axis=1)
+        table = np.einsum("ep,cen->cpn", _HERMITE, ends)
+        return cls(nodes, knots, stencil, np.take_along_axis(table, stencil[:, None, :].repeat(4, axis=1), axis=2))
+
+    @property
+    def length(self) -> float:
+        """Arc length of the last node, m."""
+        return float(self.knots[-1])
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return np.diff(self.knots)
+
+    def arc_length(self, cell: Indices, xi: Array) -> Array:
+        """s (k,) of the places ξ (k,) in the cells (k,)."""
+        return np.asarray(self.knots[cell] + xi * self._sizes[cell])
+
+    def weights(self, cell: Indices, xi: Array) -> tuple[Array, Array]:
+        """N_m and dN_m/ds (k, w) at the places ξ (k,) of the cells (k,)."""
+        one = np.ones_like(xi)
+        powers = np.stack([one, xi, xi**2, xi**3], axis=1)
+        rates = np.stack([0.0 * one, one, 2.0 * xi, 3.0 * xi**2], axis=1)
+        table = self.table[cell]
+        values = np.einsum("kp,kpm->km", powers, table)
+        slopes = np.einsum("kp,kpm->km", rates, table) / self._sizes[cell][:, None]
+        return values, slopes
+
+    def crossing(self, along: Array, heights: Array) -> tuple[NDArray[np.bool_], Indices, Array]:
+        """Where Σ N_m along_m, ascending (n,), takes the heights (k,): whether (k,), the cell and ξ in it."""
+        met = (heights >= along[0]) & (heights <= along[-1])
+        cell = np.clip(np.searchsorted(along, heights, side="right") - 1, 0, along.size - 2)
+        low, high = along[cell], along[cell + 1]
+        xi = np.clip((heights - low) / (high - low), 0.0, 1.0)
+        # relative to the cell's first node: round-off is that of the cell, not of the place in space
+        c = np.einsum("kpm,km->pk", self.table[cell], along[self.stencil[cell]] - low[:, None])
+        goal = np.where(met, heights - low, 0.0)
+        for _ in range(_PASSES):
+            value = ((c[3] * xi + c[2]) * xi + c[1]) * xi + c[0] - goal
+            change = value / ((3.0 * c[3] * xi + 2.0 * c[2]) * xi + c[1])
+            before, xi = xi, np.clip(xi - change, 0.0, 1.0)
+            if np.abs((xi - before)[met]).max(initial=0.0) <= _EXACT:
+                break
+        return met, cell, xi
+
+
+def _slopes(knots: Array) -> Array:
+    """Slopes (n, n) at the nodes as rows on their values: of the parabola through the nearest three, or the line."""
+    count = knots.size
+    out = np.zeros((count, count))
+    if count == 2:
+        out[:] = np.array([-1.0, 1.0]) / np.diff(knots)
+        return out
+    for n in range(count):
+        three = np.clip(n - 1, 0, count - 3) + np.arange(3)
+        out[n, three] = np.linalg.solve((knots[three] - knots[n]) ** np.arange(3)[:, None], [0.0, 1.0, 0.0])
+    return out
