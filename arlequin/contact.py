@@ -258,7 +258,7 @@ class Contact:
                     nodes = [slave.nodes(own[: slave.count]), master.nodes(own[slave.count :])]
                     rows = sp.csr_array(rows @ sp.block_diag(nodes, format="csr"))
                 blocks.append(rows)
-            local = sp.csr_array(sp.block_diag(blocks, format="csr"))
+            local = blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
         axes = found[0].normals.shape[1] if found else 1
         return Touch(
             moves=self.moves,

@@ -1,17 +1,13 @@
 """A smooth curve through the nodes of a line: cubic in each cell, with the slopes of parabolas through three nodes."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.part import Indices
 from multilevel.law import Array
 
 _HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
-_PASSES = 30  # of Newton's method; a curve whose nodes are almost evenly spaced along the axis takes three
-_EXACT = 4e-16  # change of ξ that is round-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,45 +43,17 @@ class Curve:
         table = np.einsum("ep,cen->cpn", _HERMITE, ends)
         return cls(nodes, knots, stencil, np.take_along_axis(table, stencil[:, None, :].repeat(4, axis=1), axis=2))
 
-    @property
-    def length(self) -> float:
-        """Arc length of the last node, m."""
-        return float(self.knots[-1])
-
-    @cached_property
-    def _sizes(self) -> Array:
-        return np.diff(self.knots)
-
     def arc_length(self, cell: Indices, xi: Array) -> Array:
         """s (k,) of the places ξ (k,) in the cells (k,)."""
-        return np.asarray(self.knots[cell] + xi * self._sizes[cell])
+        return np.asarray(self.knots[cell] + xi * (self.knots[cell + 1] - self.knots[cell]))
 
     def weights(self, cell: Indices, xi: Array) -> tuple[Array, Array]:
         """N_m and dN_m/ds (k, w) at the places ξ (k,) of the cells (k,)."""
-        one = np.ones_like(xi)
-        powers = np.stack([one, xi, xi**2, xi**3], axis=1)
-        rates = np.stack([0.0 * one, one, 2.0 * xi, 3.0 * xi**2], axis=1)
-        table = self.table[cell]
-        values = np.einsum("kp,kpm->km", powers, table)
-        slopes = np.einsum("kp,kpm->km", rates, table) / self._sizes[cell][:, None]
-        return values, slopes
+        from multilevel._guide_kernels import blends
 
-    def crossing(self, along: Array, heights: Array) -> tuple[NDArray[np.bool_], Indices, Array]:
-        """Where Σ N_m along_m, ascending (n,), takes the heights (k,): whether (k,), the cell and ξ in it."""
-        met = (heights >= along[0]) & (heights <= along[-1])
-        cell = np.clip(np.searchsorted(along, heights, side="right") - 1, 0, along.size - 2)
-        low, high = along[cell], along[cell + 1]
-        xi = np.clip((heights - low) / (high - low), 0.0, 1.0)
-        # relative to the cell's first node: round-off is that of the cell, not of the place in space
-        c = np.einsum("kpm,km->pk", self.table[cell], along[self.stencil[cell]] - low[:, None])
-        goal = np.where(met, heights - low, 0.0)
-        for _ in range(_PASSES):
-            value = ((c[3] * xi + c[2]) * xi + c[1]) * xi + c[0] - goal
-            change = value / ((3.0 * c[3] * xi + 2.0 * c[2]) * xi + c[1])
-            before, xi = xi, np.clip(xi - change, 0.0, 1.0)
-            if np.abs((xi - before)[met]).max(initial=0.0) <= _EXACT:
-                break
-        return met, cell, xi
+        values, slopes = np.empty((2, xi.size, self.stencil.shape[1]))
+        blends(self.table, np.diff(self.knots), cell, xi, values, slopes)
+        return values, slopes
 
 
 def _slopes(knots: Array) -> Array:

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from models.checks import finite_array, positive
@@ -14,8 +13,7 @@ from models.part import Surface
 from multilevel.curve import Curve
 from multilevel.kinematics import Kinematics
 from multilevel.law import Array
-
-_CENTRED = 1e-9  # offset, in clearances, below which its direction is that of round-off
+from multilevel.search import in_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,69 +99,39 @@ class GuidePairing:
         return 1.0 if (self.curve.nodes[-1] - self.curve.nodes[0]) @ self.guides.axis > 0.0 else -1.0
 
     @cached_property
-    def _across(self) -> Array:
-        """A unit vector across the axis (a,): the coordinate axis least along it, made perpendicular."""
-        axis = self.guides.axis
-        out = np.eye(axis.size)[np.argmin(np.abs(axis))]
-        out = out - (out @ axis) * axis
-        return np.asarray(out / np.linalg.norm(out))
-
-    @cached_property
-    def _heights(self) -> Array:
-        """Places (k,) of the rings along the axis, m."""
-        return np.asarray(self.guides.centres @ self.guides.axis)
+    def _fixed(self) -> tuple[Any, ...]:
+        """What does not move, as the kernel takes it."""
+        guides, curve = self.guides, self.curve
+        axis = guides.axis
+        across = np.eye(axis.size)[np.argmin(np.abs(axis))]
+        across = across - (across @ axis) * axis
+        across /= np.linalg.norm(across)
+        vectors = (np.ascontiguousarray(in_space(each[None])[0]) for each in (axis, across))
+        heights = self._sense * (guides.centres @ axis)
+        nose = np.array((0.0, 0.0) if guides.nose is None else guides.nose, dtype=float)
+        table = np.ascontiguousarray(curve.table)
+        curved = (np.ascontiguousarray(curve.stencil), table, curve.knots, self._sense)
+        return *curved, *vectors, in_space(guides.centres), heights, guides.clearance, nose
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave (n, a), m; the master has no nodes."""
-        guides, curve, axis = self.guides, self.curve, self.guides.axis
-        count, axes = guides.centres.shape
-        along = self._sense * (slave @ axis)
-        if not (np.diff(along) > 0.0).all():
+        from multilevel._guide_kernels import fill_rows, meet_rings
+
+        count, axes = self.guides.centres.shape
+        stencil = self._fixed[0]
+        along = self._sense * (slave @ self.guides.axis)
+        if not (along[1:] > along[:-1]).all():
             raise UserError("a rod in guides no longer runs along their axis: it has turned over or folded", code=1)
-        met, cell, xi = curve.crossing(along, self._sense * self._heights)
-        values, slopes = curve.weights(cell, xi)
-        stencil = curve.stencil[cell]
-        nodes = slave[stencil]
-        place = np.einsum("km,kma->ka", values, nodes)
-        tangent = np.einsum("km,kma->ka", slopes, nodes)
+        gap, place, frame = np.full(count, np.inf), in_space(self.guides.centres).copy(), np.zeros((count, 3, 3))
+        values, cell = np.zeros((count, stencil.shape[1])), np.empty(count, np.int64)
+        found = gap, place, frame, values, cell
+        meet_rings(*(in_space(slave), along, *self._fixed, *found))
+        frame = frame[:, :axes, :axes]
 
-        offset = place - guides.centres
-        offset -= (offset @ axis)[:, None] * axis
-        radius = np.linalg.norm(offset, axis=1)
-        centred = radius <= _CENTRED * guides.clearance
-        outward = np.where(centred[:, None], self._across, offset / np.where(centred, 1.0, radius)[:, None])
-        thinner, taper = self._nose(curve.arc_length(cell, xi))
-        sliding = (np.einsum("ka,ka->k", outward, tangent) - taper) / (tangent @ axis)
-        normal = sliding[:, None] * axis - outward
-        size = np.linalg.norm(normal, axis=1)
-        normal /= size[:, None]
-        gap = np.where(met, (guides.clearance + thinner - radius) / size, np.inf)
-
-        frame = np.zeros((count, axes, axes))
-        tangent -= np.einsum("ka,ka->k", normal, tangent)[:, None] * normal
-        frame[:, 0], frame[:, 1] = normal, tangent / np.linalg.norm(tangent, axis=1)[:, None]
-        if axes == 3:
-            frame[:, 2] = np.cross(frame[:, 0], frame[:, 1])
-        frame[~met] = 0.0
-        rows = self._rows(frame, values, stencil, len(slave))
-        positions = np.where(met[:, None], place, guides.centres)
-        return Kinematics(rows, gap, frame[:, 0].copy(), np.ascontiguousarray(frame[:, 1:]), positions)
-
-    def _nose(self, s: Array) -> tuple[Array, Array]:
-        """τ (k,), m, and its derivative by the arc length s (k,)."""
-        if self.guides.nose is None:
-            return np.zeros_like(s), np.zeros_like(s)
-        length, depth = self.guides.nose
-        front = self.curve.length if self._sense > 0.0 else 0.0
-        left = np.maximum(1.0 - self._sense * (front - s) / length, 0.0)
-        return depth * left**2, self._sense * (2.0 * depth / length) * left
-
-    @staticmethod
-    def _rows(frame: Array, values: Array, stencil: NDArray[np.int64], node_count: int) -> csr_array:
-        """Rows (k a, a n): the frame's vectors (k, a, a) on the nodes (k, m) of the points with their values."""
-        count, axes = frame.shape[:2]
-        data = np.einsum("kri,km->krmi", frame, values)
-        columns = axes * stencil[:, None, :, None] + np.arange(axes)
-        indices = np.broadcast_to(columns, data.shape)
-        pointers = np.arange(count * axes + 1) * (axes * values.shape[1])
-        return csr_array((data.ravel(), indices.ravel(), pointers), shape=(count * axes, axes * node_count))
+        width = axes * stencil.shape[1]
+        pointers = np.concatenate([[0], np.cumsum(np.repeat(np.where(cell < 0, 0, width), axes))]).astype(np.int32)
+        indices, data = np.empty(pointers[-1], np.int32), np.empty(pointers[-1])
+        fill_rows(frame, values, stencil, cell, axes, indices, data)
+        rows = csr_array((data, indices, pointers), shape=(count * axes, slave.size))
+        normals, tangents = (np.ascontiguousarray(each) for each in (frame[:, 0], frame[:, 1:]))
+        return Kinematics(rows, gap, normals, tangents, np.ascontiguousarray(place[:, :axes]))
