@@ -45,6 +45,7 @@ NAMES = (
     "sphere_impact",
     "spinning_block",
     "sdnv105",
+    "rod_drop",
     "taylor_bar",
     "ring_impact",
     "necking_bar",

@@ -1,0 +1,32 @@
+"""The free fall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Fall:
+    """From rest or a velocity v, m/s, downwards under gravity g, m/s².
+
+    >>> round(Fall(10.0, 10.0).time(15.0), 12)
+    1.0
+    """
+
+    velocity: float
+    gravity: float
+
+    def depth(self, t: Any) -> Any:
+        """v t + ½ g t², m."""
+        return self.velocity * t + 0.5 * self.gravity * t**2
+
+    def speed(self, t: Any) -> Any:
+        """m/s."""
+        return self.velocity + self.gravity * t
+
+    def time(self, depth: float) -> float:
+        """To fall so far, s."""
+        v, g = self.velocity, self.gravity
+        return 2.0 * depth / (v + sqrt(v**2 + 2.0 * g * depth)) if depth else 0.0

@@ -1,0 +1,254 @@
+"""A control rod falls through misaligned guide cards: a flexible rod, travelling contacts, friction, drop time.
+
+A steel tube with an absorber inside, one rod of a cluster, hangs straight in cards in which it fits, and falls at some
+10 m/s through further ones, k of them, that stand aside by a misalignment A in directions that turn by 135° from each
+to the next: a straight rod passes them if A is not more than the clearance; else it has to bend, is pressed on the
+cards and braked by friction. Cards are thin rings fixed in space (`multilevel.guides`); each touches the rod at a
+material point that travels along it, all in one interface, whose point k is card k (from the top). Its pressure over
+`frame` is the normal force of the card in N, `traction` its friction. The cards that the rod is in at the start are in
+line, so that it starts straight and outside the metal; it meets the others with a thin nose. The rod is linear (small
+rotations) and free at both ends; a mass may hang on its top, carried along the fall only. Air, water and the dashpot
+at the end of a real fall are left out.
+
+Typical of a pressurised water reactor: the tube (9.7 mm, wall 0.5 mm, stainless steel), its absorber (Ag-In-Cd of
+10.2 g/cm³ in the bore: 0.6 kg/m), some 4 m of length, cards some 0.3 m apart with some 1 mm of clearance in diameter,
+μ from 0.2 to 0.4. Chosen: the misalignment, at which friction about outweighs the rod, so that the speed stays near
+10 m/s for 1.4 s (a real rod falls 3.6 m at some 2 m/s), the number of cards, which follows from that, the nose, 100 mm
+long, and 1 % of viscous damping at the bending frequency π/(2 p²) √(EI/m) between two cards, 115 Hz, which takes the
+vibration of the mesh at an impact: without it contacts flip with the period of the mesh, 2 to 3 steps.
+"""
+
+from dataclasses import dataclass
+from math import pi, sqrt
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases.choices import Density, FieldsEvery, Young
+from cases.comparison import Check
+from cases.impact import worst_balance
+from cases.parameters import Quantity
+from cases.reference.ballistic import Fall
+from models.checks import non_negative, positive, positive_integer, within
+
+Array = NDArray[np.float64]
+
+POISSON = 0.3
+TURN = 0.75 * pi  # from the offset of a card to that of the next
+INSIDE = 0.5  # pitches from the top of the rod to the first card, and at least so many from its end to the next card
+ROUND_OFF = 1e-10
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A rod of 4 m at 10 m/s through cards 0.7 mm out of line, with 0.5 mm of clearance all round."""
+
+    length: Annotated[float, Quantity("m", "length of the rod", positive)] = 4.0
+    diameter: Annotated[float, Quantity("m", "of the rod", positive)] = 9.7e-3
+    thickness: Annotated[float | None, Quantity("m", "wall of the tube; none: a full rod", positive)] = 0.5e-3
+    young: Young = 2.0e11
+    density: Density = 7900.0
+    carried_mass: Annotated[float, Quantity("kg/m", "absorber in the rod", non_negative)] = 0.6
+    damping: Annotated[float, Quantity("", "ratio of viscous damping between two cards", non_negative)] = 0.01
+    top_mass: Annotated[float, Quantity("kg", "carried on top, along the fall only", non_negative)] = 0.0
+    clearance: Annotated[float, Quantity("m", "between rod and card all round, half that in diameter", positive)] = 5e-4
+    guides: Annotated[int, Quantity("", "cards", positive_integer)] = 66
+    pitch: Annotated[float, Quantity("m", "from card to card", positive)] = 0.3
+    misalignment: Annotated[float, Quantity("m", "of the cards below the start", non_negative)] = 7e-4
+    nose_length: Annotated[float, Quantity("m", "of the thin end of the rod", positive)] = 0.1
+    nose_depth: Annotated[float, Quantity("m", "by which the end is thinner all round", positive)] = 4e-3
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
+    velocity: Annotated[float, Quantity("m/s", "of the fall at the start", non_negative)] = 10.0
+    gravity: Annotated[float, Quantity("m/s2", "gravity", non_negative)] = 9.81
+    drop: Annotated[float, Quantity("m", "fall of the tip that the drop time is for", positive)] = 12.0
+    duration: Annotated[float, Quantity("s", "of the run", positive)] = 1.4
+    scheme: Annotated[Literal["theta", "newmark"], Quantity("", "θ = 1/2, or Newmark (β = 0.4, γ = 0.7)")] = "theta"
+    law: Annotated[
+        Literal["velocity", "gap", "shock"], Quantity("", "unilateral on velocity or gap; shock element")
+    ] = "velocity"
+    shock_stiffness: Annotated[float, Quantity("N/m", "K_N of law=shock", positive)] = 1e6
+    shock_damping: Annotated[float, Quantity("N s/m", "C_N of law=shock", non_negative)] = 50.0
+    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of law=shock", positive)] = 1e5
+    tangential_damping: Annotated[float, Quantity("N s/m", "C_T of law=shock", non_negative)] = 100.0
+    cells: Annotated[int, Quantity("", "beam elements", within, 4, 2000)] = 80
+    step: Annotated[float, Quantity("s", "Δt", positive)] = 1e-4
+    fields_every: FieldsEvery = 5
+
+    def __post_init__(self) -> None:
+        if self.thickness is not None and not self.thickness < 0.5 * self.diameter:
+            raise aq.UserError.parameter(
+                "thickness", self.thickness, f"must be below {0.5 * self.diameter:g} m, or none"
+            )
+        if not self.nose_depth <= 0.5 * self.diameter:
+            raise aq.UserError.parameter("nose_depth", self.nose_depth, f"must be up to {0.5 * self.diameter:g} m")
+
+    @property
+    def section(self) -> aq.Section:
+        """Of the tube or the full rod."""
+        if self.thickness is None:
+            return aq.Section.circle(0.5 * self.diameter, POISSON)
+        return aq.Section.tube(0.5 * self.diameter, 0.5 * self.diameter - self.thickness, POISSON)
+
+    @property
+    def line_mass(self) -> float:
+        """Of the rod, kg/m."""
+        return self.density * self.section.area + self.carried_mass
+
+    @property
+    def bending(self) -> float:
+        """Lowest angular frequency of the rod between two cards that hold it, rad/s."""
+        return (pi / self.pitch) ** 2 * sqrt(self.young * self.section.inertia_z / self.line_mass)
+
+    @property
+    def centres(self) -> Array:
+        """Of the cards (k, 3), m, from the top; the tip of the rod starts at z = 0."""
+        height = self.length - self.pitch * (INSIDE + np.arange(self.guides))
+        ahead = height < -INSIDE * self.nose_length
+        angle = TURN * np.arange(self.guides)
+        aside = np.where(ahead, self.misalignment, 0.0)
+        return np.column_stack([aside * np.cos(angle), aside * np.sin(angle), height])
+
+    @property
+    def straight(self) -> bool:
+        """Whether a straight rod passes all cards."""
+        return self.misalignment < self.clearance
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    steel = aq.LinearElastic(young=p.young, poisson=POISSON, density=p.density)
+    rod = aq.Beam.between(
+        "rod", (0.0, 0.0, p.length), (0.0, 0.0, 0.0), p.cells, steel, p.section,
+        carried_mass=p.carried_mass, damping=aq.Rayleigh(stiffness=2.0 * p.damping / p.bending),
+    )  # fmt: skip
+    down = (0.0, 0.0, -1.0)
+    cards = aq.Guides(p.centres, p.clearance, down, nose=(p.nose_length, p.nose_depth))
+    law, friction = laws(p)
+    contact = aq.Interface("cards", rod.boundary("axis"), cards, law, friction=friction)
+    parts: list[Any] = [rod]
+    relations = []
+    velocity: dict[str, tuple[float, ...]] = {"rod": (0.0, 0.0, -p.velocity, 0.0, 0.0, 0.0)}
+    if p.top_mass > 0.0:
+        top = aq.PointMasses("top", (0.0, 0.0, p.length), p.top_mass)
+        parts.append(top)
+        relations.append(aq.Relation("carried", [(top.boundary("all"), "z", 1.0), (rod.boundary("left"), "z", -1.0)]))
+        velocity["top"] = (0.0, 0.0, -p.velocity)
+    system = aq.System(
+        parts, interfaces=[contact], relations=relations, gravity=(0.0, 0.0, -p.gravity), velocity=velocity
+    )
+    scheme = aq.Theta(0.5) if p.scheme == "theta" else aq.Newmark(0.4, 0.7)
+    return aq.Study(system, scheme, p.duration, p.step, p.fields_every)
+
+
+def laws(parameters: Parameters) -> tuple[Any, aq.Coulomb]:
+    """Normal law and friction of the cards."""
+    p = parameters
+    if p.law == "shock":
+        stick = aq.Coulomb(p.friction, stiffness=p.tangential_stiffness, damping=p.tangential_damping)
+        return aq.Shock(p.shock_stiffness, p.shock_damping), stick
+    return aq.Unilateral(level=p.law), aq.Coulomb(p.friction)
+
+
+def reference(parameters: Parameters) -> Fall:
+    """The fall without contact."""
+    return Fall(parameters.velocity, parameters.gravity)
+
+
+def fall(result: xarray.DataTree) -> tuple[Array, Array, Array]:
+    """Times (f,), s, of the frames, how far the tip has fallen (f,), m, and how fast it falls, m/s."""
+    rod = result["part/rod"].dataset
+    tip = int(rod["position"].values[:, 2].argmin())
+    depth, speed = (-rod[name].values[:, tip, 2] for name in ("displacement", "velocity"))
+    return result.dataset["frame_time"].values, depth, speed
+
+
+def drop_time(result: xarray.DataTree, drop: float) -> float:
+    """When the tip has fallen so far, s, on Hermite's cubics between the frames; nan where it has not."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    time, depth, speed = fall(result)
+    roots = CubicHermiteSpline(time, depth, speed).solve(drop, extrapolate=False)
+    return float(roots[0]) if roots.size else float("nan")
+
+
+def momentum_error(result: xarray.DataTree, parameters: Parameters) -> float:
+    """Σ p(t) − Σ p(0) − ∫ (M g + Σ card forces) dt, worst step, over M times the largest speed: (m/s)/(m/s)."""
+    p, parts = parameters, [part.dataset for part in result["part"].children.values()]
+    mass = sum(float(part["mass"]) for part in parts)
+    momentum = np.sum([part["momentum"].values[:, :3] for part in parts], axis=0)
+    given = np.cumsum(result["interface/cards"].dataset["force"].values, axis=0) * p.step
+    given[:, 2] -= mass * p.gravity * result.dataset["time"].values
+    return float(np.abs(momentum - momentum[0] - given).max() / max(np.abs(momentum).max(), mass * p.gravity * p.step))
+
+
+def mean_spell(result: xarray.DataTree, parameters: Parameters) -> float:
+    """Mean time for which a card stays pressed, s; nan where none is. It counts on every step how many are pressed."""
+    active = result["interface/cards"].dataset["active"].values
+    spells = np.maximum(np.diff(active, prepend=0.0), 0.0).sum()
+    return float(active.sum() * parameters.step / spells) if spells else float("nan")
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p = parameters
+    time, depth, speed = fall(result)
+    exact = reference(p)
+    checks = [
+        Check("energy balance, worst step", worst_balance(result), 0.0, ROUND_OFF, "1", "absolute"),
+        Check("impulse theorem, worst step", momentum_error(result, p), 0.0, ROUND_OFF, "1", "absolute"),
+    ]
+    if depth[-1] >= p.drop:
+        late = exact.time(p.drop)
+        kind: Literal["relative", "at least"] = "relative" if p.straight else "at least"
+        checks.append(Check("drop time", drop_time(result, p.drop), late, 1e-9 * late, "s", kind))
+    if p.straight:
+        apart = float(np.abs(depth - exact.depth(time)).max())
+        return [*checks, Check("fall, the worst instant", apart, 0.0, 1e-9 * p.duration, "m", "absolute")]
+    return checks + contact_checks(result, p, float(speed.max()))
+
+
+def contact_checks(result: xarray.DataTree, parameters: Parameters, speed: float) -> list[Check]:
+    """How deep cards are entered, what friction takes, and that contact does not flip.
+
+    A gap is closed up to a step late and kept to the first order of the step: it loses no more than it changes by in
+    one, with the rod's motion aside and the fall along the slopes of the nose and the rod. Friction takes μ times the
+    work of normal forces on the slip where its direction does not change within a step.
+    """
+    p, cards, rod = parameters, result["interface/cards"].dataset, result["part/rod"].dataset
+    if p.law == "shock":
+        return []
+    deepest = max(-float(cards["gap_min"].min()), 0.0)
+    aside = float(np.linalg.norm(rod["velocity"].values[:, :, :2], axis=2).max())
+    slope = (
+        float(np.linalg.norm(rod["displacement"].values[:, :, 3:5], axis=2).max()) + 2.0 * p.nose_depth / p.nose_length
+    )
+    limit = p.step * (aside + speed * slope) if p.law == "velocity" else 1e-12
+    taken, wear = (p.step * float(cards[name].sum()) for name in ("friction_power", "wear_power"))
+    checks = [
+        Check("deepest penetration of a card", deepest, 0.0, limit, "m", "at most"),
+        Check("friction work", taken, p.friction * wear, 1e-3, "J"),
+    ]
+    if p.law == "velocity":
+        period = 2.0 * pi / p.bending
+        checks.append(Check("mean spell of a contact", mean_spell(result, p), 0.2 * period, 0.0, "s", "at least"))
+    return checks
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases import drop_figures
+
+    p = parameters
+    time, depth, speed = fall(result)
+    drawn = {
+        "energies": plots.energies(result),
+        "fall": drop_figures.fall_figure(time, depth, speed, reference(p), (p.drop, drop_time(result, p.drop))),
+    }
+    if not p.straight:
+        card = drop_figures.busiest(result)
+        drawn["forces"] = drop_figures.force_figure({f"law={p.law}, scheme={p.scheme}": result}, card)
+        drawn["orbit"] = drop_figures.orbit_figure(result, build(p).system, card)
+        drawn["cards"] = drop_figures.map_figure(result, p.centres)
+    return drawn
