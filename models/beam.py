@@ -130,8 +130,6 @@ class Beam:
         size = int(a.size)
         return cls(name, mesh, material, section, dimension=size, origin=origin, direction=direction, **options)
 
-    # the part's contract
-
     @property
     def model(self) -> "Beam":
         """Itself."""
@@ -175,10 +173,10 @@ class Beam:
     def boundary(self, name: str) -> Surface:
         """The end "left" (least arc length) or "right", with its area and outward tangent; `points` of that name; or
         "axis": all nodes in order of the arc length, as points."""
-        if name in self.points:
-            return self.points[name].surface(self, name)
         if name == "axis":
             return line(self, name, self.basis.doflocs[0])
+        if name in self.points:
+            return self.points[name].surface(self, name)
         node = self.end(name)
         sign = -1.0 if node[0] == self.end("left")[0] else 1.0
         tangent = sign * self.frame[:1, : self.dimension]
@@ -216,8 +214,6 @@ class Beam:
     def stress(self, u: Array) -> Array:
         """Mean stress over the section (c, q, component) in Pa: N/A and V/A (see `resultants` for moments)."""
         return self.resultants(u)[..., : self.dimension] / self.section.area
-
-    # geometry and section
 
     def place(self, s: Array) -> Array:
         """Points (axis, …) of the axis at the arc lengths s (…), m."""
@@ -274,10 +270,8 @@ class Beam:
         """Mass and rotary inertia per unit length in local axes: along, across, then about x, y, z (z in the plane)."""
         rho, s = self.material.density, self.section
         rotary = [s.inertia_z] if self.dimension == 2 else [s.polar, s.inertia_y, s.inertia_z]
-        own = np.array([rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary])
-        return own + across(self, self.added_mass)
-
-    # loads and motions
+        own = [rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary]
+        return np.array(own) + across(self, self.added_mass)
 
     def loads(self, weight: Array) -> Loads:
         """Distributed and end loads under the load weight (c, q)."""
