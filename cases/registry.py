@@ -38,6 +38,7 @@ NAMES = (
     "friction_pad",
     "wear_pin",
     "fretting_pad",
+    "grid_cell",
     "ironing",
     "sdnd100",
     "sdnd104",

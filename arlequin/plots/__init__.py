@@ -17,6 +17,7 @@ from arlequin.plots.profile import profile
 from arlequin.plots.rough import spectrum, topography
 from arlequin.plots.shape import shape
 from arlequin.plots.spectra import displacement_spectrum, force_spectrum
+from arlequin.plots.unrolled import unrolled
 from arlequin.plots.wear import friction_heat, worn
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "shape",
     "spectrum",
     "topography",
+    "unrolled",
     "worn",
 ]

@@ -1,0 +1,53 @@
+"""A cylinder on a flat layer of asperities, both rigid else: the 1D integral of a line contact."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import beta
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LineLayer:
+    """Relative radius R (m); p = κ ⟨crush⟩^m, κ = stiffness in Pa/m^m.
+
+    Crushed by δ in the middle, by δ − x²/2R at x (parabola of the circle): half-width b = √(2Rδ) and
+
+        F/L = κ δ^m b B(½, m + 1)        (m = 1: κ (4/3) δ √(2Rδ))
+
+    >>> layer = LineLayer(4.75e-3, 5e12)
+    >>> round(1e6 * float(layer.crush(5e3)), 2), round(1e3 * float(layer.half_width(5e3)), 3)
+    (3.9, 0.192)
+    """
+
+    radius: float
+    stiffness: float
+    exponent: float = 1.0
+
+    def load(self, crush: Array | float) -> Any:
+        """Force per length, N/m, at the crush δ (m) of the middle."""
+        crush = np.maximum(crush, 0.0)
+        return self._factor * crush ** (self.exponent + 0.5)
+
+    def tangent(self, crush: Array | float) -> Any:
+        """d(F/L)/dδ, N/m²."""
+        return self._factor * (self.exponent + 0.5) * np.maximum(crush, 0.0) ** (self.exponent - 0.5)
+
+    def crush(self, load: Array | float) -> Any:
+        """Crush of the middle, m, under a force per length, N/m."""
+        return (np.asarray(load) / self._factor) ** (1.0 / (self.exponent + 0.5))
+
+    def half_width(self, load: Array | float) -> Any:
+        """Half-width b, m, under a force per length, N/m."""
+        return np.sqrt(2.0 * self.radius * self.crush(load))
+
+    def peak(self, crush: Array | float) -> Any:
+        """Pressure of the middle, Pa."""
+        return self.stiffness * np.maximum(crush, 0.0) ** self.exponent
+
+    @property
+    def _factor(self) -> float:
+        return float(self.stiffness * np.sqrt(2.0 * self.radius) * beta(0.5, self.exponent + 1.0))
