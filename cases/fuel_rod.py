@@ -41,7 +41,7 @@ from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.rod_modes import RodModes
 from cases.reference.sprung_rod import spring_forces
-from cases.rod_model import beam, grids, part, shaking
+from cases.rod_model import beam, grids, nodal, part, shaking
 from cases.rod_supports import insertion
 from models.checks import finite, integer, non_negative, non_negative_integer, positive, positive_integer, within
 
@@ -102,6 +102,13 @@ class Parameters:
         int, Quantity("", "of the rod, bending in both planes, torsion and stretching", integer, 2, 150)
     ] = 100
     cells: Annotated[int, Quantity("", "beam cells between two grids", integer, 4, 200)] = 16
+    zoom: Annotated[int, Quantity("", "number of the grid with a solid cladding; 0: none", non_negative_integer)] = 0
+    refine: Annotated[float, Quantity("", "fineness of the zoom", within, 0.2, 3.0)] = 1.0
+    layer_stiffness: Annotated[float, Quantity("Pa/m", "of the asperities in the zoom, linear", positive)] = 5e12
+    pad_width: Annotated[float, Quantity("m", "of springs and dimples in the zoom", positive)] = 2.5e-3
+    pad_height: Annotated[float, Quantity("m", "likewise", positive)] = 3e-3
+    pad_thickness: Annotated[float, Quantity("m", "likewise", positive)] = 0.8e-3
+    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", non_negative)] = 0.0
     fields_every: Annotated[int, Quantity("", "steps between two recorded shapes", positive_integer)] = 100
 
     def __post_init__(self) -> None:
@@ -149,6 +156,10 @@ class Parameters:
 
 def build(parameters: Parameters) -> aq.Study:
     p = parameters
+    if p.zoom:
+        from cases.rod_zoom import Zoom
+
+        return Zoom(p).study()
     rod = part(p)
     moved = {"rod": nodal(settled(p)["part/rod"].dataset)}
     contacts = [one for grid in grids(p) for one in grid.interfaces(rod, p.friction, p.tangential)]
@@ -161,12 +172,6 @@ def settled(parameters: Parameters) -> xarray.DataTree:
     p = parameters
     rod = part(replace(p, excitation="none"))
     return insertion(rod, grids(p)).run()
-
-
-def nodal(group: xarray.Dataset) -> np.ndarray:
-    """The last displacements and rotations (node, component) of a beam."""
-    last = group.isel(frame=-1)
-    return np.concatenate([last["displacement"].values, last["rotation"].values], axis=1)
 
 
 @dataclass(frozen=True)

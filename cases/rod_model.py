@@ -5,6 +5,7 @@ from math import pi, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray
 
 import arlequin as aq
 from cases import rod_supports
@@ -34,8 +35,11 @@ def part(parameters: "Parameters", **options: Any) -> aq.Modal:
     return aq.Modal(rod, parameters.modes, static=[rod.boundary(name) for name in sections(parameters)])
 
 
-def beam(parameters: "Parameters", **options: Any) -> aq.Beam:
-    """The rod by finite elements; held along z and about it at its lower end. options: of `aq.Beam`, instead."""
+def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
+    """The rod by finite elements; held along z and about it at its lower end.
+
+    nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, instead of the rod's own.
+    """
     p = parameters
     section = aq.Section.tube(p.radius, p.radius - p.thickness, p.poisson)
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
@@ -49,7 +53,7 @@ def beam(parameters: "Parameters", **options: Any) -> aq.Beam:
         **loads(p),
     }
     return aq.Beam(
-        "rod", aq.mesh.line(stations(p)), material, section, origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0),
+        name, aq.mesh.line(nodes or stations(p)), material, section, origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0),
         up=(0.0, 1.0, 0.0), **{**own, **options},
     )  # fmt: skip
 
@@ -100,3 +104,10 @@ def shaking(parameters: "Parameters") -> Any:
     if p.excitation != "support":
         return None
     return lambda t: (-p.amplitude * sin(2.0 * pi * p.frequency * t), 0.0, 0.0)
+
+
+def nodal(group: xarray.Dataset) -> np.ndarray:
+    """The last displacements, and rotations of a beam, (node, component)."""
+    last = group.isel(frame=-1)
+    fields = [last[name].values for name in ("displacement", "rotation") if name in last]
+    return np.concatenate(fields, axis=1)

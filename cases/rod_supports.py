@@ -127,31 +127,30 @@ class Grid:
 
 
 def insertion(rod: aq.Beam | aq.Modal, grids: list[Grid]) -> aq.Study:
-    """Statics: the supports, which just touch the rod at its axis, move in until it is held, without friction.
+    """Statics: the supports, which just touch the rod at its axis, move in until it is held, without friction."""
+    found = [moving(rod, grid) for grid in grids]
+    masses, interfaces = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+    return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
+
+
+def moving(rod: aq.Beam | aq.Modal, grid: Grid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
+    """Supports of a grid that move in as t goes to 1, without friction and loss, and their contact with the rod.
 
     The interfaces are `grid1_springs_x`, `grid1_dimples_x` and so on, of one direction each.
     """
     masses, interfaces = [], []
-    for grid in grids:
-        for name, side, support, reach in zip(
-            grid.names, (-1.0, 1.0), (grid.spring, grid.dimple), grid.reach, strict=True
-        ):
-            for axis, letter in enumerate("xy"):
-                skin, normal = rod.boundary(f"{name}_{letter}"), side * CROSS[axis]
-                way = (reach + support.height) * normal
-                way[0] += grid.shift
-                moved = {c: (lambda t, w=w: w * t) for c, w in zip("xyz", way.tolist(), strict=True)}
-                support_name = f"{name}_{letter}"
-                held = aq.PointMasses(
-                    f"{support_name}_held", skin.positions - support.height * normal, 1.0, imposed={"all": moved}
-                )
-                masses.append(held)
-                interfaces.append(
-                    aq.Interface(
-                        support_name, skin, held.boundary("all"), support.elastic, direction=-side * CROSS[axis]
-                    )
-                )
-    return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
+    for name, side, support, reach in zip(grid.names, (-1.0, 1.0), (grid.spring, grid.dimple), grid.reach, strict=True):
+        for axis, letter in enumerate("xy"):
+            own = f"{name}_{letter}"
+            skin, normal = rod.boundary(own), side * CROSS[axis]
+            way = (reach + support.height) * normal
+            way[0] += grid.shift
+            moved = {c: (lambda t, w=w: w * t) for c, w in zip("xyz", way.tolist(), strict=True)}
+            place = skin.positions - support.height * normal
+            held = aq.PointMasses(f"{own}_held", place, 1.0, imposed={"all": moved})
+            masses.append(held)
+            interfaces.append(aq.Interface(own, skin, held.boundary("all"), support.elastic, direction=-normal))
+    return masses, interfaces
 
 
 def points(grids: list[Grid]) -> dict[str, aq.SectionPoints]:

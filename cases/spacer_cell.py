@@ -68,7 +68,7 @@ class Supports:
     dimple_stiffness: float
     preload: float
     asperities: aq.Asperities
-    friction: aq.Coulomb
+    friction: aq.Coulomb | None
     wear: aq.Archard | None = None
     gap: float = 0.0
     spring_shear: float = 1e5

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,20 @@ class Modal(StandIn):
         own = self._reduced(weighting, pulls)
         self._last[:] = [_Reduction(weighting, tuple(pulls), own)]
         return own
+
+    def carrying(self, part: Continuum | Beam) -> "Modal":
+        """The same reduction of a part that differs from this one's in its loads alone: no shape is sought again."""
+        if part.mesh is not self.part.mesh or part.material is not self.part.material:
+            raise UserError(f"'{part.name}': carries other loads on another mesh or material: reduce it anew")
+
+        def on(surfaces: Sequence[Surface]) -> list[Surface]:
+            return [replace(surface, part=part) for surface in surfaces]
+
+        other = replace(self, part=part, static=on(self.static), detailed=on(self.detailed))
+        for last in self._last:
+            loaded = last.assembled.carrying(part.assemble(last.weighting))
+            other._last.append(replace(last, assembled=loaded))
+        return other
 
     @cached_property
     def _whole(self) -> ModalAssembled:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,6 +42,10 @@ class ModalAssembled(Linear):
     ratios: Array | None
     drag: csr_array | None
     force: Force
+
+    def carrying(self, nodal: Any) -> "ModalAssembled":
+        """The same under the loads of the part as it is assembled anew."""
+        return replace(self, nodal=nodal, force=nodal.loads.projected(self.shapes))
 
     @cached_property
     def shapes(self) -> Array:

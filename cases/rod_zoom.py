@@ -1,0 +1,165 @@
+"""A rod whose cladding is a 3D solid at one of its grids, between two beams that junctions glue to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+import arlequin as aq
+from cases import rod_model, rod_supports
+from cases.rod_supports import Grid
+from cases.spacer_cell import Cladding, Held, SpacerCell, Supports
+
+if TYPE_CHECKING:
+    from cases.fuel_rod import Parameters
+
+Array = NDArray[np.float64]
+
+_BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
+_GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
+_MODES = 40  # of the cladding, beside its static shapes
+_LOADING = 0.25  # load step of statics, of the whole
+AXIS: dict[str, Any] = {"origin": (0.0, 0.0, 0.0), "direction": (0.0, 0.0, 1.0), "up": (0.0, 1.0, 0.0)}
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """The zoomed rod of some parameters.
+
+    Parts `lower` and `upper` (beams), `cladding` (a solid of hexahedra, three through the wall, that carries pellets
+    and water by its density and the flow as a body force), pads and the nodes of the grid behind them
+    (`cases.spacer_cell`); junctions `lower_end` and `upper_end`; the other grids as without a zoom. The cladding's bulk
+    is linear: it is reduced to its lowest modes and the static shapes of each node that a pad can touch and of all that
+    the junctions pull (`aq.Modal`), under which its statics is exact; its full field is recorded.
+    """
+
+    parameters: "Parameters"
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The zoomed grid."""
+        return rod_model.grids(self.parameters)[self.parameters.zoom - 1]
+
+    @cached_property
+    def cell(self) -> SpacerCell:
+        """The cladding and its supports."""
+        p, z, stick = self.parameters, self.grid.z, self.parameters.tangential
+        reach = p.dimple_height + 0.5 * p.pad_height + _BESIDE + _GLUED
+        material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+        cladding = Cladding(p.radius, p.thickness, material, (z - reach, z + reach), z)
+        supports = Supports(
+            material=material, spring_stiffness=p.spring_stiffness, dimple_stiffness=p.dimple_stiffness,
+            preload=0.0 if self.grid.gap else self.grid.preload,
+            asperities=aq.Asperities(p.layer_stiffness, 1.0, p.asperity_height),
+            friction=aq.Coulomb(p.friction), wear=aq.Archard(p.wear) if p.wear else None, gap=self.grid.gap,
+            spring_shear=stick * p.spring_stiffness, dimple_shear=stick * p.dimple_stiffness,
+            spring_damping=p.shock_damping, dimple_damping=p.shock_damping,
+            size=(p.pad_width, p.pad_height, p.pad_thickness), offset=p.dimple_height,
+        )  # fmt: skip
+        return SpacerCell(cladding, supports, p.refine)
+
+    @cached_property
+    def still(self) -> aq.Modal:
+        """The cladding without loads, damped as the water damps it."""
+        p, section = self.parameters, rod_model.beam(self.parameters).section
+        mass = p.density * section.area + p.carried + p.water
+        material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=mass / section.area)
+        solid = self.cell.tube("cladding", material, damping=aq.Rayleigh(mass=p.fluid_damping / mass))
+        return aq.Modal(solid, _MODES, detailed=[solid.boundary(each.name) for each in self.cell.six])
+
+    @property
+    def loaded(self) -> aq.Modal:
+        """The cladding that carries its piece of the load along the rod."""
+        rod = rod_model.beam(self.parameters)
+        area, wave = rod.section.area, rod.distributed
+        force: Any = None
+        if rod.turbulence is not None:
+            force = aq.SpanForce(rod.turbulence, area, **AXIS)
+        elif wave is not None:
+            force = lambda x, t: tuple(f / area for f in wave(x, t))  # type: ignore[operator]  # noqa: E731
+        solid = self.still.part
+        assert isinstance(solid, aq.Solid)
+        return self.still if force is None else self.still.carrying(replace(solid, body_force=force))
+
+    def beams(self, parameters: "Parameters") -> dict[str, tuple[aq.Beam, list[Grid]]]:
+        """The rod below and above, each as far as the gluing zone reaches, and its grids."""
+        low, high = self.cell.cladding.ends
+        s = np.array(rod_model.stations(parameters))
+        stations = {
+            "lower": [*s[s < low - 1e-9], *np.linspace(low, low + _GLUED, 3)],
+            "upper": [*np.linspace(high - _GLUED, high, 3), *s[s > high + 1e-9]],
+        }
+        others = [grid for grid in rod_model.grids(parameters) if grid.number != self.grid.number]
+        own = {
+            "lower": [grid for grid in others if grid.z < self.grid.z],
+            "upper": [grid for grid in others if grid.z > self.grid.z],
+        }
+        held: dict[str, Any] = {"lower": {}, "upper": {"imposed": {}}}  # the rod's lower end is held
+        found = {}
+        for name, nodes in stations.items():
+            points = rod_supports.points(own[name])
+            found[name] = rod_model.beam(parameters, name, nodes, points=points, **held[name]), own[name]
+        return found
+
+    def settling(self, share: float = 1.0) -> aq.Study:
+        """Statics without friction: all supports move in, the zoomed ones by the share of their way."""
+        beams = self.beams(replace(self.parameters, excitation="none"))
+        found = [rod_supports.moving(beam, grid) for beam, own in beams.values() for grid in own]
+        masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+        smooth = replace(self.cell, supports=replace(self.cell.supports, friction=None, wear=None))
+        held = smooth.held(self.still, lambda t: share * t, "gap")
+        system = self._system(beams, self.still, masses, contacts, held)
+        return aq.Study(system, aq.Static(), 1.0, _LOADING)
+
+    def running(self, share: float, start: Mapping[str, Array]) -> aq.Study:
+        """Dynamics from displacements (node, component) of the parts, m."""
+        p, beams = self.parameters, self.beams(self.parameters)
+        contacts = [
+            one for beam, own in beams.values() for grid in own
+            for one in grid.interfaces(beam, p.friction, p.tangential)
+        ]  # fmt: skip
+        cladding = self.loaded
+        held = self.cell.held(cladding, lambda t: share, "velocity")
+        system = self._system(beams, cladding, [], contacts, held)
+        moved = {part.name: start[part.name] for part in system.parts}
+        system = replace(system, displacement=moved, gravity=rod_model.shaking(p))
+        return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=p.fields_every)
+
+    def _system(
+        self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: Held
+    ) -> aq.System:
+        lower, upper = (beam for beam, _ in beams.values())
+        junctions = [
+            aq.BeamJunction(lower, cladding, name="lower_end"),
+            aq.BeamJunction(upper, cladding, name="upper_end"),
+        ]
+        parts = [lower, upper, cladding, *masses, *held.parts]
+        interfaces = [*contacts, *held.interfaces]
+        return aq.System(parts, junctions=junctions, interfaces=interfaces, springs=held.springs)
+
+    def study(self) -> aq.Study:
+        """From rest in equilibrium; the zoomed springs press as those of the rod without a zoom."""
+        share, start = 1.0, self.settling().run()
+        if self.cell.supports.preload:
+            from cases.fuel_rod import settled
+
+            without = settled(replace(self.parameters, zoom=0))
+            wanted = last_force(without, f"{self.grid.names[0]}_x")
+            share = wanted / last_force(start, "spring_x")
+            start = self.settling(share).run()
+        return self.running(share, displacements(start))
+
+
+def displacements(result: xarray.DataTree) -> dict[str, Array]:
+    """The last displacements, and rotations of beams, (node, component) of every part."""
+    return {name: rod_model.nodal(group.dataset) for name, group in result["part"].children.items()}
+
+
+def last_force(result: xarray.DataTree, interface: str) -> float:
+    """Size of the force along x of an interface at the end, N."""
+    force = result[f"interface/{interface}"].dataset["force"].values
+    return abs(float(force[-1, 0]))
