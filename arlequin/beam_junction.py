@@ -113,6 +113,10 @@ class BeamJunction:
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator."""
+        return self._operator
+
+    @cached_property
+    def _operator(self) -> JunctionOperator:
         zone, beam, solid = self.zone, self._beam, self._solid
         grid = zone.grid
         size, axes = beam.components, beam.dimension
