@@ -137,12 +137,17 @@ class Compliance:
 
     def _make(self, rows: NDArray[np.int64]) -> None:
         size = rows.size if rows.size <= _FEW else _BLOCK
-        made = [self._matrix]
+        made, blocks, shares = [self._matrix], [], []
         for first in range(0, rows.size, size):
             some = rows[first : first + size]
             columns, multipliers = self._solve(sp.csr_array(self._basis[some]))
-            self._blocks.append((some, Columns.of(columns, self._dofs)))
-            self._multipliers.append(multipliers)
+            blocks.append((some, Columns.of(columns, self._dofs)))
+            shares.append(multipliers)
             made.append(np.ascontiguousarray((self._basis @ columns).T))
+        if all(np.array_equal(block.rows, blocks[0][1].rows) for _, block in blocks):  # full ones are added at once
+            whole = Columns(blocks[0][1].rows, np.asfortranarray(np.hstack([block.matrix for _, block in blocks])))
+            blocks, shares = [(rows, whole)], [np.hstack(shares)]
+        self._blocks.extend(blocks)
+        self._multipliers.extend(shares)
         self._place[rows] = self._matrix.shape[0] + np.arange(rows.size)
         self._matrix = np.concatenate(made)

@@ -1,6 +1,6 @@
 """Products of a sparse matrix with one vector or with many."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +11,18 @@ from multilevel.law import Array
 
 _FULL = 0.25  # share of the places in the columns in use that are taken, above which a full matrix is quicker
 
+_KEPT = 4  # products kept: a comparison costs a thousandth of a product
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows A (r, d) for many products: those of reduced parts, on all their coordinates, by a full copy."""
+    """Rows A (r, d) for many products: those of reduced parts, on all their coordinates, by a full copy.
+
+    A step asks for some products again, at its end and at the next one's start: the last full ones are kept.
+    """
 
     matrix: sp.csr_array
+    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def _full(self) -> tuple[Any, Array] | None:
@@ -37,7 +43,12 @@ class Rows:
         if self._full is None or fields.ndim > 1:  # BLAS products with many depend on how many there are
             return applied(self.matrix, fields)
         some, block = self._full
-        return np.asarray(block @ fields[some])
+        for given, product in self._last:
+            if np.array_equal(given, fields):
+                return product.copy()
+        product = block @ fields[some]
+        self._last[:] = [(fields.copy(), product), *self._last[: _KEPT - 1]]
+        return product.copy()
 
     def back(self, forces: Array) -> Array:
         """Aᵀ f (d,) for f (r,)."""

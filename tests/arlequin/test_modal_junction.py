@@ -151,3 +151,13 @@ def test_products_with_sparse_and_with_full_rows(share):
         np.testing.assert_allclose(rows.back(forces), forces @ dense, atol=1e-13)
     empty = Rows(csr_array((0, 60)))
     assert empty.of(x).shape == (0,) and (empty.back(np.zeros(0)) == np.zeros(60)).all()
+
+
+def test_kept_products_are_those_of_the_values():
+    """Whatever is done to a field or to a product afterwards."""
+    dense = np.random.default_rng(5).normal(size=(6, 9))
+    rows, x = Rows(csr_array(dense)), np.arange(9.0)
+    rows.of(x)[:] = 0.0
+    np.testing.assert_allclose(rows.of(x), dense @ x, rtol=1e-12)
+    x[3] = -1.0
+    np.testing.assert_allclose(rows.of(x), dense @ x, rtol=1e-12)
