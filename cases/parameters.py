@@ -109,7 +109,8 @@ class Field:
         read = _READERS[self.kind](value)
         if read is None:
             raise self._refused(value, f"must be {self.allowed}")
-        return self.quantity.checked(self.name, read)
+        checked = self.quantity.checked(self.name, read)
+        return int(checked) if self.kind is int else checked  # bounds are floats
 
     def _refused(self, value: Any, allowed: str) -> UserError:
         return UserError.parameter(self.name, value, allowed)

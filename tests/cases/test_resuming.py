@@ -1,5 +1,6 @@
 """`arlequin resume`: runs of cases go on, and what cannot go on says why."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import cases
 from arlequin import run
 from cases.command import main
 from cases.execution import execute, prepare
+from cases.parameters import as_json, make
 from models.errors import UserError
 
 SMALL = {"elements": 40}
@@ -77,3 +79,10 @@ def test_what_cannot_go_on_says_why(monkeypatch, capsys):
     assert "a.zarr: its checkpoint is of another version" in says(2, "a.zarr")
     with pytest.raises(UserError, match="another version"):
         cases.resume(Path("a.zarr"))
+
+
+@pytest.mark.parametrize("name", cases.names())
+def test_parameters_come_back_from_a_result_as_they_were(name):
+    case, given = prepare(name, {})
+    again = make(case.parameters, json.loads(as_json(given)))
+    assert again == given and repr(again) == repr(given)
