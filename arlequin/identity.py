@@ -15,7 +15,7 @@ def digest(thing: Any) -> str:
 
     Functions are told by their code, and by the values that it takes from around it.
 
-    >>> digest((1.0, "a")) == digest((1.0, "a")) != digest((1.5, "a"))
+    >>> digest((1, "a")) == digest((1.0, "a")) != digest((1.5, "a"))
     True
     """
     walk = _Walk()
@@ -36,6 +36,8 @@ class _Walk:
             self.found.update(thing.tobytes())
         elif isinstance(thing, type | ModuleType | BuiltinFunctionType | np.ufunc):
             self._say("name", getattr(thing, "__module__", ""), thing.__name__)
+        elif isinstance(thing, int) and not isinstance(thing, bool) and abs(thing) < 2**53:
+            self._say("float", float(thing))  # as JSON may have changed it
         elif thing is None or isinstance(thing, bool | int | float | complex | str | bytes | np.generic):
             self._say(type(thing).__name__, thing)
         elif isinstance(thing, set | frozenset):
