@@ -29,8 +29,8 @@ from models.errors import UserError
 _ZONE = 1.5  # half-width of the fine surface in half-widths of the contact, and
 _ACROSS = 2.5  # cells over the half-width of the contact at refine = 1
 _ALONG = 8  # cells over the height of a pad
-_COARSE = 8e-4, 2e-3  # largest cells around and along the tube, m
-_CLEAR = 1e-6  # of the asperities' height, further off at the start, that round-off does not press them
+_COARSE = 5e-4, 1.5e-3  # largest cells around and along the tube, m
+_CLEAR = 1e-3  # of the asperities' height, further off at the start: chords of hollow pads do not press them yet
 _QUARTER = 0.5 * math.pi
 
 
@@ -188,12 +188,17 @@ class SpacerCell:
         """
         s, force = self.supports, each.force
         press = force / each.stiffness + float(self.layer.crush(force / s.size[1]))
-        return s.gap * min(1.0 + share, 1.0) + press * max(share, 0.0)
+        return s.gap * min(1.0 + share, 1.0) + (self.clear + press) * max(share, 0.0)
+
+    @property
+    def clear(self) -> float:
+        """What is open between asperities and tube at share 0, m."""
+        return _CLEAR * self.supports.asperities.height
 
     @property
     def _start(self) -> float:
         """Distance of the pads' faces from the axis at the start, m."""
-        return self.cladding.radius + (1.0 + _CLEAR) * self.supports.asperities.height + self.supports.gap
+        return self.cladding.radius + self.supports.asperities.height + self.clear + self.supports.gap
 
     def tube(self, name: str = "tube", material: aq.LinearElastic | None = None, **options: Any) -> aq.Solid:
         """The tube; boundaries `inner`, `outer`, `bottom`, `top` and the patch of each support under its name.

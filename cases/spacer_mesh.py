@@ -21,8 +21,8 @@ def refined_line(ends: Range, zones: Sequence[Range], size: float, largest: floa
 
     zones: (low, high), sorted, apart from each other.
 
-    >>> refined_line((0.0, 4.0), [(1.0, 2.0)], 0.5, 1.0)
-    array([0. , 0.5, 1. , 1.5, 2. , 3. , 4. ])
+    >>> refined_line((0.0, 4.0), [(1.0, 2.0)], 0.5, 1.0, growth=2.0)
+    array([0. , 1. , 1.5, 2. , 3. , 4. ])
     """
     points: list[Array] = []
     before = ends[0]
@@ -44,11 +44,9 @@ def _between(start: float, end: float, fine: tuple[bool, bool], size: float, lar
         first = _between(start, middle, (True, False), size, largest, growth)
         return np.concatenate([first, (start + end) - first[-2::-1]])
     length = end - start
-    # cells grow up to the largest, then are equal
-    growing = max(0, math.floor(math.log(largest / size) / math.log(growth))) if largest > size else 0
     sizes: list[float] = []
     while sum(sizes) < length * (1 - 1e-9):
-        sizes.append(min(size * growth ** min(len(sizes) + 1, growing), largest))
+        sizes.append(max(size, min(size * growth ** (len(sizes) + 1), largest)))
     fractions = np.concatenate([[0.0], np.cumsum(sizes)]) / sum(sizes)
     return start + length * fractions if fine[0] else (end - length * fractions)[::-1]
 

@@ -1,5 +1,7 @@
 """The case grid_cell, the cell behind it, and its reference by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -85,6 +87,25 @@ def test_a_tube_in_modes_takes_the_place_of_the_solid(coarse):
 
 
 @pytest.mark.slow
+def test_a_tube_in_modes_knocks_on_a_cell_with_clearance():
+    """Dynamics, the grid at rest: it flies free over gap and start distance, then touches +x; energies add up."""
+    p = case.Parameters(**COARSE, gap=2e-5)
+    plain, dense = case.cell(p), aq.LinearElastic(young=9.9e10, poisson=0.37, density=2.5e4)
+    own = replace(plain, supports=replace(plain.supports, preload=0.0, material=dense, spring_damping=1.0))
+    tube = own.tube(material=dense, imposed={"bottom": {"z": 0.0}, "top": {"z": 0.0}})
+    modal = aq.Modal(tube, 8, static=[tube.boundary(each.name) for each in own.six])
+    held = own.held(modal, level="velocity")
+    system = aq.System([modal, *held.parts], interfaces=held.interfaces, springs=held.springs,
+                       velocity={"tube": (0.05, 0.0, 0.0)})  # fmt: skip
+    result = aq.simulate(system, aq.Theta(0.5), duration=2e-3, step=1e-5, fields_every=20)
+    assert np.abs(result["balance"]).max() < 1e-11
+    force = {each.name: np.abs(result[f"interface/{each.name}"].dataset["force"].values[:, 0]) for each in own.six}
+    met = result.dataset["time"].values[np.argmax(force["spring_x"] > 0.0)]
+    assert met == pytest.approx((p.gap + own.clear) / 0.05, abs=2e-5)
+    assert not force["dimple_x_low"][: np.argmax(force["spring_x"] > 0.0) + 2].any()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"refine": 0.5, "order": 2}, {"refine": 0.7, "asperity_exponent": 1.5, "asperity_stiffness": 2.5e15}],
@@ -96,10 +117,13 @@ def test_other_choices_are_within_the_tolerances(options):
 
 @pytest.mark.slow
 def test_hollow_pads_spread_the_pressure():
-    """A radius of 6 mm around one of 4.75 mm: contacts 1.9 times as wide, by the relative radius, as 3 √(R…)."""
+    """A radius of 6 mm around one of 4.75 mm: R of 22.8 mm, δ ∝ R^(-1/3): 0.59 times the pressure of flat pads."""
     p = case.Parameters(refine=0.6, pad_radius=6e-3)
     result = case.build(p).run()
     assert not failed(result, p)
+    flat = case.reference(case.Parameters()).stuck
+    peak = case.Patch.of(result, p, "spring_x", p.steps).pressure.max()
+    assert peak == pytest.approx((22.8 / 4.75) ** (-1 / 3) * flat.layer.peak(flat.crush[0].max()), rel=0.05)
 
 
 @pytest.mark.slow
