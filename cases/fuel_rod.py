@@ -37,10 +37,11 @@ import xarray
 import arlequin as aq
 from cases.choices import Density, Poisson, Young
 from cases.comparison import Check
-from cases.impact import worst_balance
+from cases.impact import worst, worst_balance
 from cases.parameters import Quantity
 from cases.reference.rod_modes import RodModes
 from cases.reference.sprung_rod import spring_forces
+from cases.rod_measures import supports
 from cases.rod_model import beam, grids, nodal, part, shaking
 from cases.rod_supports import insertion
 from models.checks import finite, integer, non_negative, non_negative_integer, positive, positive_integer, within
@@ -235,13 +236,16 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             checks.append(Check(f"frequency {n} of the free rod", float(value), float(exact), 1e-3, "Hz"))
     if p.preload * (1.0 - p.relaxation) and p.law == "shock":
         hand = preload(p)
-        worst = int(np.abs(hand.found - hand.expected).argmax())
+        at = int(np.abs(hand.found - hand.expected).argmax())
         limit = 5e-3 * float(hand.expected.max())
-        name = f"preload, worst: {hand.labels[worst]}"
-        checks.append(Check(name, float(hand.found[worst]), float(hand.expected[worst]), limit, "N", "absolute"))
-    pull = min(float(result[f"interface/{name}/point_force"].min()) for grid in grids(p) for name in grid.names)
+        name = f"preload, worst: {hand.labels[at]}"
+        checks.append(Check(name, float(hand.found[at]), float(hand.expected[at]), limit, "N", "absolute"))
+    table = supports(result)
+    pull = float(table["least_force"].min())
     checks.append(Check("least force of a support", pull, 0.0, 0.0, "N", "at least"))
     checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-8, "1", "absolute"))
+    if p.zoom:
+        checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, 1e-10, "1", "absolute"))
     return checks
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from arlequin import plots
 from arlequin.plots import style
 from arlequin.signals import impact_peaks, power_spectrum
-from cases.rod_measures import PLACES, hardest, rms_along, supports
+from cases.rod_measures import PADS, Signal, beams, hardest, rms_along, signal, supports
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,19 +20,34 @@ _FEW = 5  # spells of contact whose peaks make no histogram
 _ORBIT = 4000  # points of an orbit that are drawn, at most
 
 
-def rod_figures(result: xarray.DataTree, heights: Array, gap: float, part: str = "rod") -> "dict[str, Figure]":
+def rod_figures(result: xarray.DataTree, heights: Array, gap: float) -> "dict[str, Figure]":
     """heights: of the grids, m; gap: of the loose ones, m."""
     table = supports(result)
     grid, place = hardest(table, "impacts")
-    return {
+    found, title = signal(result, grid, place), f"Grid {grid}, {place}"
+    figures = {
         "work_rate": bars(table, "work_rate", "W", "Work rate, mean"),
         "contact": bars(table, "contact_ratio", "1", "Share of the time in contact"),
-        "force": force_figure(result, grid, place),
-        "force_spectrum": spectrum_figure(result, grid, place),
-        "orbits": orbits(result, list(table["grid"].values), gap),
-        "shape": shape_figure(result, heights, part),
+        "force": force_figure(result, found, title),
+        "force_spectrum": spectrum_figure(result, found, title),
+        "orbits": orbits(result, gap),
+        "shape": shape_figure(result, heights),
         "energies": plots.energies(result),
     }
+    if "cladding" in result["part"].children:
+        frame = busiest(result)
+        fields = ["pressure", "slip", "status"]
+        if "worn_depth" in result[f"interface/{PADS[0]}"].dataset:
+            fields.append("worn_depth")
+        last = {"pressure": frame, "status": frame}
+        figures |= {f"zoom_{field}": plots.unrolled(result, field, PADS, frame=last.get(field, -1)) for field in fields}
+    return figures
+
+
+def busiest(result: xarray.DataTree) -> int:
+    """The frame with the largest pressure on the zoomed cladding."""
+    peaks = [result[f"interface/{name}"].dataset["pressure"].values.max(axis=1) for name in PADS]
+    return int(np.max(peaks, axis=0).argmax())
 
 
 def bars(table: xarray.Dataset, key: str, unit: str, title: str) -> "Figure":
@@ -53,15 +68,9 @@ def bars(table: xarray.Dataset, key: str, unit: str, title: str) -> "Figure":
     return figure
 
 
-def _point(result: xarray.DataTree, grid: int, place: str) -> tuple[xarray.Dataset, int]:
-    kind = next(kind for kind, places in PLACES.items() if place in places)
-    return result[f"interface/grid{grid}_{kind}"].dataset, PLACES[kind].index(place)
-
-
-def force_figure(result: xarray.DataTree, grid: int, place: str) -> "Figure":
+def force_figure(result: xarray.DataTree, found: Signal, title: str) -> "Figure":
     """Normal force of a support over time, and how large its impacts are; of one that seldom opens, the steps."""
-    group, k = _point(result, grid, place)
-    time, force = result.dataset["time"].values, group["point_force"].values[:, k]
+    time, force = result.dataset["time"].values, found.force
     peaks = impact_peaks(time, force).force
     few = peaks.size < _FEW
     shown = force[1:][force[1:] > 0.0] if few else peaks
@@ -70,34 +79,39 @@ def force_figure(result: xarray.DataTree, grid: int, place: str) -> "Figure":
         first.plot(1e3 * time[1:], factor * force[1:], linewidth=0.6, color=style.COLOURS[0])
         first.set_xlabel("Time (ms)")
         first.set_ylabel(style.label("Force", unit))
-        first.set_title(f"Grid {grid}, {place}", loc="left")
+        first.set_title(title, loc="left")
         second.hist(factor * shown, bins=min(40, max(5, shown.size // 4)), color=style.COLOURS[0])
         second.set_xlabel(style.label("Force" if few else "Largest force of a spell of contact", unit))
         second.set_ylabel("Steps in contact" if few else f"Spells, of {peaks.size}")
     return figure
 
 
-def spectrum_figure(result: xarray.DataTree, grid: int, place: str, segments: int = 8) -> "Figure":
+def spectrum_figure(result: xarray.DataTree, found: Signal, title: str, segments: int = 8) -> "Figure":
     """Spectra of a support's force and of the rod's motion there."""
-    group, k = _point(result, grid, place)
-    time = result.dataset["time"].values
-    force, motion = group["point_force"].values[:, k], group["point_displacement"].values[:, k]
-    with style.panels(2, 4.6, sharex=True) as (figure, (first, second)):
+    time, force, motion = result.dataset["time"].values, found.force, found.motion
+    with style.panels(2 if motion is not None else 1, 4.6 if motion is not None else 2.6, sharex=True) as (
+        figure,
+        panels,
+    ):
+        first, last = panels[0], panels[-1]
         frequency, density = power_spectrum(time[1:], force[1:], segments)
         first.loglog(frequency[1:], density[1:], color=style.COLOURS[0], linewidth=1.0)
         first.set_ylabel("Force (N²/Hz)")
-        first.set_title(f"Grid {grid}, {place}", loc="left")
-        for axis, name in enumerate("xy"):
-            frequency, density = power_spectrum(time, motion[:, axis], segments)
-            second.loglog(frequency[1:], density[1:], color=style.COLOURS[axis], linewidth=1.0, label=name)
-        second.set_ylabel("Motion (m²/Hz)")
-        second.set_xlabel("Frequency (Hz)")
-        second.legend()
+        first.set_title(title, loc="left")
+        if motion is not None:
+            for axis, name in enumerate("xy"):
+                frequency, density = power_spectrum(time, motion[:, axis], segments)
+                last.loglog(frequency[1:], density[1:], color=style.COLOURS[axis], linewidth=1.0, label=name)
+            last.set_ylabel("Motion (m²/Hz)")
+            last.legend()
+        last.set_xlabel("Frequency (Hz)")
     return figure
 
 
-def orbits(result: xarray.DataTree, grids: list[int], gap: float) -> "Figure":
-    """The path of the rod's axis across it at the height of the springs, grid by grid; dashed: the gap."""
+def orbits(result: xarray.DataTree, gap: float) -> "Figure":
+    """The path of the rod across it at the springs of each grid that is not zoomed; dashed: the gap."""
+    names = [name for name in result["interface"].children if name.endswith("_springs")]
+    grids = sorted(int(name.split("_")[0].removeprefix("grid")) for name in names)
     columns = min(4, len(grids))
     rows = -(-len(grids) // columns)
     import matplotlib
@@ -130,12 +144,12 @@ def orbits(result: xarray.DataTree, grids: list[int], gap: float) -> "Figure":
     return figure
 
 
-def shape_figure(result: xarray.DataTree, heights: Array, part: str) -> "Figure":
+def shape_figure(result: xarray.DataTree, heights: Array) -> "Figure":
     """Root mean square of the rod's motion along it, and some of its shapes along x."""
-    z, rms = rms_along(result, part)
-    group = result[f"part/{part}"].dataset
-    order = np.argsort(group["position"].values[:, 2])
-    moved = group["displacement"].values[:, order, 0]
+    z, rms = rms_along(result)
+    groups = [result[f"part/{name}"].dataset for name in beams(result)]
+    order = np.argsort(np.concatenate([group["position"].values[:, 2] for group in groups]))
+    moved = np.concatenate([group["displacement"].values[..., 0] for group in groups], axis=1)[:, order]
     times = np.asarray(result.dataset["frame_time"])
     some = np.linspace(0, len(moved) - 1, min(7, len(moved))).astype(int)
     factor, unit = style.prefix(rms, "m")
