@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAP = "viridis"
+_ROUND = 1e-6  # rad, of a turn or nothing
 STATUS = {0: ("open", "#DDDDDD"), 1: ("slips", style.COLOURS[1]), 2: ("sticks", style.COLOURS[0])}
 
 
@@ -85,7 +86,7 @@ def _patch(name: str, group: xarray.Dataset, field: str, frame: int) -> _Patch:
     angle = float(np.arctan2(y.mean(), x.mean()))
     across = (np.arctan2(y, x) - angle + np.pi) % (2 * np.pi) - np.pi
     height = 0.5 * float(z.min() + z.max())
-    return _Patch(name, angle % (2 * np.pi - 1e-6), height, np.hypot(x, y) * across, z - height, values)
+    return _Patch(name, (angle + _ROUND) % (2 * np.pi) - _ROUND, height, np.hypot(x, y) * across, z - height, values)
 
 
 def _places(values: Sequence[float]) -> list[int]:

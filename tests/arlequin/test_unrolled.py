@@ -28,7 +28,7 @@ def patch(angle, height):
 @pytest.fixture
 def result():
     groups = {"/": xarray.Dataset(coords={"frame_time": ("frame", [0.0, 2e-3])})}
-    for name, place in {"east": (0.0, 0.0), "west_low": (np.pi, -0.01), "west_high": (-np.pi + 1e-9, 0.01)}.items():
+    for name, place in {"east": (-1e-9, 0.0), "west_low": (np.pi, -0.01), "west_high": (-np.pi + 1e-9, 0.01)}.items():
         groups[f"interface/{name}"] = patch(*place)
     return xarray.DataTree.from_dict(groups)
 
