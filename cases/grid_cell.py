@@ -5,7 +5,7 @@ tube move along its axis (1 to 3): the force of friction rises elastically, dimp
 ends at μ times the sum of the normal forces. The ends of the tube slide on smooth planes, as those of a span between
 two cells do by symmetry; soft springs stand for what else holds them sideways.
 
-Typical of fuel assemblies: Zircaloy-4 (E ≈ 99 GPa at 20 °C, ν ≈ 0.37, 6550 kg/m³: IAEA-TECDOC-1496, 2006), tubes of
+Typical of fuel assemblies: Zircaloy-4 (E ≈ 99 GPa at 20 °C, ν ≈ 0.37, 6550 kg/m³), tubes of
 9.5 mm × 0.57 mm, spring forces of 10 to 30 N, springs of 1e5 to 3e5 N/m, dimples of 1e6 N/m or more. Chosen: pads of
 3 × 2.5 × 0.8 mm, dimples 12 mm off the middle, stiffnesses across the normal, the asperities (5e12 Pa/m, by which 15 N
 crush 3.9 µm, 0.19 mm to either side), μ = 0.3, no wear (Zircaloy rubbed in water: 1e-16 to 1e-14 m³/J).
