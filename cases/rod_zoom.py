@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 _BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
 _GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
 _MODES = 40  # of the cladding, beside its static shapes
+_HELD = 10.0  # N/m, across each end of the rod in statics: 1e-6 of what its supports make of it
 _LOADING = 0.25  # load step of statics, of the whole
 AXIS: dict[str, Any] = {"origin": (0.0, 0.0, 0.0), "direction": (0.0, 0.0, 1.0), "up": (0.0, 1.0, 0.0)}
 
@@ -113,7 +114,12 @@ class Zoom:
         smooth = replace(self.cell, supports=replace(self.cell.supports, friction=None, wear=None))
         held = smooth.held(self.still, lambda t: share * t, "gap")
         system = self._system(beams, self.still, masses, contacts, held)
-        return aq.Study(system, aq.Static(), 1.0, _LOADING)
+        ends = beams["lower"][0].boundary("left"), beams["upper"][0].boundary("right")
+        soft = [
+            aq.Spring(name, end, stiffness=(_HELD, _HELD, 0.0))
+            for name, end in zip(("held_below", "held_above"), ends, strict=True)
+        ]
+        return aq.Study(replace(system, springs=[*system.springs, *soft]), aq.Static(), 1.0, _LOADING)
 
     def running(self, share: float, start: Mapping[str, Array]) -> aq.Study:
         """Dynamics from displacements (node, component) of the parts, m."""
