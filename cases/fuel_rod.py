@@ -113,7 +113,8 @@ class Parameters:
     fields_every: Annotated[int, Quantity("", "steps between two recorded shapes", positive_integer)] = 100
 
     def __post_init__(self) -> None:
-        integer("loose", self.loose or 0, 0, self.grids)
+        for name in ("loose", "zoom"):
+            integer(name, getattr(self, name) or 0, 0, self.grids)
         if not self.length > 4.0 * MARGIN:
             raise aq.UserError.parameter("length", self.length, f"must be more than {4 * MARGIN:g} m")
         most = 0.4 * min(self.heights[1] - self.heights[0], MARGIN)

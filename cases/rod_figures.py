@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _FEW = 5  # spells of contact whose peaks make no histogram
+_SPECTRUM = 100  # steps below which a run has no spectrum
 _ORBIT = 4000  # points of an orbit that are drawn, at most
 
 
@@ -29,11 +30,12 @@ def rod_figures(result: xarray.DataTree, heights: Array, gap: float) -> "dict[st
         "work_rate": bars(table, "work_rate", "W", "Work rate, mean"),
         "contact": bars(table, "contact_ratio", "1", "Share of the time in contact"),
         "force": force_figure(result, found, title),
-        "force_spectrum": spectrum_figure(result, found, title),
         "orbits": orbits(result, gap),
         "shape": shape_figure(result, heights),
         "energies": plots.energies(result),
     }
+    if result.sizes["time"] > _SPECTRUM:
+        figures["force_spectrum"] = spectrum_figure(result, found, title)
     if "cladding" in result["part"].children:
         frame = busiest(result)
         fields = ["pressure", "slip", "status"]
