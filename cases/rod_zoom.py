@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import arlequin as aq
 from cases import rod_model, rod_supports
 from cases.rod_supports import Grid
-from cases.spacer_cell import Cladding, Held, SpacerCell, Supports
+from cases.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
 
 if TYPE_CHECKING:
     from cases.fuel_rod import Parameters
@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 _BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
 _GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
+_TRIAL = 1.0  # N, of a spring where the stiffness of the supports is matched without preload
 _MODES = 40  # of the cladding, beside its static shapes
 _HELD = 10.0  # N/m, across each end of the rod in statics: 1e-6 of what its supports make of it
 _LOADING = 0.25  # load step of statics, of the whole
@@ -106,13 +107,16 @@ class Zoom:
             found[name] = rod_model.beam(parameters, name, nodes, points=points, **held[name]), own[name]
         return found
 
-    def settling(self, share: float = 1.0) -> aq.Study:
-        """Statics without friction: all supports move in, the zoomed ones by the share of their way."""
+    def settling(self, cell: SpacerCell, share: float | None) -> aq.Study:
+        """Statics without friction: all supports move in, the zoomed ones, those of a cell, by the share of their way.
+
+        share: None where they rest with a gap.
+        """
         beams = self.beams(replace(self.parameters, excitation="none"))
         found = [rod_supports.moving(beam, grid) for beam, own in beams.values() for grid in own]
         masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
-        smooth = replace(self.cell, supports=replace(self.cell.supports, friction=None, wear=None))
-        held = smooth.held(self.still, lambda t: share * t, "gap")
+        smooth = replace(cell, supports=replace(cell.supports, friction=None, wear=None))
+        held = smooth.held(self.still, None if share is None else lambda t: share * t, "gap")
         system = self._system(beams, self.still, masses, contacts, held)
         ends = beams["lower"][0].boundary("left"), beams["upper"][0].boundary("right")
         soft = [
@@ -121,7 +125,7 @@ class Zoom:
         ]
         return aq.Study(replace(system, springs=[*system.springs, *soft]), aq.Static(), 1.0, _LOADING)
 
-    def running(self, share: float, start: Mapping[str, Array]) -> aq.Study:
+    def running(self, cell: SpacerCell, share: float | None, start: Mapping[str, Array]) -> aq.Study:
         """Dynamics from displacements (node, component) of the parts, m."""
         p, beams = self.parameters, self.beams(self.parameters)
         contacts = [
@@ -129,11 +133,42 @@ class Zoom:
             for one in grid.interfaces(beam, p.friction, p.tangential)
         ]  # fmt: skip
         cladding = self.loaded
-        held = self.cell.held(cladding, lambda t: share, "velocity")
+        held = cell.held(cladding, None if share is None else lambda t: share, "velocity")
         system = self._system(beams, cladding, [], contacts, held)
         moved = {part.name: start[part.name] for part in system.parts}
         system = replace(system, displacement=moved, gravity=rod_model.shaking(p))
         return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=p.fields_every)
+
+    @cached_property
+    def matched(self) -> SpacerCell:
+        """The cell whose supports are as stiff on the rod as those of the other grids.
+
+        Between a support's spring K′ and the axis of the rod, pads, asperities and the wall give way too, by d(F):
+        1/K′ = 1/K − d′(F), with d′ from the last two load steps of a trial with K, under preload and without gap.
+        """
+        own = self.cell.supports
+        pressed = replace(own, gap=0.0, preload=self.grid.preload or _TRIAL)
+        trial = self.settling(replace(self.cell, supports=pressed), 1.0).run()
+        gives = [self._gives(trial, each) for each in self.cell.six]
+        stiff = {}
+        for kind, some in (("spring", gives[:2]), ("dimple", gives[2:])):
+            nominal, give = getattr(own, f"{kind}_stiffness"), float(np.mean(some))
+            if not give * nominal < 0.9:
+                rule = f"must be well below {1.0 / give:.3g} N/m with a zoom: asperities, pad and wall give way as well"
+                raise aq.UserError.parameter(f"{kind}_stiffness", nominal, rule)
+            stiff[f"{kind}_stiffness"] = 1.0 / (1.0 / nominal - give)
+        return replace(self.cell, supports=replace(own, **stiff))
+
+    def _gives(self, trial: xarray.DataTree, each: Support) -> float:
+        """d′, m/N, of a support at the end of a trial: what its approach to the axis is beyond F/K, over the force."""
+        normal, z = np.array(each.normal), self.cell.cladding.middle + each.height
+        tube = trial["part/cladding"].dataset
+        ring = np.abs(tube["position"].values[:, 2] - z) < 1e-9
+        axis = tube["displacement"].values[-2:, ring].mean(axis=1)
+        node = trial[f"part/grid_{each.name}"].dataset["displacement"].values[-2:, 0]
+        force = trial[f"interface/{each.name}"].dataset["force"].values[-2:] @ -normal
+        beyond = (axis - node) @ normal - force / each.stiffness
+        return float(np.diff(beyond)[0] / np.diff(force)[0])
 
     def _system(
         self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: Held
@@ -149,15 +184,16 @@ class Zoom:
 
     def study(self) -> aq.Study:
         """From rest in equilibrium; the zoomed springs press as those of the rod without a zoom."""
-        share, start = 1.0, self.settling().run()
-        if self.cell.supports.preload:
+        cell = self.matched
+        share = 1.0 if cell.supports.preload else None
+        start = self.settling(cell, share).run()
+        if share is not None:
             from cases.fuel_rod import settled
 
             without = settled(replace(self.parameters, zoom=0))
-            wanted = last_force(without, f"{self.grid.names[0]}_x")
-            share = wanted / last_force(start, "spring_x")
-            start = self.settling(share).run()
-        return self.running(share, displacements(start))
+            share = last_force(without, f"{self.grid.names[0]}_x") / last_force(start, "spring_x")
+            start = self.settling(cell, share).run()
+        return self.running(cell, share, displacements(start))
 
 
 def displacements(result: xarray.DataTree) -> dict[str, Array]:

@@ -77,7 +77,7 @@ def test_bad_input():
 
 @pytest.mark.slow
 def test_forces_and_motion_are_those_without_a_zoom():
-    """A preloaded grid, before impacts make paths diverge: impulses of all supports and the rms of the motion to 2 %."""
+    """A preloaded grid, so that impacts do not make paths diverge: impulses and rms motion outside the zone to 2 %."""
     p = replace(
         SMALL, excitation="turbulence", amplitude=3.0, seed=2, duration=0.04, refine=0.4, fields_every=20, wear=0.0,
         asperity_height=1e-5,
@@ -89,7 +89,7 @@ def test_forces_and_motion_are_those_without_a_zoom():
             assert one == pytest.approx(other, rel=0.02)
     z, rms = rms_along(fine)
     height, reference = rms_along(coarse)
-    far = np.abs(height - p.heights[1]) > 0.05
-    for axis in (0, 1):
-        found = np.interp(height[far], z, rms[:, axis])
-        assert np.abs(found - reference[far, axis]).max() < 0.02 * reference[:, axis].max()
+    for s, expected in zip(height, reference, strict=True):
+        same = np.abs(z - s) < 1e-9  # nodes of both
+        if same.any():
+            assert np.abs(rms[same] - expected).max() < 0.02 * reference.max()
