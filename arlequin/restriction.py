@@ -12,12 +12,16 @@ from arlequin.layout import Layout
 from arlequin.links import Links
 from models.errors import UserError
 from models.part import Surface
+from models.spring import Spring
 
 
 def joined(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
     """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
-    if assembly.system.springs or assembly.system.relations:
-        raise UserError("several time steps: springs and relations cannot join the parts; take one time step")
+    if assembly.system.relations:
+        raise UserError("several time steps: relations cannot join the parts; take one time step")
+    for spring in assembly.system.springs:
+        if len({name in names for name in _ends(spring)}) > 1:
+            raise UserError(f"several time steps: spring '{spring.name}' joins parts of different steps")
     kept = []
     for interface in assembly.contact.interfaces:
         sides = [side for side in (interface.slave, interface.master) if isinstance(side, Surface)]
@@ -28,20 +32,35 @@ def joined(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
     return np.array(kept, dtype=bool)
 
 
+def _ends(spring: Spring) -> list[str]:
+    """Names of the parts that a spring holds."""
+    return [end.part.name for end in (spring.first, spring.second) if end is not None]
+
+
 def restricted(
     assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
 ) -> Assembly:
-    """The assembly of some of the parts and their interfaces (masks)."""
+    """The assembly of some of the parts, their springs and their interfaces (masks)."""
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
     assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
     layout = Layout.of(parts, assembled)
     kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
+    names = {part.name for part in parts}
+    springs = [spring for spring in assembly.system.springs if names.issuperset(_ends(spring))]
     block = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
         for name in ("mass", "stiffness", "damping")
     }
     return Assembly(
-        system=replace(assembly.system, parts=parts, junctions=(), interfaces=kept, velocity=None, displacement=None),
+        system=replace(
+            assembly.system,
+            parts=parts,
+            junctions=(),
+            interfaces=kept,
+            springs=springs,
+            velocity=None,
+            displacement=None,
+        ),
         parts=assembled,
         start=layout.start,
         absorber=None,
@@ -50,6 +69,6 @@ def restricted(
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),
         contact=Contact.of(kept, layout, assembly.contact.method),
-        links=Links.of((), layout),
+        links=Links.of(springs, layout),
         **block,
     )

@@ -104,7 +104,8 @@ class Parameters:
     ] = 100
     cells: Annotated[int, Quantity("", "beam cells between two grids", integer, 4, 200)] = 16
     zoom: Annotated[int, Quantity("", "number of the grid with a solid cladding; 0: none", non_negative_integer)] = 0
-    refine: Annotated[float, Quantity("", "fineness of the zoom", within, 0.2, 3.0)] = 1.0
+    substeps: Annotated[int, Quantity("", "steps of the zoom in one of the rod", positive_integer)] = 1
+    refine: Annotated[float, Quantity("", "fineness of the zoom; 1: cells of 0.08 × 0.4 mm", within, 0.2, 3.0)] = 0.7
     layer_stiffness: Annotated[float, Quantity("Pa/m", "of the asperities in the zoom, linear", positive)] = 5e12
     pad_width: Annotated[float, Quantity("m", "of springs and dimples in the zoom", positive)] = 2.5e-3
     pad_height: Annotated[float, Quantity("m", "likewise", positive)] = 3e-3

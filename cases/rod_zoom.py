@@ -13,6 +13,7 @@ import arlequin as aq
 from cases import rod_model, rod_supports
 from cases.rod_supports import Grid
 from cases.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
+from cases.zoom_stiffness import PushedRod
 
 if TYPE_CHECKING:
     from cases.fuel_rod import Parameters
@@ -22,6 +23,7 @@ Array = NDArray[np.float64]
 _BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
 _GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
 _TRIAL = 1.0  # N, of a spring where the stiffness of the supports is matched without preload
+_PUSH = 0.05  # of the preload, at the end of the rod, to see how stiff dimples are
 _MODES = 40  # of the cladding, beside its static shapes
 _HELD = 10.0  # N/m, across each end of the rod in statics: 1e-6 of what its supports make of it
 _LOADING = 0.25  # load step of statics, of the whole
@@ -59,7 +61,7 @@ class Zoom:
             asperities=aq.Asperities(p.layer_stiffness, 1.0, p.asperity_height),
             friction=aq.Coulomb(p.friction), wear=aq.Archard(p.wear) if p.wear else None, gap=self.grid.gap,
             spring_shear=stick * p.spring_stiffness, dimple_shear=stick * p.dimple_stiffness,
-            spring_damping=p.shock_damping, dimple_damping=p.shock_damping,
+            spring_damping=p.shock_damping, dimple_damping=p.shock_damping, shear_damping=stick,
             size=(p.pad_width, p.pad_height, p.pad_thickness), offset=p.dimple_height,
         )  # fmt: skip
         return SpacerCell(cladding, supports, p.refine)
@@ -107,12 +109,15 @@ class Zoom:
             found[name] = rod_model.beam(parameters, name, nodes, points=points, **held[name]), own[name]
         return found
 
-    def settling(self, cell: SpacerCell, share: float | None) -> aq.Study:
+    def settling(self, cell: SpacerCell, share: float | None, push: float = 0.0) -> aq.Study:
         """Statics without friction: all supports move in, the zoomed ones, those of a cell, by the share of their way.
 
-        share: None where they rest with a gap.
+        share: None where they rest with a gap. push: force along x and along y at the upper end of the rod, N.
         """
         beams = self.beams(replace(self.parameters, excitation="none"))
+        if push:
+            beam, own = beams["upper"]
+            beams["upper"] = replace(beam, end_loads={"right": lambda t: (push * t, push * t, 0.0)}), own
         found = [rod_supports.moving(beam, grid) for beam, own in beams.values() for grid in own]
         masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
         smooth = replace(cell, supports=replace(cell.supports, friction=None, wear=None))
@@ -137,38 +142,39 @@ class Zoom:
         system = self._system(beams, cladding, [], contacts, held)
         moved = {part.name: start[part.name] for part in system.parts}
         system = replace(system, displacement=moved, gravity=rod_model.shaking(p))
-        return aq.Study(system, aq.Theta(0.5), p.duration, p.step, fields_every=p.fields_every)
+        scheme: Any = aq.Theta(0.5) if p.substeps == 1 else aq.Multirate(p.substeps)
+        return aq.Study(system, scheme, p.duration, p.step, fields_every=p.fields_every)
 
     @cached_property
     def matched(self) -> SpacerCell:
         """The cell whose supports are as stiff on the rod as those of the other grids.
 
-        Between a support's spring K′ and the axis of the rod, pads, asperities and the wall give way too, by d(F):
-        1/K′ = 1/K − d′(F), with d′ from the last two load steps of a trial with K, under preload and without gap.
+        Between a support's spring K′ and the rod, pads, asperities and the wall give way too, by d: 1/K′ = 1/K − d.
+        Of springs, d is what the approach of axis and grid changes beyond ΔF/K, over ΔF, in the last load step of a
+        trial with K, under preload and without gap. Of dimples, which hold the rod against turning, 1/K + d is the
+        compliance with which the rod without a zoom, pushed at its end, moves as much below the grid as the trial
+        does (`PushedRod`); so the spans see the same grid.
         """
         own = self.cell.supports
         pressed = replace(own, gap=0.0, preload=self.grid.preload or _TRIAL)
-        trial = self.settling(replace(self.cell, supports=pressed), 1.0).run()
-        gives = [self._gives(trial, each) for each in self.cell.six]
+        trial, push = replace(self.cell, supports=pressed), _PUSH * pressed.preload
+        still, pushed = (self.settling(trial, 1.0, force).run() for force in (0.0, push))
+        first, last = (np.array([_answer(still, step, each) for each in self.cell.six[:2]]) for step in (-2, -1))
+        force, way = (last - first).T
+        gives = {"spring": float(force @ (way - force / own.spring_stiffness) / (force @ force))}
+        beam = still["part/lower"].dataset["position"].values[:, 2]
+        below = beam < self.cell.cladding.ends[0] - 1e-9
+        moved = [result["part/lower"].dataset["displacement"].values[-1, below, 0] for result in (still, pushed)]
+        alike = PushedRod(self.parameters, push).alike(beam[below], moved[1] - moved[0])
+        gives["dimple"] = 1.0 / alike - 1.0 / own.dimple_stiffness
         stiff = {}
-        for kind, some in (("spring", gives[:2]), ("dimple", gives[2:])):
-            nominal, give = getattr(own, f"{kind}_stiffness"), float(np.mean(some))
+        for kind, give in gives.items():
+            nominal = getattr(own, f"{kind}_stiffness")
             if not give * nominal < 0.9:
                 rule = f"must be well below {1.0 / give:.3g} N/m with a zoom: asperities, pad and wall give way as well"
                 raise aq.UserError.parameter(f"{kind}_stiffness", nominal, rule)
             stiff[f"{kind}_stiffness"] = 1.0 / (1.0 / nominal - give)
         return replace(self.cell, supports=replace(own, **stiff))
-
-    def _gives(self, trial: xarray.DataTree, each: Support) -> float:
-        """d′, m/N, of a support at the end of a trial: what its approach to the axis is beyond F/K, over the force."""
-        normal, z = np.array(each.normal), self.cell.cladding.middle + each.height
-        tube = trial["part/cladding"].dataset
-        ring = np.abs(tube["position"].values[:, 2] - z) < 1e-9
-        axis = tube["displacement"].values[-2:, ring].mean(axis=1)
-        node = trial[f"part/grid_{each.name}"].dataset["displacement"].values[-2:, 0]
-        force = trial[f"interface/{each.name}"].dataset["force"].values[-2:] @ -normal
-        beyond = (axis - node) @ normal - force / each.stiffness
-        return float(np.diff(beyond)[0] / np.diff(force)[0])
 
     def _system(
         self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: Held
@@ -194,6 +200,17 @@ class Zoom:
             share = last_force(without, f"{self.grid.names[0]}_x") / last_force(start, "spring_x")
             start = self.settling(cell, share).run()
         return self.running(cell, share, displacements(start))
+
+
+def _answer(result: xarray.DataTree, step: int, each: Support) -> Array:
+    """Force of a support, N, and approach of the rod's axis to its grid, m, in a load step of statics."""
+    normal = np.array(each.normal)
+    tube, pad = result["part/cladding"].dataset, result[f"interface/{each.name}"].dataset
+    height = pad["point_position"].values[:, 2].mean()
+    ring = np.abs(tube["position"].values[:, 2] - height) < 1e-9
+    axis = tube["displacement"].values[step, ring].mean(axis=0)
+    node = result[f"part/grid_{each.name}"].dataset["displacement"].values[step, 0]
+    return np.array([pad["force"].values[step] @ -normal, (axis - node) @ normal])
 
 
 def displacements(result: xarray.DataTree) -> dict[str, Array]:

@@ -75,6 +75,7 @@ class Supports:
     dimple_shear: float = 5e5
     spring_damping: float = 0.0
     dimple_damping: float = 0.0
+    shear_damping: float = 0.0
     size: tuple[float, float, float] = (2.5e-3, 3e-3, 8e-4)
     hollow: float | None = None
     offset: float = 12e-3
@@ -82,7 +83,7 @@ class Supports:
     def __post_init__(self) -> None:
         for name in ("spring_stiffness", "dimple_stiffness", "spring_shear", "dimple_shear", "offset"):
             checks.positive(name, getattr(self, name))
-        for name in ("preload", "gap", "spring_damping", "dimple_damping"):
+        for name in ("preload", "gap", "spring_damping", "dimple_damping", "shear_damping"):
             checks.non_negative(name, getattr(self, name))
         for name, value in zip(("width", "height", "thickness"), self.size, strict=True):
             checks.positive(f"{name} of a pad", value)
@@ -238,7 +239,7 @@ class SpacerCell:
             node = self._node(each, share)
             back, end = pad.boundary("back"), node.boundary("all")
             stiffness = each.along(each.stiffness, each.shear)
-            dashpot = each.along(each.damping, 0.0)
+            dashpot = each.along(each.damping, self.supports.shear_damping * each.damping)
             parts += [pad, node]
             springs.append(aq.Spring(each.name, back, end, stiffness=stiffness, damping=dashpot))
             interfaces.append(

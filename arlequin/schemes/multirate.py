@@ -16,9 +16,11 @@ from arlequin.restriction import joined, restricted
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.scheme import State, StepReport, linear_only, unworn_only
 from arlequin.schemes.theta import Theta, ThetaStepper
+from arlequin.system import System
 from arlequin.touch import Touch
 from models.checks import positive_integer
 from models.errors import UserError
+from models.part import Surface
 from multilevel.law import Array
 
 _PASSES = 30
@@ -34,8 +36,8 @@ class Multirate:
         C_c p_c + C_f Σ_j p_f,j = 0,    p = Δt (v_n + v_{n+1})/2 of each step.
 
     The junctions' work φ·(C_c p_c + C_f Σ p_f) is then zero, and energy (the discrete one of central difference) is
-    conserved exactly for every ratio and pair of schemes. A part is fine where a junction says so. Order 1 in the
-    multipliers, 2 else.
+    conserved exactly for every ratio and pair of schemes. A part is fine where a junction says so, or
+    where springs, relations or contact tie it to fine parts alone. Order 1 in the multipliers, 2 else.
 
     Source of the idea: Combescure & Gravouil, Comput. Methods Appl. Mech. Eng. 191 (2002) 1129–1157; its variational
     form with constant multipliers: Brun, Gravouil, Combescure & Limam, CMAME 282 (2015) 1–26.
@@ -253,7 +255,22 @@ def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
         raise UserError(
             f"several time steps: part '{min(fine & coarse)}' is fine in one junction and coarse in another"
         )
+    _spread(fine, coarse, assembly.system)
     return np.array([name in fine for name in names])
+
+
+def _spread(fine: set[str], coarse: set[str], system: System) -> None:
+    """Adds the parts that no junction names, where springs, relations or contact tie them to fine ones alone."""
+    ties = [{surface.part.name for surface, *_ in relation.terms} for relation in system.relations]
+    ties += [{end.part.name for end in (spring.first, spring.second) if end is not None} for spring in system.springs]
+    for interface in system.interfaces:
+        ends = (interface.slave, interface.master)
+        ties.append({end.part.name for end in ends if isinstance(end, Surface)})
+    while True:
+        more = {name for tie in ties if tie & fine and not tie & coarse for name in tie} - fine
+        if not more:
+            return
+        fine |= more
 
 
 def _side(
