@@ -7,6 +7,7 @@ from arlequin.contact import Contact
 from arlequin.products import applied
 from arlequin.record import Key, Variable
 from arlequin.schemes.block import Block
+from multilevel.kinematics import PairingMaster
 from multilevel.law import Array
 
 AXES = ("x", "y", "z")
@@ -31,8 +32,10 @@ class ContactHistory:
         self._resultant = contact.resultant(index)
         self._slip, self._wear = np.zeros((2, self._area.size))
         slave = contact.sides[index][0]
-        lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.turning is None
-        self._follow = slave.rows if lone else None  # a few points, each of its own: all their steps are kept
+        # a few points, each of its own: all their steps are kept
+        self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.turning is None
+        nodes = not isinstance(self._interface.master, PairingMaster)  # that brings points which are no nodes
+        self._follow = slave.rows if self._lone and nodes else None
 
     @property
     def sums(self) -> tuple[Array, Array]:
@@ -84,10 +87,9 @@ class ContactHistory:
                 field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
             ]
         if self._follow is not None:
-            out += [
-                vector("point_displacement", ("time", "point"), (count,), "m", "displacement of the point"),
-                each("point_force", "N", "normal contact force on the point, mean over the step"),
-            ]
+            out.append(vector("point_displacement", ("time", "point"), (count,), "m", "displacement of the point"))
+        if self._lone:
+            out.append(each("point_force", "N", "normal contact force on the point, mean over the step"))
             if self._frictional:
                 out.append(each("point_wear_power", "W", "normal force times slip rate, mean over the step"))
         if self._wear_law is not None:
@@ -125,6 +127,7 @@ class ContactHistory:
         if self._follow is not None:
             moved = applied(self._follow, block.u)
             rows[group, "point_displacement"] = moved.reshape(len(block), -1, self._axes)
+        if self._lone:
             rows[group, "point_force"] = normal / self._duration
             if self._frictional:
                 rows[group, "point_wear_power"] = action.wear[:, points] / self._step

@@ -113,6 +113,10 @@ def test_crooked_guides_keep_momentum_and_energy(law):
     # the cards on the frames add up to the force on all
     group = result["interface/cards"].dataset
     assert (group["pressure"].values.sum(axis=1) * 1e-4) == pytest.approx(group["impulse"].values, abs=1e-15)
+    # each card's force is kept on all steps; its place on the rod is none of the nodes
+    assert group["point_force"].values == pytest.approx(group["pressure"].values, rel=1e-15)
+    assert group["point_wear_power"].values.sum(axis=1) == pytest.approx(group["wear_power"].values, rel=1e-12)
+    assert "point_displacement" not in group
     energy = result["energy"]
     assert float(energy.sel(kind="friction")[-1]) > 0.0
     # what has no partner carries nothing
