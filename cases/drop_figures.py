@@ -8,6 +8,7 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.plots import style
+from cases.drop_measures import Spells
 from cases.reference.ballistic import Fall
 
 if TYPE_CHECKING:
@@ -37,28 +38,44 @@ def fall_figure(time: Array, depth: Array, speed: Array, exact: Fall, dropped: t
 
 def busiest(result: xarray.DataTree) -> int:
     """The card that is pressed most, by its impulse."""
-    return int(result["interface/cards"].dataset["pressure"].values.sum(axis=0).argmax())
+    return int(_forces(result).sum(axis=0).argmax())
 
 
-def force_figure(results: Mapping[str, xarray.DataTree], card: int, window: float = 0.12) -> "Figure":
-    """Normal force of a card of each result, a panel each, from its first contact over a window (s).
+def force_figure(runs: Mapping[str, xarray.DataTree], card: int, window: float) -> "Figure":
+    """Normal force of a card on every step, a panel for each run, over a window (s) from its contact in the first run.
 
-    Of the steps that the fields were kept of: `fields_every=1` shows them all. Results of other laws and schemes (runs
-    with `law=`, `scheme=`) are compared so.
+    Beside the titles stands what is measured of all cards over the whole runs (`Spells`) and what the scheme takes.
     """
-    drawn = {}
-    for title, result in results.items():
-        time, force = result.dataset["frame_time"].values, _forces(result)[:, card]
-        first = time[int(np.argmax(force > 0.0))]
-        shown = (time >= first - 0.05 * window) & (time <= first + window)
-        drawn[title] = time[shown] - first, force[shown]
-    with style.panels(len(drawn), 0.6 + 2.1 * len(drawn), sharex=True, sharey=True) as (figure, rows):
-        for n, (axes, (title, (time, force))) in enumerate(zip(rows, drawn.items(), strict=True)):
-            axes.plot(1e3 * time, force, color=style.COLOURS[n], drawstyle="steps-pre", linewidth=1.0)
-            axes.set_title(f"{title}: card {card}", loc="left")
+    first = next(iter(runs.values()))
+    begin = float(first.dataset["time"].values[int(np.argmax(_forces(first)[:, card] > 0.0))])
+    with style.panels(len(runs), 0.9 + 1.5 * len(runs), sharex=True) as (figure, rows):
+        for n, (axes, (title, run)) in enumerate(zip(rows, runs.items(), strict=True)):
+            time = run.dataset["time"].values
+            shown = (time >= begin - 0.03 * window) & (time <= begin + window)
+            axes.plot(
+                1e3 * time[shown],
+                _forces(run)[shown, card],
+                color=style.COLOURS[n],
+                drawstyle="steps-pre",
+                linewidth=0.8,
+            )
+            axes.set_ylim(bottom=0.0)
+            axes.set_title(title, loc="left")
+            axes.set_title(_measured(run), loc="right", fontsize="small")
             axes.set_ylabel("Force (N)")
-        rows[-1].set_xlabel("Time since the first contact (ms)")
+        rows[-1].set_xlabel("Time (ms)")
+        figure.suptitle(f"Card {card}", fontsize="medium", x=0.02, ha="left")
     return figure
+
+
+def _measured(run: xarray.DataTree) -> str:
+    time, energy = run.dataset["time"].values, run.dataset["energy"]
+    spells = Spells.of(run, float(time[1] - time[0]))
+    taken = 1e3 * float(energy.sel(kind="scheme")[-1])
+    return (
+        f"{spells.count / max(spells.cards, 1):.1f} spells a card of {1e3 * spells.mean:.2g} ms, "
+        f"variation {spells.variation:.1f}, scheme {abs(round(taken, 2)):.2g} mJ"
+    )
 
 
 def orbit_figure(result: xarray.DataTree, system: Any, card: int) -> "Figure":
@@ -88,10 +105,10 @@ def orbit_figure(result: xarray.DataTree, system: Any, card: int) -> "Figure":
 
 
 def map_figure(result: xarray.DataTree, centres: Array, blocks: int = 200) -> "Figure":
-    """Normal force of each card over the time, means over so many blocks of frames."""
+    """Normal force of each card over the time, means over so many blocks of steps."""
     from matplotlib.colors import LogNorm
 
-    time, force = result.dataset["frame_time"].values, _forces(result)
+    time, force = result.dataset["time"].values, _forces(result)
     size = max(1, len(time) // blocks)
     count = len(time) // size
     means = force[: count * size].reshape(count, size, -1).mean(axis=1)
@@ -110,5 +127,5 @@ def map_figure(result: xarray.DataTree, centres: Array, blocks: int = 200) -> "F
 
 
 def _forces(result: xarray.DataTree) -> Array:
-    """Normal forces (frame, card), N: a card has 1 m²."""
-    return np.asarray(result["interface/cards"].dataset["pressure"].values)
+    """Normal forces (time, card), N."""
+    return np.asarray(result["interface/cards"].dataset["point_force"].values)

@@ -35,7 +35,8 @@ straighter and be braked less. From 5e-5 on what is left is the order of 2000 im
 energy; at θ = 1/2 it flips (test).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import pi, sqrt
 from typing import Annotated, Any, Literal
 
@@ -46,6 +47,7 @@ from numpy.typing import NDArray
 import arlequin as aq
 from cases.choices import Density, FieldsEvery, Young
 from cases.comparison import Check
+from cases.drop_measures import SHORT, Spells, depth_limit
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.ballistic import Fall
@@ -57,6 +59,8 @@ POISSON = 0.3
 TURN = 0.75 * pi  # from the offset of a card to that of the next
 INSIDE = 0.5  # pitches from the top of the rod to the first card, and at least so many from its end to the next card
 ROUND_OFF = 1e-10
+FIRST = 0.1  # s, of the fall, over which laws and schemes are compared in the figure
+WINDOW = 0.012  # s, of it that is drawn
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,15 @@ class Parameters:
             )
         if not self.nose_depth <= 0.5 * self.diameter:
             raise aq.UserError.parameter("nose_depth", self.nose_depth, f"must be up to {0.5 * self.diameter:g} m")
+        if not self.misalignment < self.clearance + self.nose_depth:
+            most = f"{self.clearance + self.nose_depth:g} m (clearance + nose_depth)"
+            raise aq.UserError.parameter(
+                "misalignment", self.misalignment, f"must be below {most}, or the nose lands on the card"
+            )
+        free = Fall(self.velocity, self.gravity)
+        if not free.depth(self.duration) >= self.drop:
+            deepest = f"{free.depth(self.duration):.4g} m, which the rod falls in the duration without contact"
+            raise aq.UserError.parameter("drop", self.drop, f"must be up to {deepest}")
 
     @property
     def section(self) -> aq.Section:
@@ -201,16 +214,23 @@ def momentum_error(result: xarray.DataTree, parameters: Parameters) -> float:
     return float(np.abs(momentum - momentum[0] - given).max() / max(np.abs(momentum).max(), mass * p.gravity * p.step))
 
 
-def mean_spell(result: xarray.DataTree, parameters: Parameters) -> float:
-    """Mean time for which a card stays pressed, s; nan where none is. It counts on every step how many are pressed."""
-    active = result["interface/cards"].dataset["active"].values
-    spells = np.maximum(np.diff(active, prepend=0.0), 0.0).sum()
-    return float(active.sum() * parameters.step / spells) if spells else float("nan")
+@lru_cache(maxsize=2)
+def first_contacts(parameters: Parameters) -> dict[str, xarray.DataTree]:
+    """The first 0.1 s of the fall by the velocity law, the gap law with two schemes, and the shock element."""
+    p, duration = parameters, min(parameters.duration, FIRST)
+    start = replace(p, duration=duration, drop=min(p.drop, 0.5 * float(reference(p).depth(duration))))
+    runs: dict[str, dict[str, Any]] = {
+        "velocity, θ = 1/2": {"law": "velocity", "scheme": "theta"},
+        "gap, Newmark": {"law": "gap", "scheme": "newmark"},
+        "gap, θ = 1/2": {"law": "gap", "scheme": "theta"},
+        "shock element, θ = 1/2": {"law": "shock", "scheme": "theta"},
+    }
+    return {name: build(replace(start, **changes)).run() for name, changes in runs.items()}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
-    time, depth, speed = fall(result)
+    time, depth, _ = fall(result)
     exact = reference(p)
     checks = [
         Check("energy balance, worst step", worst_balance(result), 0.0, ROUND_OFF, "1", "absolute"),
@@ -223,33 +243,35 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     if p.straight:
         apart = float(np.abs(depth - exact.depth(time)).max())
         return [*checks, Check("fall, the worst instant", apart, 0.0, 1e-9 * p.duration, "m", "absolute")]
-    return checks + contact_checks(result, p, float(speed.max()))
+    return checks + contact_checks(result, p)
 
 
-def contact_checks(result: xarray.DataTree, parameters: Parameters, speed: float) -> list[Check]:
+def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """How deep cards are entered, what friction takes, and that contact does not flip.
 
-    With V the largest rate at which a gap closes, by the rod's motion aside and the fall along the slopes of the nose
-    and the rod, a gap is closed up to a step late: Δt V. What it loses later in the spell is ½ Δt times the change of
-    that rate, at most Δt V again, as the law holds the velocity at the end of a step on the kinematics of its middle.
     Friction takes μ times the work of normal forces on the slip where its direction does not change within a step.
+    Depth by the velocity law: `depth_limit`; a nose that strays beyond the clearance and its depth, and so lands on a
+    card, is found by it. Where contact flips with the period of the mesh, spells last two steps and most openings one
+    or two. In the first 0.15 s of the default these are 17 % of the openings, by the gap law 34 % with Newmark and 72 %
+    with θ = 1/2, which does not pass; spells have 50, 37 and 12 steps in the mean. In the full default: 15 %, 72 steps.
     """
-    p, cards, rod = parameters, result["interface/cards"].dataset, result["part/rod"].dataset
-    if p.law == "shock":
-        return []
-    deepest = max(-float(cards["gap_min"].min()), 0.0)
-    aside = float(np.linalg.norm(rod["velocity"].values[:, :, :2], axis=2).max())
-    turned = float(np.linalg.norm(rod["rotation"].values[:, :, :2], axis=2).max())
-    closing = aside + speed * (turned + 2.0 * p.nose_depth / p.nose_length)
-    limit = 2.0 * p.step * closing if p.law == "velocity" else 1e-12
-    taken, wear = (p.step * float(cards[name].sum()) for name in ("friction_power", "wear_power"))
-    checks = [
-        Check("deepest penetration of a card", deepest, 0.0, limit, "m", "at most"),
-        Check("friction work", taken, p.friction * wear, 1e-3, "J"),
-    ]
+    p, cards, spells = parameters, result["interface/cards"].dataset, Spells.of(result, parameters.step)
+    checks = []
     if p.law == "velocity":
-        period = 2.0 * pi / p.bending
-        checks.append(Check("mean spell of a contact", mean_spell(result, p), 0.2 * period, 0.0, "s", "at least"))
+        limit = depth_limit(result, build(p).system.interfaces[0].pairing(), p.step)
+        deepest = float((np.maximum(-cards["gap"].values, 0.0) / limit).max())
+        checks.append(Check("penetration of a card over its limit", deepest, 1.0, 0.0, "1", "at most"))
+    elif p.law == "gap":
+        deepest = max(-float(cards["gap_min"].min()), 0.0)
+        checks.append(Check("deepest penetration of a card", deepest, 0.0, 1e-12, "m", "at most"))
+    if p.law != "shock":  # whose friction is elastic where it sticks
+        taken, wear = (p.step * float(cards[name].sum()) for name in ("friction_power", "wear_power"))
+        checks.append(Check("friction work", taken, p.friction * wear, 1e-3, "J"))
+    if spells.openings:
+        checks += [
+            Check("mean spell of a contact", spells.mean / p.step, 2.0 * SHORT, 0.0, "steps", "at least"),
+            Check("openings of up to two steps", spells.reopened, 0.5, 0.0, "1", "at most"),
+        ]
     return checks
 
 
@@ -265,7 +287,10 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     }
     if not p.straight:
         card = drop_figures.busiest(result)
-        drawn["forces"] = drop_figures.force_figure({f"law={p.law}, scheme={p.scheme}": result}, card)
+        drawn["forces"] = drop_figures.force_figure({f"law={p.law}, scheme={p.scheme}": result}, card, 10.0 * WINDOW)
+        runs = first_contacts(p)
+        early = drop_figures.busiest(next(iter(runs.values())))
+        drawn["first_contacts"] = drop_figures.force_figure(runs, early, WINDOW)
         drawn["orbit"] = drop_figures.orbit_figure(result, build(p).system, card)
         drawn["cards"] = drop_figures.map_figure(result, p.centres)
     return drawn
