@@ -17,7 +17,7 @@ from arlequin.touch import Touch
 from models.part import Surface
 from multilevel.archard import Worn
 from multilevel.interface import Interface
-from multilevel.kinematics import KeepingPairing, Kinematics, Pairing
+from multilevel.kinematics import KeepingPairing, Kinematics, Pairing, crowd
 from multilevel.law import Array
 from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
@@ -224,17 +224,17 @@ class Contact:
         """Bound of the largest angular frequency of the laws' stiffness on the diagonal M⁻¹ `inverse` (d,), rad/s.
 
         Of Σ k N M⁻¹ Nᵀ, in any configuration: where the pairing moves, n is a unit vector, the values on each surface
-        are means, and no node counts twice.
+        are means, and no node counts twice, or Σ N Nᵀ has a bound of its own (`CrowdedPairing`).
         """
         stiffness, own, masters = np.sqrt(self.laws.stiffness_bound()), [], []
-        for i, interface in enumerate(self.interfaces):
+        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
             rows, roots = self.basis[self.span[i] : self.span[i + 1]], stiffness[self.start[i] : self.start[i + 1]]
             if self.steady[i]:
                 normal = rows[_normal_rows(interface, self.reference[i])]
                 own.append(normal.multiply(roots[:, None]))
             else:
                 slave, master = self.sides[i]
-                own.append(roots.max() * slave.nodal)
+                own.append(roots.max() * np.sqrt(crowd(pairing)) * slave.nodal)
                 if master.surface is not None:
                     masters.append(roots.max() * master.nodal)
         return float(np.sqrt(sum(_largest(blocks, inverse) for blocks in (own, masters) if blocks)))

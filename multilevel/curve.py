@@ -1,6 +1,7 @@
 """A smooth curve through the nodes of a line: cubic in each cell, with the slopes of parabolas through three nodes."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,6 +9,14 @@ from models.part import Indices
 from multilevel.law import Array
 
 _HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
+
+
+class Largest(NamedTuple):
+    """Of the weights of a curve: |N_m|, Σ|N_m| and ΣN_m²."""
+
+    value: float
+    total: float
+    square: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +63,22 @@ class Curve:
         values, slopes = np.empty((2, xi.size, self.stencil.shape[1]))
         blends(self.table, np.diff(self.knots), cell, xi, values, slopes)
         return values, slopes
+
+    @property
+    def reach(self) -> float:
+        """Longest arc length over which a node counts, m: four cells, at the ends of the rod less."""
+        used = np.abs(self.table).any(axis=1)
+        low, high = np.full(self.knots.size, np.inf), np.full(self.knots.size, -np.inf)
+        np.minimum.at(low, self.stencil[used], np.repeat(self.knots[:-1], used.sum(axis=1)))
+        np.maximum.at(high, self.stencil[used], np.repeat(self.knots[1:], used.sum(axis=1)))
+        return float((high - low).max())
+
+    def largest(self) -> Largest:
+        """Over all cells, at 65 places each, which include the middle, where the sums are largest on even cells."""
+        powers = np.linspace(0.0, 1.0, 65)[:, None] ** np.arange(4)
+        values = np.abs(np.einsum("xp,cpm->cxm", powers, self.table))
+        sums = values.max(), values.sum(axis=2).max(), (values**2).sum(axis=2).max()
+        return Largest(*map(float, sums))
 
 
 def _slopes(knots: Array) -> Array:

@@ -94,6 +94,20 @@ class GuidePairing:
         return np.ones(len(self.guides.centres))
 
     @cached_property
+    def crowd(self) -> float:
+        """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ, wherever the rod is.
+
+        Gershgorin, over the nodes: a max Σ_m |N_m|, times the most rings in the reach of a node, a = max |N_m|; over
+        the rings: max ‖N‖² times the most that share a node with one. Rods that stretch by 1 % are covered.
+        """
+        own, reach = self.curve.largest(), 1.01 * self.curve.reach
+        heights = np.sort(self.guides.centres @ self.guides.axis)
+        first = np.searchsorted(heights, heights - reach, side="left")
+        last = np.searchsorted(heights, heights + reach, side="right")
+        ahead = last - np.arange(heights.size)
+        return float(min(own.value * own.total * ahead.max(), own.square * (last - first).max()))
+
+    @cached_property
     def _sense(self) -> float:
         """1 where the front is the last node, −1 where it is the first."""
         return 1.0 if (self.curve.nodes[-1] - self.curve.nodes[0]) @ self.guides.axis > 0.0 else -1.0

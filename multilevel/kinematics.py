@@ -80,3 +80,18 @@ class KeepingPairing(Protocol):
     def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
         """The kinematics at these positions with the partners, places on them and normals of `found`."""
         ...
+
+
+@runtime_checkable
+class CrowdedPairing(Protocol):
+    """A pairing in which several points may share nodes of the slave."""
+
+    @property
+    def crowd(self) -> float:
+        """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ in any configuration, N_k (n,) the points' weights."""
+        ...
+
+
+def crowd(pairing: Pairing) -> float:
+    """That of the pairing; 1 where no node counts twice."""
+    return pairing.crowd if isinstance(pairing, CrowdedPairing) else 1.0

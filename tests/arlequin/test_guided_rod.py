@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.linalg import eigh
 
 import arlequin as aq
+from arlequin.assembly import assemble
+from arlequin.schemes.stable_step import stable_step
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7900.0)
 TUBE = aq.Section.tube(4.85e-3, 4.35e-3, 0.3)
@@ -135,3 +138,18 @@ def test_depth_is_that_of_a_step(step):
 def test_start_in_the_metal_is_refused():
     with pytest.raises(aq.UserError, match=r"interface 'cards': starts interpenetrated by 0\.0001 m"):
         fallen(aq.Guides([(6e-4, 0.0, 0.5)], 5e-4, DOWN), aq.Unilateral())
+
+
+def test_crowded_rings_count_for_the_explicit_limit():
+    """Ten rings in a cell: the limit is below 2/ω of the rod on all their springs, found from matrices."""
+    rod = aq.Beam.between("rod", (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), 10, STEEL, TUBE, mass="lumped")
+    stiffness, heights = 1e8, 0.85 - 0.01 * np.arange(70)
+    rings = aq.Guides(np.column_stack([0.0 * heights, 0.0 * heights, heights]), 5e-4, DOWN)
+    cards = aq.Interface("cards", rod.boundary("axis"), rings, aq.Shock(stiffness))
+    assembly = assemble(aq.System([rod], interfaces=[cards]))
+    touch = assembly.contact.touch(np.full(33, 3e-4))
+    normal = touch.local @ touch.basis
+    full = assembly.stiffness + stiffness * (normal.T @ normal)
+    square = eigh(full.toarray(), assembly.mass.toarray(), eigvals_only=True)[-1]
+    limit = stable_step(assembly)
+    assert 0.3 * 2.0 / np.sqrt(square) <= limit <= 2.0 / np.sqrt(square)

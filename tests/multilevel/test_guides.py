@@ -227,6 +227,22 @@ def test_bad_input():
         pairing(rod(), guides([-0.5])).at(folded, NONE)
 
 
+@pytest.mark.parametrize(("cells", "spacing"), [(12, 0.011), (12, 0.05), (12, 0.13), (12, 0.45), (3, 0.1), (1, 0.2)])
+def test_crowd_bounds_shared_nodes(cells, spacing):
+    """Against eigenvalues of Σ N Nᵀ wherever the rod is, from the rows; not by more than a rough bound is off."""
+    beam = rod(cells=cells)
+    heights = -spacing * np.arange(int(2.4 / spacing))
+    pair, start, most = pairing(beam, guides(heights)), beam.boundary("axis").positions, 0.0
+    for shift in np.linspace(0.0, 1.3, 40):
+        normal = pair.at(start + np.array([5e-4, 0.0, -shift]), NONE).rows[::3]
+        most = max(most, float(np.linalg.eigvalsh((normal @ normal.T).toarray())[-1]))
+    assert most <= pair.crowd * (1.0 + 1e-12) and pair.crowd <= 6.0 * most
+    if spacing < 0.05:
+        assert most > 5.0  # ten rings in a cell
+    if cells == 12 and spacing > 0.4:
+        assert pair.crowd == pytest.approx(1.0)
+
+
 def test_axis_boundary():
     beam = aq.Beam("rod", aq.mesh.interval(0.0, 1.0, cells=4), STEEL, aq.Section.circle(0.01))
     surface = beam.boundary("axis")
