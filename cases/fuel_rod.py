@@ -13,6 +13,10 @@ statics without friction.
 Excitation: a turbulent force of a flat spectrum up to `cutoff` and a correlation length along the span, the same for
 the same seed; a harmonic force along x; or grids shaken along x together (the frame is theirs).
 
+With `zoom=N` the cladding at grid N is a 3D solid between two beams, glued to them by Arlequin junctions, its supports
+small pads on springs, with asperities before the substrates touch, sharp friction and wear: maps of pressure, slip and
+worn depth unrolled (`cases.rod_zoom`, `cases.spacer_cell`). `substeps` gives the zoom shorter steps than the rod.
+
 What is typical: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³
 (PWR 17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with 10 to 30 N at the start of life, which irradiation takes
 away; damping of about 1 % of critical in water; rods in axial flow move by micrometres to some tens of them between
@@ -24,7 +28,9 @@ rate); Axisa, Antunes & Villard, J. Fluids Struct. 2, 1988 (nonlinear supports);
 Science and Technology 10B, 1994 (Zircaloy).
 
 Results: `part/rod`; `interface/grid1_springs` (points at +x and +y) and `interface/grid1_dimples` (−x below and above,
-then −y) with displacement, force and work rate of each point on `time`. Measures: `cases.rod_measures`.
+then −y) with displacement, force and work rate of each point on `time`; of a zoom `part/lower`, `part/upper`,
+`part/cladding`, `junction/lower_end`, `junction/upper_end`, `interface/spring_x`, `interface/dimple_x_low` and so on.
+Measures: `cases.rod_measures`.
 """
 
 from dataclasses import dataclass, replace

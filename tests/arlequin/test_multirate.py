@@ -182,3 +182,42 @@ def test_systems_that_cannot_take_several_steps() -> None:
         aq.simulate(aq.System(parts, junctions, velocity=1.0), aq.Multirate(2), duration=1.0, step=0.1)
     with pytest.raises(aq.UserError, match="central-difference limit"):
         aq.simulate(bars("lumped"), aq.Multirate(2, EXPLICIT, EXPLICIT), duration=1.0, step=0.2)
+
+
+def held(where: str) -> aq.System:
+    """The glued bars, a mass on a spring and dashpot at the end of one of them, and a mass that contact alone ties."""
+    system = bars()
+    part = next(part for part in system.parts if part.name == where)
+    end = part.boundary("right")
+    mass = aq.PointMasses("mass", end.positions[0] + 0.1, 0.3)
+    spring = aq.Spring("spring", end, mass.boundary("all"), stiffness=2.0, damping=0.1)
+    ball = aq.PointMasses("ball", end.positions[0] + 0.2, 0.2)
+    knock = aq.Interface(
+        "knock", mass.boundary("all"), ball.boundary("all"), aq.Asperities(50.0, 1.0, 0.05), direction=1.0
+    )
+    return aq.System(
+        [*system.parts, mass, ball], system.junctions, [knock], springs=[spring], displacement=system.displacement
+    )
+
+
+@pytest.mark.parametrize("where", ["fine", "coarse"])
+def test_springs_and_contact_within_one_side(where: str) -> None:
+    """Parts that no junction names step with those that they are tied to: the single step is the oracle."""
+    step = 0.01
+    one = aq.simulate(held(where), aq.Theta(0.5), duration=3.0, step=step)
+    for ratio in (1, 2):
+        result = aq.simulate(held(where), aq.Multirate(ratio), duration=3.0, step=step)
+        assert np.abs(result.dataset["balance"]).max() <= 1e-12
+        for name in ("mass", "ball"):
+            found, expected = (r[f"part/{name}/displacement"].values for r in (result, one))
+            assert np.abs(expected).max() > 1e-3 and np.abs(found - expected).max() < 5e-3 * np.abs(expected).max()
+
+
+def test_springs_between_the_sides_are_refused() -> None:
+    system = bars()
+    coarse, fine = system.parts
+    spring = aq.Spring("both", coarse.boundary("right"), fine.boundary("right"), stiffness=1.0)
+    with pytest.raises(aq.UserError, match="spring 'both' joins parts of different steps"):
+        aq.simulate(
+            aq.System(system.parts, system.junctions, springs=[spring]), aq.Multirate(2), duration=1.0, step=0.1
+        )
