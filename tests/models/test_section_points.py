@@ -64,14 +64,14 @@ def test_deflection_between_nodes_is_that_of_the_cubic():
     """Tip load on a cantilever: v(s) = F (L s²/2 − s³/6)/EI + F s/κGA at any s, exact for one cell."""
     at = np.linspace(0.0, 0.5, 11)
     rod = beam(
-        2, {"axis": aq.SectionPoints(at)}, imposed={"left": dict.fromkeys(("x", "y", "rz"), 0.0)},
+        2, {"line": aq.SectionPoints(at)}, imposed={"left": dict.fromkeys(("x", "y", "rz"), 0.0)},
         end_loads={"right": lambda t: (0.0, 3.0 * t)},
     )  # fmt: skip
     result = aq.simulate(aq.System([rod]), aq.Static(), duration=1.0, step=1.0)
     rod_data = result["part/rod"].dataset.isel(frame=-1)
     u = np.concatenate([rod_data["displacement"].values, rod_data["rotation"].values.reshape(-1, 1)], axis=1).ravel()
     expected = 3.0 * ((0.25 * at**2 - at**3 / 6) / rod.rigidities[2] + at / rod.rigidities[1])
-    np.testing.assert_allclose((rod.boundary("axis").motion @ u)[1::2], expected, rtol=1e-9, atol=1e-18)
+    np.testing.assert_allclose((rod.boundary("line").motion @ u)[1::2], expected, rtol=1e-9, atol=1e-18)
 
 
 def test_modal_parts_keep_them():
