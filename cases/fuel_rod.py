@@ -122,6 +122,8 @@ class Parameters:
     def __post_init__(self) -> None:
         for name in ("loose", "zoom"):
             integer(name, getattr(self, name) or 0, 0, self.grids)
+        if self.zoom == 2 and self.misalignment:
+            raise aq.UserError.parameter("misalignment", self.misalignment, "must be 0 with zoom=2, the grid it moves")
         if not self.length > 4.0 * MARGIN:
             raise aq.UserError.parameter("length", self.length, f"must be more than {4 * MARGIN:g} m")
         most = 0.4 * min(self.heights[1] - self.heights[0], MARGIN)

@@ -73,6 +73,8 @@ def test_another_mesh_or_material_is_no_other_load(small):
 def test_bad_input():
     with pytest.raises(aq.UserError, match="zoom = 9"):
         replace(SMALL, zoom=9)
+    with pytest.raises(aq.UserError, match="misalignment = 1e-05: must be 0 with zoom=2"):
+        replace(SMALL, misalignment=1e-5)
 
 
 @pytest.mark.slow
