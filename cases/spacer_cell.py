@@ -57,6 +57,7 @@ class Cladding:
 class Supports:
     """Springs, dimples and their pads: stiffnesses along and across the normal, N/m, dashpots, N·s/m, of a whole pad.
 
+    shear_damping: dashpots across the normal, over those along it. friction: None for smooth pads (then no wear).
     preload P, N, of each spring, P/2 of each dimple: what the motion of the grid's nodes is made for
     (`SpacerCell.way`), so that the tube stays in the middle. gap, m: between the asperities and the tube at the start.
     size: width, height, thickness of a pad, m; hollow: radius of its face, m, larger than the tube's, or None: flat.
