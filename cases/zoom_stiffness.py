@@ -1,6 +1,7 @@
 """How stiff the dimples of a zoomed grid are on the rod: that of the rod without a zoom that answers a push alike."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse.linalg import spsolve
 
+import arlequin as aq
 from cases import rod_model
 from cases.rod_supports import Grid, Support
 from models.errors import UserError
@@ -28,27 +30,38 @@ class PushedRod:
     parameters: "Parameters"
     push: float
 
-    def answer(self, dimple: float) -> tuple[Array, Array]:
-        """Heights of the nodes (n,) and how far they go along x (n,), m, with dimples this stiff in the zoomed grid."""
-        p = replace(self.parameters, excitation="none")
-        rod = rod_model.beam(p)
-        size = rod.components
-        matrix = sp.csr_array(rod.assemble().stiffness)
+    @cached_property
+    def rod(self) -> aq.Beam:
+        """Without what shakes it."""
+        return rod_model.beam(replace(self.parameters, excitation="none"))
+
+    @cached_property
+    def _matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """Stiffness (d, d) of the rod on all supports but the zoomed dimples, and of these, 1 N/m each."""
+        p, rod = self.parameters, self.rod
+        rest, dimples = sp.csr_array(rod.assemble().stiffness), sp.csr_array((rod.dof_count,) * 2)
         for grid in rod_model.grids(p):
             zoomed = grid.number == p.zoom
             if grid.gap and not zoomed:
                 continue
             for name, stiffness in zip(grid.names, _stiffness(grid), strict=True):
-                value = dimple if zoomed and name.endswith("dimples") else stiffness
-                for axis, letter in enumerate("xy"):
-                    rows = rod.boundary(f"{name}_{letter}").motion[axis::3]
-                    matrix = matrix + value * (rows.T @ rows)
-        force = np.zeros(rod.dof_count)
+                rows = [rod.boundary(f"{name}_{letter}").motion[axis::3] for axis, letter in enumerate("xy")]
+                own = sum(row.T @ row for row in rows)
+                if zoomed and name.endswith("dimples"):
+                    dimples = dimples + own
+                else:
+                    rest = rest + stiffness * own
+        return rest, dimples
+
+    def answer(self, dimple: float) -> tuple[Array, Array]:
+        """Heights of the nodes (n,) and how far they go along x (n,), m, with dimples this stiff in the zoomed grid."""
+        rod, size = self.rod, self.rod.components
+        force, u = np.zeros((2, rod.dof_count))
         force[int(rod.end("right")[0]) * size] = self.push
         held = [int(rod.end("left")[0]) * size + component for component in (2, 5)]
         free = np.setdiff1d(np.arange(rod.dof_count), held)
-        u = np.zeros(rod.dof_count)
-        u[free] = spsolve(sp.csc_array(matrix[free][:, free]), force[free])
+        rest, dimples = self._matrices
+        u[free] = spsolve(sp.csc_array((rest + dimple * dimples)[free][:, free]), force[free])
         return rod.positions[:, 2], u[::size]
 
     def alike(self, heights: Array, moved: Array) -> float:
