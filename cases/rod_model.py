@@ -1,5 +1,6 @@
 """The rod of `fuel_rod`: its beam, its supports and what shakes it."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import pi, sin
 from typing import TYPE_CHECKING, Any
@@ -29,9 +30,9 @@ def grids(parameters: "Parameters") -> list[Grid]:
     return found
 
 
-def part(parameters: "Parameters", **options: Any) -> aq.Modal:
+def part(parameters: "Parameters") -> aq.Modal:
     """The rod in its modes and in the static shapes of its supports."""
-    rod = beam(parameters, **options)
+    rod = beam(parameters)
     return aq.Modal(rod, parameters.modes, static=[rod.boundary(name) for name in sections(parameters)])
 
 
@@ -104,6 +105,12 @@ def shaking(parameters: "Parameters") -> Any:
     if p.excitation != "support":
         return None
     return lambda t: (-p.amplitude * sin(2.0 * pi * p.frequency * t), 0.0, 0.0)
+
+
+def settled(parameters: "Parameters") -> xarray.DataTree:
+    """The rod in its grids after the supports have moved in, without friction, at rest."""
+    p = parameters
+    return rod_supports.insertion(part(replace(p, excitation="none")), grids(p)).run()
 
 
 def nodal(group: xarray.Dataset) -> np.ndarray:

@@ -69,7 +69,7 @@ class Zoom:
     @cached_property
     def still(self) -> aq.Modal:
         """The cladding without loads, damped as the water damps it."""
-        p, section = self.parameters, rod_model.beam(self.parameters).section
+        p, section = self.parameters, rod_model.beam(replace(self.parameters, excitation="none")).section
         mass = p.density * section.area + p.carried + p.water
         material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=mass / section.area)
         solid = self.cell.tube("cladding", material, damping=aq.Rayleigh(mass=p.fluid_damping / mass))
@@ -194,9 +194,7 @@ class Zoom:
         share = 1.0 if cell.supports.preload else None
         start = self.settling(cell, share).run()
         if share is not None:
-            from cases.fuel_rod import settled
-
-            without = settled(replace(self.parameters, zoom=0))
+            without = rod_model.settled(self.parameters)
             share = last_force(without, f"{self.grid.names[0]}_x") / last_force(start, "spring_x")
             start = self.settling(cell, share).run()
         return self.running(cell, share, displacements(start))
