@@ -236,7 +236,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     if not p.tension:
         for n, (value, exact) in enumerate(zip(frequencies(p, "free"), modes.free(FREQUENCIES), strict=True), 1):
             checks.append(Check(f"frequency {n} of the free rod", float(value), float(exact), 1e-3, "Hz"))
-    if p.preload * (1.0 - p.relaxation) and p.law == "shock":
+    if p.preload * (1.0 - p.relaxation) and p.law == "shock" and len(p.open) < p.grids:
         hand = preload(p)
         at = int(np.abs(hand.found - hand.expected).argmax())
         limit = 1e-4 * float(hand.expected.max())

@@ -75,6 +75,7 @@ def test_relaxed_springs_and_gaps():
     p = replace(SHORT, loose=0, gap=1e-3, duration=1e-3)
     result = run(p)
     assert max(float(result[f"interface/grid{n}_dimples/point_force"].max()) for n in (1, 2, 3)) == 0.0
+    assert not [check.name for check in fuel_rod.check(result, p) if not check.passed]
 
 
 @pytest.mark.parametrize("excitation, amplitude", [("harmonic", 20.0), ("support", 30.0)])
