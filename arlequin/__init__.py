@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from arlequin.paraview import export_vtu
     from arlequin.record import Record
     from arlequin.result import open
+    from arlequin.scalar import Scalar
     from arlequin.schemes import (
         HHT,
         CentralDifference,
@@ -100,6 +101,7 @@ _HOMES = {
     "arlequin.paraview": ("export_vtu",),
     "arlequin.record": ("Record",),
     "arlequin.result": ("open",),
+    "arlequin.scalar": ("Scalar",),
     "arlequin.schemes": (
         "HHT", "CentralDifference", "DeVogelaere", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration",
         "Multirate", "Newmark", "RungeKutta", "Static", "SymplecticEuler", "Theta",
@@ -152,10 +154,11 @@ __all__ = [
     "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
     "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
     "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
-    "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study", "SymplecticEuler",
-    "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce", "contact_ratio",
-    "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh", "natural_frequencies",
-    "open", "power_spectrum", "rough", "simulate", "simulate_cycles", "worn_depth", "worn_volume"
+    "Scalar", "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study",
+    "SymplecticEuler", "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce",
+    "contact_ratio", "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh",
+    "natural_frequencies", "open", "power_spectrum", "rough", "simulate", "simulate_cycles", "worn_depth",
+    "worn_volume"
 ]  # fmt: skip
 
 

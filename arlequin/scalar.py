@@ -1,0 +1,24 @@
+"""A number that a study is boiled down to, with its unit and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One number of a run, as a sweep collects it.
+
+    value: the number, nan where the run has none (no impact, no peak). unit: SI, "1" without dimension. text: what it
+    is, for the axis of a figure.
+
+    >>> Scalar(7.9e6, "N", "peak contact force")
+    Scalar(value=7900000.0, unit='N', text='peak contact force')
+    """
+
+    value: float
+    unit: str = "1"
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
