@@ -18,10 +18,28 @@ if TYPE_CHECKING:
 
     from arlequin.record import Record
 
+TEMPLATE = Path(__file__).with_name("template.py")
+
 
 def cases(_: Namespace) -> int:
     """The cases, a line each."""
     tables.console().print(tables.list_of_cases(registry.lines()))
+    return 0
+
+
+def new(arguments: Namespace) -> int:
+    """Write the template of a case as a file of the user; no file is replaced."""
+    path = Path(arguments.path)
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise UserError(f"{path}: must be a Python file whose name is a word, such as my_study.py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = TEMPLATE.read_text(encoding="utf-8").replace("my_study", path.stem)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path}: exists, and is not replaced") from None
+    tables.console().print(f"written to {path}: try `arlequin run {path}`, then edit it")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | run | resume | check | show | plot | animate | report | export`.
+"""The command line: `arlequin cases | new | run | resume | check | show | plot | animate | report | export`.
 
 Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
 """
@@ -102,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     listing = commands.add_parser("cases", help="list the cases", allow_abbrev=False)
     listing.set_defaults(action=actions.cases)
+    new = commands.add_parser("new", help="write a study to start from", allow_abbrev=False)
+    new.add_argument("path", metavar="FILE", help="the Python file to write, such as my_study.py")
+    new.set_defaults(action=actions.new)
     _add_run(commands, actions.run, "run a case", "default runs/CASE.zarr, replaced each time")
     _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not kept")
     resume = commands.add_parser("resume", help="go on with a run that was stopped", allow_abbrev=False)
