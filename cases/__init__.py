@@ -2,9 +2,11 @@
 
 A case is one module: a frozen dataclass `Parameters` (its defaults: the reference case), `build(parameters)`
 that gives an `arlequin.Study`, `reference(parameters)`, `check(result, parameters)` that gives a list of
-`Check`, and `figures(result, parameters)` that gives a dictionary of matplotlib figures; a function
-`run(parameters, record, progress)` replaces the default run. The first line of its docstring is its line in
-the list.
+`Check`, and `figures(result, parameters)` that gives a dictionary of matplotlib figures. It may have
+`scalars(result, parameters)`, a dictionary of names to `arlequin.Scalar`: the numbers that a sweep collects
+beside those that any result has (`cases.scalars` says which, and how they are called); it reads the result and
+computes neither a run nor a reference. A function `run(parameters, record, progress)` replaces the default run.
+The first line of its docstring is its line in the list.
 
     >>> import cases
     >>> "bar_wall" in cases.names()

@@ -89,7 +89,7 @@ class Case:
         return callable(getattr(self.module, function, None))
 
     def function(self, name: str) -> Any:
-        """`build`, `reference`, `check`, `figures` or `run` of the module; UserError where it has none."""
+        """`build`, `reference`, `check`, `figures`, `scalars` or `run` of the module; UserError where it has none."""
         if not self.has(name):
             raise UserError(f"{self.name}: the case has no function `{name}`")
         return getattr(self.module, name)
