@@ -91,6 +91,14 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     ]
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    gap = result["interface/contact"].dataset["gap_min"].values[-1]
+    return {
+        "final_pressure": aq.Scalar(mean_pressures(result)[1][-1], "Pa", "contact pressure at the end"),
+        "final_gap": aq.Scalar(gap, "m", "gap at the end"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from cases.figures import press_figures
 

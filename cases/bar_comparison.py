@@ -28,7 +28,9 @@ from cases.choices import Density, ThetaValue, Young
 from cases.comparison import Check
 from cases.impact import BALANCE_LIMIT, mean_pressures, rigid_velocity, stored_energy, worst_balance
 from cases.parameters import Quantity
+from cases.rebound import contact_ends, roughness
 from cases.reference.measures import l1_error, total_variation
+from cases.scalars import identifier
 from models.checks import non_negative, positive, positive_integer, within
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
@@ -162,6 +164,29 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check(f"{own}: energy over its start, largest less 1", growth, 0.0, 1e-12, "1", "at most"),
         Check("energy balance of all, worst step", balance, 0.0, BALANCE_LIMIT, "1", "absolute"),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of each variant, its name in front: `lagrange_explicit_peak_pressure`; the balance of the worst."""
+    edges, ends, came = result.dataset["time"].values, result["ends"].dataset, 2.0 * parameters.velocity
+    out = {"balance": aq.Scalar(float(ends["worst_balance"].max()), "1", "largest energy balance of all variants")}
+    for name in VARIANTS:
+        own, end = (data.sel(variant=name) for data in (result.dataset, ends))
+        pressure, energy = own["pressure"].values[1:], own["stored_energy"].values
+        start, stop = contact_ends(edges, pressure)
+        # of equal bars, each other's mirror images
+        rebound = 2.0 * float(end["rebound"]) if stop < edges[-1] else np.nan
+        found = {
+            "peak_pressure": aq.Scalar(pressure.max(), "Pa", "largest contact pressure"),
+            "least_gap": aq.Scalar(float(own["gap"].min()), "m", "smallest gap"),
+            "contact_span": aq.Scalar(stop - start, "s", "from the first contact to the end of the last"),
+            "force_variation": aq.Scalar(roughness(pressure), "1", "total variation of the contact force / 2 peak"),
+            "rebound_velocity": aq.Scalar(rebound, "m/s", "velocity of the rebound"),
+            "restitution": aq.Scalar(rebound / came, "1", "velocity of the rebound over that of the approach"),
+            "energy_loss": aq.Scalar(1.0 - energy[-1] / energy[0], "1", "share of the energy that is lost"),
+        }
+        out |= {f"{identifier(name)}_{key}": replace(one, text=f"{one.text} ({name})") for key, one in found.items()}
+    return out
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from cases.choices import (
 from cases.comparison import Check
 from cases.impact import end_time, energy_checks, pressure_checks, rigid_velocity
 from cases.parameters import Quantity
+from cases.rebound import bar_scalars, centre_velocity
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
@@ -132,6 +133,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         "absolute",
     )  # fmt: skip
     return [*pressure_checks(result, exact, limit), velocity, *energy_checks(result)]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return bar_scalars(result, parameters.velocity, -centre_velocity(result, "x"))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

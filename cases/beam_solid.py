@@ -124,6 +124,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return {"tip_displacement": aq.Scalar(tip(result, parameters), "m", "deflection of the free end")}
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from cases.figures import beam_figures
 

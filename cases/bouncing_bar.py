@@ -34,6 +34,7 @@ from cases.choices import (
 from cases.comparison import Check
 from cases.impact import Array, conserving, energy_checks, mean_pressures, plateaus, stored_checks
 from cases.parameters import Quantity
+from cases.rebound import contact_pressure, energy_loss
 from cases.reference.bouncing import BouncingBar
 from models.checks import positive, positive_integer
 
@@ -89,6 +90,13 @@ def bounces(result: xarray.DataTree, parameters: Parameters) -> Array:
     return plateaus(result, reference(parameters).contact_intervals)
 
 
+def by_impulse(result: xarray.DataTree, exact: BouncingBar, count: int) -> float:
+    """The impulse of the first periods, so many, in exact bounces: a flight of L/c ends each period."""
+    edges, pressure = mean_pressures(result)
+    whole = edges[1:] <= count * exact.period
+    return float(np.sum((np.diff(edges) * pressure)[whole]) / exact.impulse(exact.period))
+
+
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """The first ten bounces, one by one and by their impulse, and the energy of all."""
     exact = reference(parameters)
@@ -101,11 +109,23 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         name = f"pressure of bounces 1 to {found.size}, the worst"
         checks.append(Check(name, worst, exact.pressure_in_contact, 0.03, "Pa"))
     if found.size:
-        edges, pressure = mean_pressures(result)
-        whole = edges[1:] <= found.size * exact.period  # a flight of L/c ends each period
-        share = float(np.sum((np.diff(edges) * pressure)[whole]) / exact.impulse(exact.period))
+        share = by_impulse(result, exact, found.size)
         checks.append(Check("bounces, by their impulse", share, found.size, 0.05, "1"))
     return [*checks, *stored_checks(result, conserving(parameters)), *energy_checks(result)]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of whole bounces: how many by their impulse, their plateaus in the mean, the one farthest from it."""
+    found, exact = bounces(result, parameters), reference(parameters)
+    mean = float(found.mean()) if found.size else np.nan
+    spread = float(np.abs(found - mean).max()) if found.size else np.nan
+    return {
+        "impacts": aq.Scalar(by_impulse(result, exact, found.size), "1", "whole bounces, by their impulse"),
+        "plateau_pressure": aq.Scalar(mean, "Pa", "plateau pressure of the bounces, mean"),
+        "plateau_spread": aq.Scalar(spread, "Pa", "plateau of a bounce less the mean, largest"),
+        "contact_pressure": contact_pressure(result),
+        "energy_loss": energy_loss(result),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from cases.choices import Poisson, Young
 from cases.comparison import Check
 from cases.graded import turned
 from cases.parameters import Quantity
-from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of
+from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of, pressed_scalars
 from cases.reference.cattaneo import PartialSlip
 from cases.reference.hertz import LineContact, PressureFit, effective_modulus, effective_radius, fit_pressure
 from cases.shapes import half_disc
@@ -144,6 +144,16 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("friction energy, least step", float(steps.min()), 0.0, 0.0, "J", "at least"),
         *equilibrium_checks(result, found.normal, nominal.contact.load),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    found = Sheared.of(result, parameters)
+    return {
+        **pressed_scalars(pressed(result, parameters)),
+        "stick_radius": aq.Scalar(found.stick.half_width, "m", "half-width that sticks"),
+        "shear_force": aq.Scalar(found.shear, "N", "shear force"),
+        "force_ratio": aq.Scalar(found.shear / found.normal, "1", "shear over normal force"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -117,6 +117,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     ]
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return {"tip_displacement": aq.Scalar(tip(result)[-1], "m", "displacement of the upper right corner")}
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from cases.plastic_figures import deflection_figure

@@ -1,4 +1,4 @@
-"""What is measured of the contacts of a falling rod: spells, how forces vary, how deep cards may be entered."""
+"""What is measured of a falling rod: its fall, spells of contact, how forces vary, how deep cards may be entered."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -81,3 +81,20 @@ def depth_limit(result: xarray.DataTree, pairing: Any, step: float) -> Array:
         more = drift[f - 1] + span[f - 1] * np.maximum(loss[f - 1], loss[f])
         drift[f] = np.where(gap[f] <= 0.0, more, 0.0)
     return np.asarray(1.5 * step * max(float(-rate.min()), 0.0) + 0.5 * step * drift)
+
+
+def fall(result: xarray.DataTree) -> tuple[Array, Array, Array]:
+    """Times (f,), s, of the frames, how far the tip has fallen (f,), m, and how fast it falls, m/s."""
+    rod = result["part/rod"].dataset
+    tip = int(rod["position"].values[:, 2].argmin())
+    depth, speed = (-rod[name].values[:, tip, 2] for name in ("displacement", "velocity"))
+    return result.dataset["frame_time"].values, depth, speed
+
+
+def drop_time(result: xarray.DataTree, drop: float) -> float:
+    """When the tip has fallen so far, s, on Hermite's cubics between the frames; nan where it has not."""
+    from scipy.interpolate import CubicHermiteSpline
+
+    time, depth, speed = fall(result)
+    roots = CubicHermiteSpline(time, depth, speed).solve(drop, extrapolate=False)
+    return float(roots[0]) if roots.size else float("nan")

@@ -20,6 +20,7 @@ from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.hertz import LineContact, effective_modulus
+from cases.scar import scar_width, worn_profile
 from cases.shapes import half_disc
 from models.checks import integer, positive, positive_integer, within
 
@@ -118,14 +119,13 @@ class Fretting:
         cycles = np.array(result.attrs["cycles_stepped"].split(), dtype=float)
         ends = np.searchsorted(result.dataset["time"].values, p.lead + cycles - 0.5 / p.steps)
         spent = result.dataset["energy"].sel(kind="friction").values
-        x = group["point_position"].values[:, 0]
-        order = np.argsort(x)
+        x, depth = worn_profile(result)
         return cls(
             cycles=cycles,
             friction=spent[ends] - spent[ends - p.steps],
             volume=group["worn_volume"].values[ends],
-            x=x[order],
-            depth=group["worn_depth"].values[-1][order],
+            x=x,
+            depth=depth,
         )
 
     def expected(self, parameters: Parameters) -> float:
@@ -148,6 +148,16 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         else Check("cycles stepped", found.cycles.size, 1.0, 0.0, "1", "at least"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    found = Fretting.of(result, parameters)
+    return {
+        "scar_width": scar_width(result),
+        "cycle_friction_energy": aq.Scalar(found.friction[-1], "J", "energy that friction takes in the last cycle"),
+        "cycles_stepped": aq.Scalar(found.cycles.size, "1", "cycles that are stepped"),
+        "jump_error": aq.Scalar(result.attrs["jump_error"], "1", "largest error of a jump, by its estimate"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

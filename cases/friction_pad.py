@@ -162,25 +162,18 @@ class BaseMotion:
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "BaseMotion":
         p, column = parameters, reference(parameters)
         edges = result.dataset["time"].values
-        group = result["part/pad"].dataset
         area = float(result["interface/contact"].dataset["area"].sum())
-        base = group["position"].values[:, 1] == 0.0
-        moved = group["displacement"].sel(component="x").values[:, base]
-        weights = _trapezoid(group["position"].values[base, 0])
         force = result["interface/contact"].dataset["force"].sel(component="x").values[1:]
         fine = _refined(edges, 16)
         means = np.diff(column.slip(fine)[::16]) / np.diff(edges)
         tractions = column.base(0.5 * (fine[1:] + fine[:-1]))[1].reshape(-1, 16).mean(axis=1)
-        energy = result.dataset["energy"]
-        known = "friction" in energy["kind"].values
-        spent = energy.sel(kind="friction").values / p.width if known else np.zeros(edges.size)
         return cls(
             edges=edges,
-            slip=np.diff(moved @ weights) / np.diff(edges),
+            slip=base_slip(result),
             traction=-force / area,
             exact_slip=means,
             exact_traction=tractions,
-            spent=spent,
+            spent=dissipated(result, p),
             expected=column.dissipated(fine)[::16],
         )
 
@@ -189,6 +182,27 @@ class BaseMotion:
         speed, wave = parameters.speed, reference(parameters).impedance * parameters.speed
         slip, traction = np.abs(self.slip - self.exact_slip).mean(), np.abs(self.traction - self.exact_traction).mean()
         return float(slip / speed), float(traction / wave)
+
+
+def base_slip(result: xarray.DataTree) -> Array:
+    """Mean slip velocity of the base over each step (t,), m/s."""
+    group = result["part/pad"].dataset
+    base = group["position"].values[:, 1] == 0.0
+    moved = group["displacement"].sel(component="x").values[:, base]
+    weights = _trapezoid(group["position"].values[base, 0])
+    return np.asarray(np.diff(moved @ weights) / np.diff(result.dataset["time"].values))
+
+
+def dissipated(result: xarray.DataTree, parameters: Parameters) -> Array:
+    """What friction has taken (t + 1,), J/m²."""
+    energy = result.dataset["energy"]
+    known = "friction" in energy["kind"].values
+    return energy.sel(kind="friction").values / parameters.width if known else np.zeros(energy.sizes["time"])
+
+
+def most_dissipated(parameters: Parameters, time: float) -> float:
+    """What friction would take, J/m², if the base moved with the support."""
+    return parameters.friction * parameters.pressure * parameters.speed * time
 
 
 def _trapezoid(x: Array) -> Array:
@@ -221,8 +235,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         group = result["interface/contact"].dataset
         pressure, traction = group["pressure"].values, np.linalg.norm(group["traction"].values, axis=2)
         beyond = float((traction - parameters.friction * pressure).max() / (parameters.friction * pressure.max()))
-        # what the plane would take if the base moved with the support
-        most = parameters.friction * parameters.pressure * parameters.speed * float(base.edges[-1])
+        most = most_dissipated(parameters, float(base.edges[-1]))
         spent, expected = float(base.spent[-1] / most), float(base.expected[-1] / most)
         checks += [
             Check("dissipation over μ p V t at the end", spent, expected, 0.005, "1", "absolute"),
@@ -230,6 +243,19 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             Check("traction beyond μ p at any point and time", beyond, 0.0, 1e-10, "1", "at most"),
         ]
     return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    p, slip = parameters, np.abs(base_slip(result))
+    most = most_dissipated(p, float(result.dataset["time"][-1]))
+    share = float(dissipated(result, p)[-1] / most) if most else np.nan
+    force = np.abs(result["interface/contact"].dataset["force"].sel(component="x").values[1:])
+    return {
+        "slip_velocity": aq.Scalar(slip.mean(), "m/s", "slip velocity of the base, mean"),
+        "peak_slip_velocity": aq.Scalar(slip.max(), "m/s", "slip velocity of the base, largest"),
+        "drag_force": aq.Scalar(force.mean(), "N", "tangential force, mean"),
+        "dissipation": aq.Scalar(share, "1", "friction energy over that of a base which moves with the support"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -251,6 +251,22 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of all supports of all grids (`supports`)."""
+    table = {name: values.values for name, values in supports(result).data_vars.items()}
+    return {
+        "wear_power": aq.Scalar(table["work_rate"].sum(), "W", "wear power of all supports"),
+        "peak_wear_power": aq.Scalar(table["work_rate"].max(), "W", "largest wear power of a support"),
+        "peak_force": aq.Scalar(table["peak_force"].max(), "N", "largest force of a support"),
+        "least_force": aq.Scalar(table["least_force"].min(), "N", "least force of a support"),
+        "contact_ratio": aq.Scalar(table["contact_ratio"].min(), "1", "least share of the time that a support touches"),
+        "impacts": aq.Scalar(table["impacts"].sum(), "1", "spells of contact of all supports"),
+        "rms_motion": aq.Scalar(
+            np.fmax.reduce(table["rms_motion"], axis=None), "m", "largest rms motion across the rod at a support"
+        ),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from cases.rod_figures import rod_figures
 

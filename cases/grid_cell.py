@@ -155,6 +155,17 @@ class Gripped:
             inserted=p.steps,
         )
 
+    @property
+    def slope(self) -> float:
+        """Axial force over way in the first step of the push, N/m."""
+        first = self.inserted + 1
+        return float(self.axial[first].sum() / self.pushed[first])
+
+    @property
+    def drag(self) -> float:
+        """Axial force at the end, N."""
+        return float(self.axial[-1].sum())
+
 
 @dataclass(frozen=True)
 class Patch:
@@ -216,12 +227,11 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     # the wall flattens below the pad, by 1.2 % of the width on fine meshes: more where the relative curvature is small
     flat = hand.layer.radius / (0.5 * p.outer_diameter)
     pressed = sum(Patch.of(result, p, name, -1).force for name in found.names)
-    ratio = found.axial[-1].sum() / (p.friction * pressed)
+    ratio = found.drag / (p.friction * pressed)
     spring, last = (Patch.of(result, p, "spring_x", frame) for frame in (found.inserted, -1))
     crush = hand.stuck.crush[0]
     width = np.sqrt(2.0 * hand.layer.radius * crush[crush.size // 2])
     first = found.inserted + 1
-    slope = found.axial[first].sum() / found.pushed[first]
     uneven = float(np.abs(grip[[0, 2, 3]] - grip[[1, 4, 5]]).max() / grip.max())
     checks = [
         Check("force of a spring", float(grip[0]), float(hand.stuck.forces[0]), limit, "N"),
@@ -237,18 +247,35 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     ]  # fmt: skip
     if found.pushed[first] <= 0.5 * (p.friction * hand.forces / hand.axial).min():
         checks.append(
-            Check("force over way, first step of the push", float(slope), float(hand.axial.sum()), 0.04, "N/m")
+            Check("force over way, first step of the push", found.slope, float(hand.axial.sum()), 0.04, "N/m")
         )
     if p.push >= 1.2 * (p.friction * hand.forces / hand.axial).max():
-        drag = float(found.axial[-1].sum())
         checks += [
-            Check("force that pushes through", drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
+            Check("force that pushes through", found.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
             # what the insertion left across the axis fades
             Check("the same over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
             Check("shift of a spring's pressure", -last.offset, float(hand.offset[0]), 0.05, "m"),
             Check("points of it that stick", float((last.status == 2).sum()), 0.0, 0.0, "1", "at most"),
         ]
     return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of the six supports: what they press with once inserted, and what pushes the tube through them."""
+    found = Gripped.of(result, parameters)
+    grip, pressed = found.normal[found.inserted], found.normal[-1].sum()
+    spring = Patch.of(result, parameters, "spring_x", found.inserted)
+    return {
+        "spring_force": aq.Scalar(grip[0], "N", "force of a spring after the insertion"),
+        "dimple_force": aq.Scalar(grip[2], "N", "force of a dimple after the insertion"),
+        "spring_pressure": aq.Scalar(spring.pressure.max(), "Pa", "largest pressure of a spring after the insertion"),
+        "drag_force": aq.Scalar(found.drag, "N", "axial force at the end"),
+        "peak_drag_force": aq.Scalar(found.axial.sum(axis=1).max(), "N", "largest axial force"),
+        "push_stiffness": aq.Scalar(found.slope, "N/m", "axial force over way in the first step of the push"),
+        "force_ratio": aq.Scalar(
+            found.drag / pressed if pressed else np.nan, "1", "axial over normal force at the end"
+        ),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from cases.pressing import (
     hertz_checks,
     laws_of,
     multiplier_of,
+    pressed_scalars,
 )
 from cases.reference.hertz import LineContact, effective_modulus
 from cases.shapes import quarter_disc
@@ -117,6 +118,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     load = reference(p).load if p.displacement is None else None
     exact = reference(p, found.force)
     return hertz_checks(found, exact, p.radius) + equilibrium_checks(result, found.force, load)
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return pressed_scalars(pressed(result, parameters))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import arlequin as aq
 from cases.choices import Poisson, Young
 from cases.comparison import Check
 from cases.parameters import Quantity
-from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of
+from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of, pressed_scalars
 from cases.reference.hertz import SphereContact, effective_modulus
 from cases.shapes import quarter_ball, quarter_disc
 from models.checks import positive, positive_integer, within
@@ -94,6 +94,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, found = parameters, pressed(result, parameters)
     exact = reference(p, found.force)
     return hertz_checks(found, exact, p.radius) + equilibrium_checks(result, found.force, reference(p).load)
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return pressed_scalars(pressed(result, parameters))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -93,6 +93,11 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return [first, *energy_checks(result)]
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    back = left_behind(result, parameters)
+    return {"reflected_energy": aq.Scalar(back, "1", "share of the energy that is left before the zone")}
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The four models side by side at the end of the run."""
     from arlequin import plots

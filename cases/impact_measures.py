@@ -1,11 +1,11 @@
-"""What impacts of solids on contact are measured by: force, oscillation, release, rebound, vibration after it."""
+"""What impacts of solids on contact are measured by: force, release, vibration after it."""
 
 import numpy as np
 import xarray
 from numpy.typing import NDArray
 
 from cases.comparison import Check
-from cases.reference.measures import total_variation
+from cases.rebound import contact_ends
 
 LATER = 1.25  # of the time of release: forces are compared so far, the flight is looked at from there on
 PERIODS = 20  # that the frequency of a flight needs
@@ -18,23 +18,10 @@ def force_means(result: xarray.DataTree, steps: int = 1) -> NDArray[np.float64]:
     return np.asarray(padded.reshape(-1, steps).mean(axis=1))
 
 
-def roughness(force: NDArray[np.float64]) -> float:
-    """Total variation of a force over that of one rise to its peak and one fall: 1 without oscillation."""
-    peak = float(force.max(initial=0.0))
-    return total_variation(np.append(force, 0.0), 2.0 * peak) if peak > 0.0 else 1.0
-
-
 def released(result: xarray.DataTree) -> float:
     """End of the last step under contact, s; 0 where there was none."""
-    pressed = np.flatnonzero(force_means(result))
-    return float(result.dataset["time"][pressed[-1] + 1]) if pressed.size else 0.0
-
-
-def rebound(result: xarray.DataTree) -> float:
-    """Velocity of the centre of mass away from the block at the end, m/s."""
-    groups = [part.dataset for part in result["part"].children.values()]
-    momentum = sum(float(group["momentum"].sel(component="y")[-1]) for group in groups)
-    return momentum / sum(float(group["mass"]) for group in groups)
+    end = contact_ends(result.dataset["time"].values, force_means(result))[1]
+    return 0.0 if np.isnan(end) else end
 
 
 def height_change(result: xarray.DataTree) -> NDArray[np.float64]:

@@ -172,6 +172,20 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Means over the second half of the way, in which all of the contact slides."""
+    p, forces = parameters, Forces.of(result, parameters)
+    across, down = forces.slider[forces.sliding(p.distance)].mean(axis=0)
+    horizontal, vertical = forces.ripple(p.distance)
+    return {
+        "drag_force": aq.Scalar(-across, "N", "horizontal force in sliding, mean"),
+        "normal_force": aq.Scalar(down, "N", "vertical force in sliding, mean"),
+        "force_ratio": aq.Scalar(forces.ratio(p.distance), "1", "horizontal over vertical force in sliding"),
+        "drag_ripple": aq.Scalar(horizontal, "1", "ripple of the horizontal force, of the mean vertical one"),
+        "normal_ripple": aq.Scalar(vertical, "1", "ripple of the vertical force, of its mean"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The forces of this run, of collocation at the nodes and of the mortar."""
     from arlequin import plots

@@ -132,6 +132,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks + energy_checks(result)
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    moved = tip(result)[1]
+    return {
+        "tip_displacement": aq.Scalar(moved[-1], "m", "deflection of the free end at the end"),
+        "peak_tip_displacement": aq.Scalar(np.abs(moved).max(), "m", "largest deflection of the free end"),
+        "energy_drift": aq.Scalar(drift(result), "1", "largest change of the kinetic and strain energy"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from cases.figures import tip_figure

@@ -33,6 +33,7 @@ from cases.choices import (
 from cases.comparison import Check
 from cases.impact import energy_checks, mean_pressures
 from cases.parameters import Quantity
+from cases.rebound import bar_scalars, centre_velocity
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
@@ -194,6 +195,11 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             Check("contact impulse against the delay equation", impulse, float(exact.impulse(edges[-1])), 0.01, "Pa s")
         )
     return checks + energy_checks(result)
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of all parts together."""
+    return bar_scalars(result, parameters.velocity, -centre_velocity(result, "x"))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

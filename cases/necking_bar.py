@@ -197,6 +197,17 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     ]
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    pull = Pull.of(result, parameters)
+    load, at = pull.largest
+    return {
+        "peak_load": aq.Scalar(load, "N", "largest load, at which the bar begins to neck"),
+        "necking_elongation": aq.Scalar(at, "m", "elongation at the largest load"),
+        "final_load": aq.Scalar(pull.load[-1], "N", "load at the end"),
+        "neck_radius": aq.Scalar(pull.neck[-1], "m", "radius of the neck at the end"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from cases.plastic_figures import pull_figure

@@ -129,16 +129,28 @@ def survey(parameters: Parameters) -> dict[tuple[Multiplier, Slave], tuple[float
     return found
 
 
+def mean_pressure(result: xarray.DataTree, parameters: Parameters) -> float:
+    """Contact force over the area, Pa."""
+    area = parameters.width * (parameters.width if parameters.solid else 1.0)
+    return abs(float(result["interface/contact"].dataset["force"].sel(component="y")[-1])) / area
+
+
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Exact stress: what the collocated multipliers (nodes, gauss) do not give."""
     p, pressure = parameters, reference(parameters)
-    area = p.width * (p.width if p.solid else 1.0)
-    force = abs(float(result["interface/contact"].dataset["force"].sel(component="y")[-1])) / area
+    force = mean_pressure(result, p)
     return [
         Check("stress, worst error over the pressure", worst_error(result, p), 0.0, 1e-10, "1", "at most"),
         Check("contact force over the area", force, pressure, 1e-10, "Pa"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "absolute"),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return {
+        "stress_error": aq.Scalar(worst_error(result, parameters), "1", "worst error of the stress, of the pressure"),
+        "final_pressure": aq.Scalar(mean_pressure(result, parameters), "Pa", "contact force over the area"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

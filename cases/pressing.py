@@ -8,6 +8,7 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
+from arlequin.scalar import Scalar
 from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.reference.hertz import LineContact, PressureFit, SphereContact, fit_pressure
@@ -104,6 +105,17 @@ def hertz_checks(pressed: Pressed, exact: LineContact | SphereContact, radius: f
         Check("largest pressure p0", fit.peak, exact.peak, limit, "Pa"),
         Check("half-width of the contact", fit.half_width, exact.half_width, limit, "m"),
     ]
+
+
+def pressed_scalars(pressed: Pressed) -> dict[str, Scalar]:
+    """Of the whole contact, where a half or a quarter is computed; peak and half-width by the fit of p²."""
+    fit = pressed.fit
+    return {
+        "peak_force": Scalar(pressed.force, "N", "contact force"),
+        "final_force": Scalar(pressed.force, "N", "contact force"),
+        "peak_pressure": Scalar(fit.peak, "Pa", "largest contact pressure"),
+        "contact_radius": Scalar(fit.half_width, "m", "half-width of the contact"),
+    }
 
 
 def equilibrium_checks(result: xarray.DataTree, force: float, load: float | None) -> list[Check]:

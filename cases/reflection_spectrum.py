@@ -133,6 +133,18 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of each side the worst wavelength; of the coarse side those that its cells carry."""
+    out = {}
+    for name, text in (("", "worst wavelength"), ("_single", "the same in one mesh")):
+        for start in ("fine", "coarse"):
+            values = result["spectrum"].dataset[f"{start}{name}"].values
+            known = values[np.isfinite(values)]
+            about = f"reflected energy, {start} side: {text}"
+            out[f"reflected_energy_{start}{name}"] = aq.Scalar(known.max() if known.size else np.nan, "1", about)
+    return out
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from cases.figures import spectrum_figure
 

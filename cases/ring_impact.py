@@ -27,6 +27,7 @@ from cases.choices import Density, Poisson, Young
 from cases.comparison import Check
 from cases.impact import momentum_check, rigid_velocity, stored_checks, worst_balance
 from cases.parameters import Quantity
+from cases.rebound import contact_ends, impact_scalars
 from cases.shapes import ring
 from models.checks import non_negative, positive, positive_integer
 
@@ -85,11 +86,10 @@ def restitution(result: xarray.DataTree, parameters: Parameters) -> float:
 
 
 def lasted(result: xarray.DataTree) -> float:
-    """Time from the first to the last contact, s."""
-    force = result["interface/wall"].dataset["force"].sel(component="y").values
-    pressed = np.flatnonzero(force)
-    time = result.dataset["time"].values
-    return float(time[pressed[-1]] - time[pressed[0] - 1]) if pressed.size else 0.0
+    """Time from the first to the last contact, s; nan without any."""
+    force = result["interface/wall"].dataset["force"].sel(component="y").values[1:]
+    start, end = contact_ends(result.dataset["time"].values, force)
+    return end - start
 
 
 def squeezed(result: xarray.DataTree) -> float:
@@ -114,6 +114,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("height when flattest, of the ring's", squeezed(result), 1.0, 0.0, "1", "at most"),
         Check("deepest penetration, of a step", deepest, 0.0, 2.0 * p.velocity * p.step, "m", "at least"),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Velocities across the wall."""
+    before = parameters.velocity * np.cos(np.deg2rad(parameters.angle))
+    return {
+        **impact_scalars(result, before, rigid_velocity(result, "ring", "y"), "y", "wall"),
+        "least_height": aq.Scalar(squeezed(result), "1", "smallest height of the ring, of that at rest"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 import arlequin as aq
 from cases.choices import Density, FieldsEvery, Young
 from cases.comparison import Check
-from cases.drop_measures import SHORT, Spells, depth_limit
+from cases.drop_measures import SHORT, Spells, depth_limit, drop_time, fall
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.ballistic import Fall
@@ -190,23 +190,6 @@ def reference(parameters: Parameters) -> Fall:
     return Fall(parameters.velocity, parameters.gravity)
 
 
-def fall(result: xarray.DataTree) -> tuple[Array, Array, Array]:
-    """Times (f,), s, of the frames, how far the tip has fallen (f,), m, and how fast it falls, m/s."""
-    rod = result["part/rod"].dataset
-    tip = int(rod["position"].values[:, 2].argmin())
-    depth, speed = (-rod[name].values[:, tip, 2] for name in ("displacement", "velocity"))
-    return result.dataset["frame_time"].values, depth, speed
-
-
-def drop_time(result: xarray.DataTree, drop: float) -> float:
-    """When the tip has fallen so far, s, on Hermite's cubics between the frames; nan where it has not."""
-    from scipy.interpolate import CubicHermiteSpline
-
-    time, depth, speed = fall(result)
-    roots = CubicHermiteSpline(time, depth, speed).solve(drop, extrapolate=False)
-    return float(roots[0]) if roots.size else float("nan")
-
-
 def momentum_error(result: xarray.DataTree, parameters: Parameters) -> float:
     """Σ p(t) − Σ p(0) − ∫ (M g + Σ card forces) dt, worst step, over M times the largest speed: (m/s)/(m/s)."""
     p, parts = parameters, [part.dataset for part in result["part"].children.values()]
@@ -276,6 +259,21 @@ def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
             Check("openings of up to two steps", spells.reopened, 0.5, 0.0, "1", "at most"),
         ]
     return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """The drop time is nan where the rod has not fallen so far; means of nothing are too."""
+    spells, (_, depth, speed) = Spells.of(result, parameters.step), fall(result)
+    return {
+        "drop_time": aq.Scalar(drop_time(result, parameters.drop), "s", "drop time"),
+        "fall": aq.Scalar(depth[-1], "m", "how far the tip has fallen"),
+        "fall_velocity": aq.Scalar(speed[-1], "m/s", "velocity of the tip at the end"),
+        "cards_touched": aq.Scalar(spells.cards, "1", "cards that were touched"),
+        "impacts": aq.Scalar(spells.count, "1", "spells of contact of all cards"),
+        "mean_spell": aq.Scalar(spells.mean, "s", "mean spell of a contact"),
+        "peak_card_force": aq.Scalar(spells.largest, "N", "largest force of a card"),
+        "force_variation": aq.Scalar(spells.variation, "1", "total variation of the cards' forces / 2 peak"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

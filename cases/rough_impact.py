@@ -28,6 +28,7 @@ from cases.choices import Courant, Density, FieldsEvery, Poisson, ThetaValue, Yo
 from cases.comparison import Check
 from cases.impact import energy_checks, mean_pressures, momentum_check, rigid_velocity
 from cases.parameters import Quantity
+from cases.rebound import contact_ends, impact_scalars
 from cases.reference.layered_rod import LayeredRod
 from cases.reference.measures import l1_error
 from cases.roughness import Cutoff, Flat, Hardness, Hurst, Law, Octaves, Roughness, Seeds, Slope, law_of
@@ -131,10 +132,9 @@ def measured(result: xarray.DataTree, parameters: Parameters) -> Impact:
         pressure, level = force, LEVEL * force.max()
     else:
         level = LEVEL * p.velocity * np.sqrt(p.young * p.density)
-    high = np.flatnonzero(pressure > level)
-    lasted = float(edges[high[-1] + 1] - edges[high[0]]) if high.size else 0.0
+    begin, end = contact_ends(edges, pressure, level)
     axis, part = ("y", "ball") if p.body == "ball" else ("x", "bar")
-    return Impact(lasted, rigid_velocity(result, part, axis) / p.velocity)
+    return Impact(end - begin, rigid_velocity(result, part, axis) / p.velocity)
 
 
 def exact_impact(exact: LayeredRod) -> Impact:
@@ -178,6 +178,14 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 def scaled(parameters: Parameters, factor: float) -> Parameters:
     """The same with wavelengths, and so heights, times a factor."""
     return replace(parameters, cutoff=factor * parameters.cutoff)
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """The contact lasts as long as the check measures it: the first and the last asperities hardly press."""
+    p, found = parameters, measured(result, parameters)
+    axis = "y" if p.body == "ball" else "x"
+    span = aq.Scalar(found.duration, "s", "from the first to the last step of more than 1 % of the pressure")
+    return impact_scalars(result, p.velocity, found.restitution * p.velocity, axis) | {"contact_span": span}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -125,12 +125,16 @@ def pressed(result: xarray.DataTree) -> tuple[Array, Array]:
     return gaps, mean_pressures(result)[1]
 
 
+def law_energy(result: xarray.DataTree) -> float:
+    """Energy of the asperities at the end, J/m²."""
+    area = float(result["interface/contact"].dataset["area"].sum())
+    return float(result.dataset["energy"].sel(kind="asperity")[-1]) / area
+
+
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
     fit, (gaps, found) = law_of(p), pressed(result)
-    energy = float(
-        result.dataset["energy"].sel(kind="asperity")[-1] / result["interface/contact"].dataset["area"].sum()
-    )
+    energy = law_energy(result)
     checks = [
         Check("pressure of each load, worst", _worst(found, pressures(p)), 0.0, 1e-9, "1", "at most"),
         Check(
@@ -166,6 +170,16 @@ def work(law: Any, gap: float) -> float:
 
 def _worst(values: Array, exact: Array) -> float:
     return float(np.abs(values / exact - 1.0).max())
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    gaps, pressures_found = pressed(result)
+    return {
+        "final_pressure": aq.Scalar(pressures_found[-1], "Pa", "mean contact pressure at the end"),
+        "final_gap": aq.Scalar(gaps[-1], "m", "mean gap at the end"),
+        "first_gap": aq.Scalar(gaps[0], "m", "mean gap at the least load"),
+        "law_energy": aq.Scalar(law_energy(result), "J/m2", "energy of the asperities at the end, of the area"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

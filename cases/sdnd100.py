@@ -58,7 +58,7 @@ from cases.parameters import Quantity
 from cases.reference.slider import ReleasedSlider
 from cases.slider_models import EXACT, PENALISED, Floor, Model, Scheme, check_scheme, critical_damping, slider
 from cases.slider_shock import SHOWN, ExactMotion, exact_turns, published_checks, shock_checks, turning_tolerance
-from cases.slider_turns import located_turns, stepped_turns
+from cases.slider_turns import located_turns, stepped_turns, turn_scalars
 from models.checks import finite, non_negative, positive
 
 Array = NDArray[np.float64]
@@ -272,6 +272,12 @@ def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
             when = float(exact.turning_time(n))
             checks.append(Check(f"time of turning point {n}", instants[n - 1], when, PHASE * phase**4 + 1e-9, "s"))
     return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Turning points, with a shock element those of its ringing too."""
+    last = aq.Scalar(motion(result, parameters)[0][-1], "m", "position at the end")
+    return {"final_position": last, **turn_scalars(*turning_points(result, parameters), SHOWN)}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

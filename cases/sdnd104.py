@@ -45,7 +45,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import EventsName, scheme_of
@@ -54,12 +53,10 @@ from cases.impact import BALANCE_LIMIT, worst_balance
 from cases.parameters import Quantity
 from cases.reference.shaken_slider import ShakenSlider
 from cases.shaken_means import ElementMeans
+from cases.shaken_measures import changes, slip_rate, stuck_share
 from cases.slider_models import EXACT, RINGING, Floor, Scheme, check_scheme, critical_damping, slider
 from models.checks import non_negative, positive, within
 
-Array = NDArray[np.float64]
-
-STICKS = 2  # the status of a point that sticks
 POWERS: tuple[Literal["wear", "friction"], ...] = ("wear", "friction")
 ROUND_OFF = 2.0**-53
 PUBLISHED = tuple(ShakenSlider(acceleration) for acceleration in (15.0, 1.5, 1.01, 0.99))
@@ -171,33 +168,6 @@ def shock_reference(parameters: Parameters) -> ElementMeans:
     return ElementMeans.of(parameters, reference(parameters))
 
 
-def slip_rate(result: xarray.DataTree) -> Array:
-    """Velocity of the mass relative to the floor (t,), m/s."""
-    return np.asarray(result["part/slider"].dataset["velocity"].values[:, 0, 0])
-
-
-def changes(result: xarray.DataTree) -> Array:
-    """Instants (n,), s, at which the mass starts to slip, reverses or sticks; without location ends of steps."""
-    if "event_time" in result.dataset:
-        events = result.dataset["event_time"].values
-        return np.asarray(events[np.isfinite(events)])
-    state = np.where(sticking(result), 0.0, np.sign(slip_rate(result)))
-    return np.asarray(result.dataset["time"].values[1:][state[1:] != state[:-1]])
-
-
-def sticking(result: xarray.DataTree) -> NDArray[np.bool_]:
-    """Steps (t,) at whose end the mass sticks; it does so at the start."""
-    stuck = result["interface/contact"].dataset["status"].values[:, 0] == STICKS
-    stuck[0] = True
-    return np.asarray(stuck)
-
-
-def stuck_share(result: xarray.DataTree, start: float, end: float) -> float:
-    """Share of the steps of the interval at whose end the mass sticks."""
-    time = result.dataset["time"].values
-    return float(np.mean(sticking(result)[(time > start) & (time <= end)]))
-
-
 def stuck_time(exact: ShakenSlider, start: float, end: float) -> float:
     """The same share of the exact motion."""
     events = exact.events(end)
@@ -280,6 +250,20 @@ def change_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
     apart = float(np.abs(found[:, None] - events).min(axis=0).max()) if found.size else np.inf
     near = LOCATED / p.frequency * max(1.0, step * p.frequency / 5e-4) ** 4 if p.located else 2.0 * step
     return [*checks, Check("changes of state, the worst instant", apart, 0.0, near, "s", "absolute")]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Means over the interval of the parameters."""
+    p = parameters
+    found, taken = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
+    instants = changes(result)
+    inside = int(np.count_nonzero((instants > p.start) & (instants <= p.end)))
+    return {
+        "wear_power": aq.Scalar(found, "W", "mean wear power of the interval"),
+        "friction_power": aq.Scalar(taken, "W", "mean friction power of the interval"),
+        "stuck_share": aq.Scalar(stuck_share(result, p.start, p.end), "1", "share of the interval that it sticks"),
+        "changes": aq.Scalar(inside, "1", "changes of state in the interval"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -68,6 +68,7 @@ from cases.parameters import Quantity
 from cases.reference.rocking_motion import Shaking
 from cases.rocking_checks import elastic_checks, exact_reactions, landings, motion, rigid_checks, spring_checks
 from cases.rocking_exact import duration, reference, rocks, spring_reference
+from cases.rocking_measures import Landing
 from cases.rocking_models import contact, elastic_block, is_elastic, on_springs, rigid_block, scheme, sink
 from models.checks import finite, non_negative, positive, positive_integer, within
 
@@ -169,6 +170,11 @@ def deepest(result: xarray.DataTree, parameters: Parameters) -> tuple[str, float
     return "what one spring can hold", still + float(np.sqrt(still**2 + 2 * energy / p.spring_stiffness))
 
 
+def restitution(hits: list[Landing]) -> float:
+    """√(E₂/E₁) of the first impact, from the kinetic energies before it and the next; nan where there is no next."""
+    return float(np.sqrt(hits[1].kinetic_energy / hits[0].kinetic_energy)) if len(hits) > 1 else np.nan
+
+
 def restitutions(parameters: Parameters) -> dict[float, float]:
     """√(E₂/E₁) of the first impact against Young's modulus, Pa; small kinematics, which rock alike and run faster."""
     p = replace(parameters, model="elastic", kinematics="small", impacts=2, support_acceleration=0.0, duration=None)
@@ -177,8 +183,27 @@ def restitutions(parameters: Parameters) -> dict[float, float]:
         own = replace(p, young=factor * p.young)
         hits = landings(build(own).run(), own)
         if len(hits) == 2:
-            found[own.young] = float(np.sqrt(hits[1].kinetic_energy / hits[0].kinetic_energy))
+            found[own.young] = restitution(hits)
     return found
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Impacts up to the number that is compared (`impacts`); nan where there are none."""
+    hits, angle = landings(result, parameters), motion(result, parameters).angle
+    time, energy, push, lift = (
+        (hits[0].time, hits[0].kinetic_energy, np.hypot(*hits[0].percussion), hits[0].next_lift)
+        if hits
+        else (np.nan,) * 4
+    )
+    return {
+        "impacts": aq.Scalar(len(hits), "1", "impacts, of those compared"),
+        "restitution": aq.Scalar(restitution(hits), "1", "√(E₂/E₁) of the first impact"),
+        "impact_time": aq.Scalar(time, "s", "time of the first impact"),
+        "impact_energy": aq.Scalar(energy, "J", "kinetic energy before the first impact"),
+        "percussion": aq.Scalar(push, "N s", "percussion of the first impact"),
+        "next_lift": aq.Scalar(lift, "m", "lift after the first impact"),
+        "peak_angle": aq.Scalar(np.abs(angle).max(), "rad", "largest tilt"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -208,3 +208,14 @@ def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> A
     names["contact"] = over & (middle[1] < ball.radius)
     names["opposite"] = over & (middle[1] > ball.radius)
     return replace(mesh, _boundaries={name: facets[chosen] for name, chosen in names.items() if chosen.any()})
+
+
+def disc_of_square(radius: float, low: int, high: int, side: int, ratio: int = 1) -> Any:
+    """The rows low … high (in fine cells, of `side` in all) of the disc, its cells `ratio` fine ones wide.
+
+    The boundary "bottom" of the lowest rows is the contact arc.
+    """
+    v = (-1.0 + 2.0 * low / side, -1.0 + 2.0 * high / side)
+    mesh = rectangle((-1.0, 1.0), v, cells=(side // ratio, (high - low) // ratio))
+    x, y = mesh.p
+    return replace(mesh, doflocs=radius * np.stack([x * np.sqrt(1 - y**2 / 2), 1 + y * np.sqrt(1 - x**2 / 2)]))

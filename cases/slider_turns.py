@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import KroghInterpolator
 
+from arlequin.scalar import Scalar
+
 Array = NDArray[np.float64]
 
 REST = 1e-9  # of the largest velocity
@@ -39,3 +41,13 @@ def _turn(time: Array, u: Array, v: Array) -> tuple[float, float]:
     share = v[0] / (v[0] - v[1])
     instant = share * (time[1] - time[0])
     return float(time[0] + instant), float(curve(instant))
+
+
+def turn_scalars(instants: Array, places: Array, shown: int) -> dict[str, Scalar]:
+    """How many turns (n,) there are, and the first few; nan where there are fewer."""
+    out = {"turning_points": Scalar(len(places), "1", "turning points")}
+    for n in range(shown):
+        place, instant = (places[n], instants[n]) if n < len(places) else (np.nan, np.nan)
+        out[f"turning_point_{n + 1}"] = Scalar(place, "m", f"turning point {n + 1}")
+        out[f"turning_time_{n + 1}"] = Scalar(instant, "s", f"time of turning point {n + 1}")
+    return out

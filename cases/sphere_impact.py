@@ -18,6 +18,7 @@ from cases.choices import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from cases.comparison import Check
 from cases.impact import energy_checks, momentum_check
 from cases.parameters import Quantity
+from cases.rebound import centre_velocity, contact_ends, impact_scalars
 from cases.reference.hertz_impact import SphereImpact
 from cases.reference.measures import total_variation
 from cases.shapes import upright_half_disc, upright_quarter_ball
@@ -90,14 +91,13 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
     exact = reference(p)
     edges, force = forces(result, p)
-    pressed = np.flatnonzero(force > 0.0)
-    lasted = edges[pressed[-1] + 1] - edges[pressed[0]] if pressed.size else 0.0
+    begin, end = contact_ends(edges, force)
     means = np.diff(exact.impulse(edges)) / np.diff(edges)
     peak = exact.peak.load
     impulse = float(np.diff(edges) @ force)
     distance = float(np.linalg.norm(force - means) / np.linalg.norm(means))
     checks = [
-        Check("duration of the contact", float(lasted), exact.duration, 0.01, "s"),
+        Check("duration of the contact", end - begin, exact.duration, 0.01, "s"),
         Check("largest contact force", float(force.max()), peak, 0.01, "N"),
         Check("contact force, L2 error", distance, 0.0, 0.01, "1", "at most"),
         Check("contact impulse", impulse, float(exact.impulse(edges[-1])), 0.01, "N s"),
@@ -105,6 +105,17 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         momentum_check(result, ("ball",), ("y",), "contact"),
     ]
     return checks + energy_checks(result)
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Forces of the whole ball, of which a quarter may be computed."""
+    edges, force = forces(result, parameters)
+    return {
+        **impact_scalars(result, parameters.velocity, centre_velocity(result, "y"), "y"),
+        "peak_force": aq.Scalar(force.max(), "N", "largest contact force of the whole ball"),
+        "final_force": aq.Scalar(force[-1], "N", "contact force of the whole ball at the end"),
+        "impulse": aq.Scalar(float(np.diff(edges) @ force), "N s", "contact impulse of the whole ball"),
+    }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

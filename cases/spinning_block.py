@@ -195,6 +195,17 @@ def as_far_as_it_goes(study: aq.Study) -> xarray.DataTree:
         return aq.open(path).load()
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of what the rigid block keeps, whose values are exact at the start."""
+    drift = Drift.of(result, parameters)
+    return {
+        "energy_drift": aq.Scalar(np.abs(drift.of_energy).max(), "1", "largest change of the energy"),
+        "momentum_drift": aq.Scalar(drift.of_momentum, "1", "largest change of the momentum"),
+        "angular_momentum_drift": aq.Scalar(drift.of_moment.max(), "1", "largest change of the angular momentum"),
+        "turnovers": aq.Scalar(turned_over(result, parameters), "1", "how often the block's axis has turned over"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The drifts of this run, and of the other schemes over the same steps."""
     from arlequin import plots

@@ -173,6 +173,14 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    foot, length = shapes(result)
+    return {
+        "final_length": aq.Scalar(length[-1], "m", "length at the end"),
+        "foot_radius": aq.Scalar(foot[-1], "m", "radius of the foot at the end"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from cases.taylor_figures import foot_forces_figure, history_figure

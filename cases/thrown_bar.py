@@ -38,6 +38,7 @@ from cases.impact import (
     stored_checks,
 )
 from cases.parameters import Quantity
+from cases.rebound import bar_scalars, centre_velocity
 from cases.reference.bouncing import ThrownBar
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
@@ -142,6 +143,10 @@ def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
         Check("end of the contact", end, release, two, "s", "absolute"),
         Check("pressure in contact", plateau, whole.pressure_in_contact, 0.02, "Pa"),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return bar_scalars(result, parameters.velocity, centre_velocity(result, "x"))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

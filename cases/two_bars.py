@@ -27,6 +27,7 @@ from cases.choices import (
 from cases.comparison import Check
 from cases.impact import end_time, energy_checks, momentum_check, pressure_checks, rigid_velocity
 from cases.parameters import Quantity
+from cases.rebound import bar_scalars
 from cases.reference.bars import collide
 from cases.reference.interface import touch
 from cases.reference.rods import Rod
@@ -163,6 +164,12 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         )  # fmt: skip
     checks.append(momentum_check(result, ("left", "right"), ("x", "y", "z")[: parameters.dimension]))
     return checks + energy_checks(result)
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Of the bars' velocities relative to each other."""
+    apart = rigid_velocity(result, "right") - rigid_velocity(result, "left")
+    return bar_scalars(result, 2.0 * parameters.velocity, apart)
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

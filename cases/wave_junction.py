@@ -145,6 +145,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     return checks + energy_checks(result)
 
 
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """A run of another duration may end before the packet has come back: no reflected energy."""
+    back = reflected(result, parameters) if parameters.duration is None else np.nan
+    return {
+        "reflected_energy": aq.Scalar(back, "1", "share of the energy that the junction sends back"),
+        "energy_drift": aq.Scalar(drift(result), "1", "largest change of the kinetic and strain energy"),
+    }
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 

@@ -18,6 +18,7 @@ from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.worn_layer import WornPin
+from cases.scar import scar_width, worn_profile
 from models.checks import positive, positive_integer
 
 Array = NDArray[np.float64]
@@ -100,10 +101,9 @@ class Scar:
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Scar":
         group = result["interface/contact"].dataset
-        x = group["point_position"].values[:, 0]
-        order = np.argsort(x)
-        exact = reference(parameters).depth(x[order], parameters.way)
-        return cls(x[order], group["worn_depth"].values[-1][order], exact, float(group["worn_volume"].values[-1]))
+        x, depth = worn_profile(result)
+        exact = reference(parameters).depth(x, parameters.way)
+        return cls(x, depth, exact, float(group["worn_volume"].values[-1]))
 
     @property
     def error(self) -> float:
@@ -121,6 +121,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("greatest depth against a stiff pin's", float(scar.depth.max()), _depth(p), 0.01, "m"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-8, "1", "absolute"),
     ]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    return {"scar_width": scar_width(result)}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

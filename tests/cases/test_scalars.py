@@ -1,4 +1,4 @@
-"""Scalars of results: those of a result made by hand, and those that a case adds."""
+"""Scalars of results: those of a result made by hand, closed forms, and what every case gives at a small size."""
 
 from types import ModuleType
 from typing import Any
@@ -10,6 +10,10 @@ import xarray
 import arlequin as aq
 from cases import registry, scalars
 from cases.comparison import Check
+from cases.execution import execute, prepare
+
+# dimensionless is "1"
+UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "W", "m3", "kg", "m/s", "J/m2", "N/m", "rad"}
 
 
 def interface(force: Any, active: Any, gap: Any, **more: Any) -> xarray.Dataset:
@@ -131,3 +135,146 @@ def test_errors_are_those_of_the_checks():
     }
     assert list(values(found).values()) == pytest.approx([0.1, -1.0, 0.05, np.nan], nan_ok=True)
     assert found["share_error"].text == "error of: share (slip)" and scalars.errors(case_of(), by_hand(), None) == {}
+
+
+IMPEDANCE, TRANSIT = np.sqrt(2e11 * 7800.0), 0.2 / np.sqrt(2e11 / 7800.0)  # ρc, 2L/c of a steel bar of 0.1 m
+
+
+@pytest.mark.parametrize("name", ["two_bars", "bar_wall"])
+def test_bars_in_closed_form(name):
+    """Equal bars, or a bar on a wall: ρcV for 2L/c, which turns the momentum ρLV, and all of the speed comes back."""
+    speed = {"two_bars": 10.0, "bar_wall": 100.0}[name]
+    options: dict[str, Any] = {"elements": 100, "courant": 0.7071}
+    case, parameters = prepare(name, options)
+    found = scalars.of(case, execute(case, parameters), parameters)
+    came = {"two_bars": 2.0 * speed, "bar_wall": speed}[name]  # velocities of both bars are relative
+    start = {"two_bars": 0.0, "bar_wall": 5e-4 / speed}[name]
+    step = 0.7071 * TRANSIT / 200.0
+    exact = {
+        "impulse": (2.0 * 780.0 * speed, 0.01),
+        "contact_pressure": (IMPEDANCE * speed, 0.02),
+        "contact_duration": (TRANSIT, 4.0 * step / TRANSIT),
+        "contact_span": (TRANSIT, 4.0 * step / TRANSIT),
+        "rebound_velocity": (came, 0.01),
+        "restitution": (1.0, 0.01),
+    }
+    for key, (value, near) in exact.items():
+        assert found[key].value == pytest.approx(value, rel=near), key
+    assert found["first_contact"].value == pytest.approx(start, abs=1.001 * step)
+    # the front of the θ-scheme overshoots
+    assert 1.0 <= found["peak_force"].value / (IMPEDANCE * speed) <= 1.1
+    assert 0.0 < found["energy_loss"].value < 0.01 and found["peak_force"].value == found["peak_pressure"].value
+
+
+def test_nothing_has_rebounded_while_the_contact_goes_on():
+    case, parameters = prepare("thrown_bar", {"elements": 20, "duration": 0.8})  # it comes at 0.5 s, for 0.67 s
+    found = scalars.of(case, execute(case, parameters), parameters)
+    assert np.isnan(found["restitution"].value) and np.isnan(found["rebound_velocity"].value)
+    case, parameters = prepare("thrown_bar", {"elements": 20, "duration": 0.4})
+    found = scalars.of(case, execute(case, parameters), parameters)
+    assert np.isnan(found["contact_span"].value) and np.isnan(found["restitution"].value)
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "two_bars": {"elements": 10},
+    "bar_comparison": {"elements": 20, "penalty_stiffness": 2e13},
+    "bar_wall": {"elements": 10},
+    "thrown_bar": {"elements": 10},
+    "bouncing_bar": {"elements": 20},
+    "asperity_press": {"elements": 4, "steps": 10},
+    "multiscale_bar": {"duration": 2e-6},
+    "wave_junction": {"ratio": 2.0},
+    "reflection_spectrum": {"ratio": 2.0, "shortest": 2.0, "longest": 2.1, "count": 2},
+    "junction_cantilever": {"cells": 2, "duration": 5e-4},
+    "high_frequency": {"ratio": 4.0},
+    "beam_solid": {"across": 1, "solid_size": 0.4, "beam_size": 0.2},
+    "hertz": {"cells": 8, "steps": 1},
+    "hertz_sphere": {"cells": 8, "steps": 1},
+    "cattaneo_mindlin": {"cells": 6, "steps": 2},
+    "patch_test": {"lower_cells": 3, "upper_cells": 2},
+    "friction_pad": {"cells": 4, "transits": 1.0},
+    "wear_pin": {"cells": 4, "steps": 10},
+    "fretting_pad": {"cells": 4, "steps": 4, "cycles": 6},
+    "grid_cell": {"refine": 0.3, "length": 0.034, "steps": 1},
+    "ironing": {"steps": 8, "slider_size": 4e-4, "block_size": 6e-4},
+    "sdnd100": {},
+    "sdnd104": {"start": 0.2, "end": 0.6},
+    "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
+    "sphere_impact": {"cells": 2, "growth": 1.6, "steps": 20},
+    "spinning_block": {"cells": 2, "steps": 4, "fields_every": 2},
+    "sdnv105": {"step": 5e-4, "impacts": 2},
+    "rod_drop": {
+        "length": 0.8, "pitch": 0.2, "guides": 9, "cells": 12, "duration": 0.03, "drop": 0.25, "step": 3e-4,
+    },
+    "taylor_bar": {"elements": 2, "duration": 1e-6},
+    "ring_impact": {"elements": 1, "around": 8, "scheme": "central-difference", "step": 2e-4, "duration": 0.02},
+    "necking_bar": {"elements": 2, "elongation": 2e-3, "steps": 4},
+    "cook_plastic": {"elements": 2, "steps": 2},
+    "rough_press": {"loads": 4, "cells": 1},
+    "rough_impact": {"elements": 20},
+    "fuel_rod": {"length": 1.1, "grids": 3, "duration": 5e-4, "modes": 24, "cells": 8, "amplitude": 30.0, "loose": 3},
+}  # fmt: skip
+
+# what a short run has not: the rebound; contact of the loose grid
+MISSING = {name: {"rebound_velocity", "restitution"} for name in ("multiscale_bar", "cylinder_impact", "ring_impact")}
+MISSING["fuel_rod"] = {"grid3_springs_first_contact", "grid3_dimples_first_contact"}
+
+# of names that several cases share
+SHARED = {
+    "peak_force": "N", "final_force": "N", "drag_force": "N", "peak_pressure": "Pa", "contact_pressure": "Pa",
+    "final_pressure": "Pa", "rebound_velocity": "m/s", "restitution": "1", "contact_span": "s", "energy_loss": "1",
+    "energy_drift": "1", "force_variation": "1", "force_ratio": "1", "impacts": "1", "reflected_energy": "1",
+    "final_gap": "m", "contact_radius": "m", "tip_displacement": "m", "wear_power": "W", "scar_width": "m",
+}  # fmt: skip
+
+# in closed form, and how near the coarse models come
+MODULUS = 7e10 / (1.0 - 0.3**2)  # E* of the light alloy on a rigid plane
+EXACT: dict[str, dict[str, tuple[float, float]]] = {
+    "bouncing_bar": {"plateau_pressure": (0.5, 0.02), "impacts": (3.0, 0.06)},
+    # all of the asperities are crushed, the bar alone gives way: E (1.5 − 0.5) mm / 0.1 m
+    "asperity_press": {"final_pressure": (2e9, 1e-10)},
+    # F L³/(3 E I) + F L/(κ G A)
+    "beam_solid": {"tip_displacement": (8e3 / (3 * 2e11 * 0.07 * 1e-3 / 12) + 2e3 / (0.85 * 2e11 / 2.6 * 7e-3), 0.01)},
+    "hertz": {
+        "contact_radius": (1.5e-3, 0.01),
+        "peak_pressure": (0.015 * MODULUS, 0.01),
+        "final_force": (0.25 * np.pi * MODULUS * 1.5e-3**2 / 0.05, 1e-3),
+    },
+    "hertz_sphere": {
+        "contact_radius": (1.5e-3, 0.015),
+        "peak_pressure": (0.06 / np.pi * MODULUS, 0.01),
+        "final_force": (4.0 / 3.0 * MODULUS * 1.5e-3**3 / 0.05, 1e-3),
+    },
+    # Q = μP/2: c = b √½
+    "cattaneo_mindlin": {"force_ratio": (0.15, 1e-8), "stick_radius": (np.sqrt(0.5) * 1e-3, 0.05)},
+    "wear_pin": {"worn_volume": (1e-12 * 4e4 * 2.5, 1e-3), "worn_mass": (7800 * 1e-7, 1e-3)},
+    # ω = 100/s, μg/ω² = 0.1 mm; times are of order 4 in ω Δt = 0.1
+    "sdnd100": {
+        "turning_points": (4.0, 0.0),
+        **{f"turning_point_{n + 1}": (x, 1e-6) for n, x in enumerate((-0.65e-3, 0.45e-3, -0.25e-3, 0.05e-3))},
+        **{f"turning_time_{n}": (0.01 * n * np.pi, 1e-5) for n in range(1, 5)},
+    },
+    # rigid block: its landing, and θ̇ after over before
+    "sdnv105": {"impacts": (2.0, 0.0), "impact_time": (0.054411, 1e-4), "restitution": (0.7474, 1e-3)},
+    # its free fall from 10 m/s, hardly braked
+    "rod_drop": {"drop_time": ((np.sqrt(100.0 + 2 * 9.81 * 0.25) - 10.0) / 9.81, 1e-3)},
+    # the free end does not know yet that the other has met the wall
+    "taylor_bar": {"final_length": (32.4e-3 - 227.0 * 1e-6, 1e-6)},
+}
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_every_case(name, monkeypatch):
+    """Numbers with units and texts, without another run; what is missing is known to be."""
+    case, parameters = prepare(name, SMALL[name])
+    result = execute(case, parameters)
+    with monkeypatch.context() as patch:
+        for function in ("arlequin.run.Run.__init__", "arlequin.simulation.Study.run"):
+            patch.setattr(function, lambda *_, **__: pytest.fail("a scalar costs a run"))
+        found = scalars.of(case, result, parameters)
+    assert {key for key, one in found.items() if not np.isfinite(one.value)} == MISSING.get(name, set())
+    for key, one in found.items():
+        assert key.isidentifier() and key == key.lower() and one.text, key
+        assert one.unit in UNITS and one.unit == SHARED.get(key, one.unit), key
+    for key, (value, near) in EXACT.get(name, {}).items():
+        assert found[key].value == pytest.approx(value, rel=near), key
