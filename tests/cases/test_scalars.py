@@ -200,7 +200,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sdnd100": {},
     "sdnd104": {"start": 0.2, "end": 0.6},
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
-    "sphere_impact": {"cells": 2, "growth": 1.6, "steps": 20},
+    "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
     "spinning_block": {"cells": 2, "steps": 4, "fields_every": 2},
     "sdnv105": {"step": 5e-4, "impacts": 2},
     "rod_drop": {
@@ -229,6 +229,7 @@ SHARED = {
 
 # in closed form, and how near the coarse models come
 MODULUS = 7e10 / (1.0 - 0.3**2)  # E* of the light alloy on a rigid plane
+BALL, PLANE = 4.0 / 3.0 * np.pi * 0.02**3 * 7800.0, 2e11 / 0.91 * np.sqrt(0.02)  # of the steel ball: m, E* √R
 EXACT: dict[str, dict[str, tuple[float, float]]] = {
     "bouncing_bar": {"plateau_pressure": (0.5, 0.02), "impacts": (3.0, 0.06)},
     # all of the asperities are crushed, the bar alone gives way: E (1.5 − 0.5) mm / 0.1 m
@@ -253,6 +254,13 @@ EXACT: dict[str, dict[str, tuple[float, float]]] = {
         "turning_points": (4.0, 0.0),
         **{f"turning_point_{n + 1}": (x, 1e-6) for n, x in enumerate((-0.65e-3, 0.45e-3, -0.25e-3, 0.05e-3))},
         **{f"turning_time_{n}": (0.01 * n * np.pi, 1e-5) for n in range(1, 5)},
+    },
+    # of the whole ball: Hertz's (5/4 m V²)^(3/5) (4/3 E* √R)^(2/5), 2 m V, 2.9432 (15 m V²/(16 E* √R))^(2/5)/V
+    "sphere_impact": {
+        "peak_force": ((1.25 * BALL * 0.03**2) ** 0.6 * (4.0 / 3.0 * PLANE) ** 0.4, 0.03),
+        "impulse": (2.0 * BALL * 0.03, 0.01),
+        "contact_span": (2.9432 * (15.0 * BALL * 0.03**2 / (16.0 * PLANE)) ** 0.4 / 0.03, 0.05),
+        "restitution": (1.0, 0.01),
     },
     # rigid block: its landing, and θ̇ after over before
     "sdnv105": {"impacts": (2.0, 0.0), "impact_time": (0.054411, 1e-4), "restitution": (0.7474, 1e-3)},
