@@ -12,12 +12,13 @@ Of any result (`common`), as far as it has the groups:
     impulse              norm of the total, N s
     contact_duration     time with a point under pressure, s; first_contact: when it begins, s, nan where it never does
     wear_power           mean of F_n ‖v_t‖ over the run, W; wear_work: its integral, J
-    friction_energy      what friction takes at the interface, J; in statics by the forces at the ends of the steps
+    friction_energy      what friction takes at the interface, J
     worn_volume, worn_mass, worn_depth   at the end, m3, kg and m (the greatest depth)
 
 Those of an interface stand alone where the result has one interface; where it has several, each carries its interface's
-name in front: `springs_peak_force`. In statics time is the parameter of a load: impulse, contact_duration,
-first_contact and wear_power are left out. Where cycles are skipped, works are those of the cycles that are stepped.
+name in front: `springs_peak_force`. In statics time is the parameter of a load and forces are those at the ends of
+steps: impulse, contact_duration, first_contact, wear_power and friction_energy are left out. Where cycles are skipped,
+works are those of the cycles that are stepped.
 
 A case adds its own by a function `scalars(result, parameters)`, which wins where names are the same (the force of a
 whole ball, of which a quarter is computed). Names that mean the same in every case that has them:
@@ -155,8 +156,8 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
         work, taken = (float(steps @ group[name].values[1:]) for name in ("wear_power", "friction_power"))
         if not static:
             out["wear_power"] = Scalar(work / steps.sum() if steps.size else np.nan, "W", "mean wear power")
+            out["friction_energy"] = Scalar(taken, "J", "energy taken by friction")
         out["wear_work"] = Scalar(work, "J", "wear work: normal force times slip")
-        out["friction_energy"] = Scalar(taken, "J", "energy taken by friction")
     for name, unit, text in (("worn_volume", "m3", "worn volume"), ("worn_mass", "kg", "worn mass")):
         if name in group:
             out[name] = Scalar(_largest(group[name].values[-1:]), unit, text)
