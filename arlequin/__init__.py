@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from arlequin.signals import contact_ratio, impact_peaks, power_spectrum
     from arlequin.simulation import Study, simulate
+    from arlequin.sweeping import open_sweep, sweep
     from arlequin.system import System
     from arlequin.ties import Mortar, Tie
     from arlequin.wear import mean_power, worn_depth, worn_volume
@@ -108,6 +109,7 @@ _HOMES = {
     ),
     "arlequin.signals": ("contact_ratio", "impact_peaks", "power_spectrum"),
     "arlequin.simulation": ("Study", "simulate"),
+    "arlequin.sweeping": ("open_sweep", "sweep"),
     "arlequin.system": ("System",),
     "arlequin.ties": ("Mortar", "Tie"),
     "arlequin.wear": ("mean_power", "worn_depth", "worn_volume"),
@@ -157,8 +159,8 @@ __all__ = [
     "Scalar", "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study",
     "SymplecticEuler", "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce",
     "contact_ratio", "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh",
-    "natural_frequencies", "open", "power_spectrum", "rough", "simulate", "simulate_cycles", "worn_depth",
-    "worn_volume"
+    "natural_frequencies", "open", "open_sweep", "power_spectrum", "rough", "simulate", "simulate_cycles", "sweep",
+    "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
         "constraints": int(assembly.constraints.shape[0]),
         **_conditions(assembly),
         "version": version(),
-        "commit": _commit(),
+        "commit": commit(),
         "blas": blas_name(),
     }
 
@@ -82,7 +82,7 @@ def version() -> str:
 
 
 @lru_cache(maxsize=1)
-def _commit() -> str:
+def commit() -> str:
     """The commit of a development checkout; empty for an installed package."""
     folder = Path(__file__).resolve().parent.parent
     if not (folder / ".git").exists():

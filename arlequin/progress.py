@@ -45,3 +45,39 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+
+class PointsBar:
+    """Called as `bar(done, failed, total)` of a sweep; silent where the error stream is not a terminal."""
+
+    def __init__(self, title: str = "") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[counts]}", markup=False),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not sys.stderr.isatty(),
+            speed_estimate_period=3600.0,  # points may take minutes
+        )
+        self._title = title
+
+    def __call__(self, done: int, failed: int, total: int) -> None:
+        counts = f"{done - failed} done, {failed} failed, {total - done} remaining"
+        if not self._progress.tasks:  # those of an earlier start say nothing about the speed
+            self._progress.add_task(self._title, total=total, completed=done, counts=counts)
+        self._progress.update(self._progress.tasks[0].id, completed=done, counts=counts)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

@@ -20,6 +20,8 @@ def open(path: str | Path) -> xarray.DataTree:
     try:
         if not folder.exists():
             raise UserError(f"{path}: no such result")
+        if (folder / "sweep.json").exists():
+            raise UserError(f"{path}: a sweep, not the result of one run: open it with arlequin.open_sweep")
         if not folder.is_dir() or not (folder / "zarr.json").exists():
             raise UserError(f"{path}: not a result (a Zarr v3 group)")
         tree = xarray.open_datatree(folder, engine="zarr", chunks=None)

@@ -141,15 +141,15 @@ class ZarrStore:
             _sweep(self.path)
             draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
             draft.mkdir()
-            lock = _lock(draft, self.given)
+            held = writer_lock(draft, self.given)
             try:
                 create(draft, columns, attributes)
                 _move(draft, self.path, self.given)
             except BaseException:
-                os.close(lock)
+                os.close(held)
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
-            self._open(lock)
+            self._open(held)
 
     @classmethod
     def again(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
@@ -157,7 +157,7 @@ class ZarrStore:
         store = cls.__new__(cls)
         store.given, store.path = str(path), Path(path).resolve()
         with store._writing():
-            store._open(_lock(store.path, store.given))
+            store._open(writer_lock(store.path, store.given))
             for c in columns:
                 try:
                     array = store._array(c.key)
@@ -250,25 +250,25 @@ def _move(draft: Path, path: Path, given: str) -> None:
         draft.rename(path)
         return
     refuse_to_replace(path, given, overwrite=True)
-    lock = _lock(path, given)
+    held = writer_lock(path, given)
     try:
         earlier = draft.with_name(draft.name + ".old")
         path.rename(earlier)
         draft.rename(path)
         shutil.rmtree(earlier)
     finally:
-        os.close(lock)
+        os.close(held)
 
 
 def _sweep(path: Path) -> None:
     """Remove what runs that were killed while they started have left beside `path`."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
         with contextlib.suppress(UserError, OSError):
-            os.close(_lock(leftover, str(leftover)))
+            os.close(writer_lock(leftover, str(leftover)))
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _lock(folder: Path, given: str) -> int:
+def writer_lock(folder: Path, given: str) -> int:
     """Take the writer's lock of a store; a file descriptor that holds it until it is closed."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -1,0 +1,169 @@
+"""Points of a sweep in processes of this machine: each imports once, stays alive and computes a point at a time.
+
+A process that dies (killed, out of memory) loses nothing but its point, which is tried once more in a new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from arlequin.sweep_plan import Point
+from arlequin.sweep_point import Outcome, evaluate
+from models.errors import UserError
+
+# the points share the cores: libraries that start threads of their own would only get in one another's way
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+TRIES = 2
+# this process finds the package where the parent does
+START = """import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from arlequin.worker import serve
+serve(int(sys.argv[2]))"""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Iterator[tuple[int, Outcome]]:
+    """Each point in this process, one after another."""
+    for n, point in enumerate(points):
+        yield n, evaluate(function, point)
+
+
+def compute_locally(function: Callable[..., Any], points: Sequence[Point], count: int) -> Iterator[tuple[int, Outcome]]:
+    """Each point, with its place among the points, as it is finished by one of `count` processes."""
+    sent = _pickled(function)
+    waiting, tried = deque(range(len(points))), [0] * len(points)
+    workers: dict[Connection, _Worker] = {}
+    try:
+        for _ in range(min(count, len(points))):
+            worker = _Worker(sent)
+            workers[worker.connection] = worker
+        while workers:
+            for ready in wait(list(workers)):
+                assert isinstance(ready, Connection)
+                worker = workers[ready]
+                done, answer = worker.point, worker.answer()
+                if isinstance(answer, _Died):
+                    del workers[ready]
+                    if done is not None:
+                        tried[done] += 1
+                        if tried[done] < TRIES:
+                            waiting.appendleft(done)
+                    if waiting:
+                        worker = _Worker(sent)
+                        workers[worker.connection] = worker
+                    if done is not None and tried[done] == TRIES:
+                        yield done, Outcome(message=answer.line)
+                    continue
+                # its next point first: it computes while this one is stored
+                if waiting:
+                    worker.begin(waiting[0], points[waiting.popleft()])
+                else:
+                    del workers[ready]
+                    worker.kill()
+                if done is not None and answer is not None:
+                    yield done, answer
+    finally:
+        for worker in workers.values():
+            worker.kill()
+
+
+class _Died:
+    """What a process that has died answers."""
+
+    def __init__(self, code: int) -> None:
+        how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+        hint = ", out of memory?" if code == -9 else ""
+        self.line = f"its process died {TRIES} times ({how}{hint})"
+
+
+class _Worker:
+    """A process and the point that it computes; None while it starts."""
+
+    def __init__(self, function: bytes) -> None:
+        here, there = socket.socketpair()
+        with here, there:
+            there.set_inheritable(True)
+            options = [f"-W{option}" for option in sys.warnoptions]
+            self.process = subprocess.Popen(
+                [sys.executable, *options, "-c", START, json.dumps(sys.path), str(there.fileno())],
+                env={**os.environ, **ONE_THREAD},
+                stdin=subprocess.PIPE,  # tells the process when this one is gone
+                pass_fds=[there.fileno()],
+                process_group=0,  # Ctrl-C is for this process alone
+            )
+            self.connection = Connection(here.detach())
+        self.point: int | None = None
+        self._started = False
+        self._send(function)
+
+    def begin(self, place: int, point: Point) -> None:
+        self.point = place
+        self._send(pickle.dumps(point))
+
+    def answer(self) -> Outcome | _Died | None:
+        """None from a process that is ready for its first point; UserError where it cannot begin at all."""
+        try:
+            found = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            self.connection.close()
+            code = self.process.wait()
+            if not self._started:
+                raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
+            return _Died(code)
+        if isinstance(found, str):
+            raise UserError(f"the function cannot be loaded in another process: {found}")
+        self._started = True
+        assert found is None or isinstance(found, Outcome)
+        return found
+
+    def kill(self) -> None:
+        """Ends the process, whatever it is doing."""
+        self.process.kill()
+        self.connection.close()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _send(self, data: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: its answer will say so
+            self.connection.send_bytes(data)
+
+
+def _pickled(function: Callable[..., Any]) -> bytes:
+    """The function as another process can load it: by name, or whole where cloudpickle is installed."""
+    try:
+        import cloudpickle
+
+        return bytes(cloudpickle.dumps(function))
+    except ImportError:
+        pass
+    except Exception as error:
+        raise UserError(f"the function cannot be sent to another process: {error}") from error
+    try:
+        if getattr(function, "__module__", "") == "__main__":
+            raise pickle.PicklingError("it is defined in the script that runs")
+        return pickle.dumps(function)
+    except Exception as error:
+        raise UserError(
+            f"the function cannot be sent to another process: {error}: define it in a module that can be imported, "
+            "install cloudpickle, or compute here with workers=0"
+        ) from error

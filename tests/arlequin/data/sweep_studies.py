@@ -1,0 +1,55 @@
+"""Studies that sweeps call in other processes, which import this file by its name."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from models.errors import UserError
+
+
+def parabola(x, y, offset=0.0):
+    """Not symmetric in x and y; `pid` tells the processes apart."""
+    return {"height": aq.Scalar(x**2 + 10 * y + offset, "m", "height of the parabola"), "pid": os.getpid()}
+
+
+def failing(x):
+    if x == 2:
+        raise UserError("x = 2: is\nrefused")
+    if x == 3:
+        return {"inverse": 1 / (x - 3)}
+    if x == 4:
+        return {"inverse": "a text"}
+    return {"inverse": 1 / x}
+
+
+def dying(x, folder, always=True):
+    """The process that meets x = 2 is killed, as by a lack of memory."""
+    mark = Path(folder) / "died"
+    if x == 2 and (always or not mark.exists()):
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"double": 2 * x}
+
+
+def noted(x, folder, seconds=0.0):
+    """Leaves a line of each call."""
+    with (Path(folder) / "calls").open("a") as file:
+        file.write(f"{x}\n")
+    time.sleep(seconds)
+    return {"double": 2 * x}
+
+
+def ramps(x):
+    """A series of x + 1 steps of its own length, and one on common instants."""
+    own = np.arange(x + 1) / x
+    about = {"units": "N", "long_name": "force"}
+    return {
+        "force": xarray.DataArray(x * own, {"time": own}, ("time",), attrs=about),
+        "count": xarray.DataArray(np.arange(x), {"step": np.arange(x)}, ("step",)),
+        "pair": xarray.DataArray([[x, -x]], {"axis": ["x", "y"]}, ("row", "axis")),
+    }
