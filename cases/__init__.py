@@ -15,7 +15,7 @@ The first line of its docstring is its line in the list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arlequin.record import Record
     from cases.comparison import Check
 
-__all__ = ["check", "names", "report", "resume", "run"]
+__all__ = ["check", "names", "report", "resume", "run", "sweep"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
@@ -52,6 +52,49 @@ def check(name: str, /, record: Record | str | Path | None = None, **parameters:
 
     case, values = prepare(name, parameters)
     return list(case.function("check")(execute(case, values, record), values))
+
+
+def sweep(
+    name: str,
+    /,
+    over: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    store: str | Path | None = None,
+    workers: int | None = None,
+    scheduler: Any = None,
+    errors: bool = False,
+    series: Sequence[str] = (),
+    *,
+    progress: Callable[[int, int, int], None] | None = None,
+    retry: bool = False,
+    overwrite: bool = False,
+    **fixed: Any,
+) -> xarray.Dataset:
+    """Run a case at every point of `over`: its scalars as a Dataset over the parameters, each point kept in `store`.
+
+    over: {name: values}, the outer product, where values may be the text "lo:hi:n" (n values, ends included) or
+    "lo:hi:n:log"; or a list of points {name: value}. All points are checked before one is run; `fixed` are parameters
+    of all of them. errors: the errors of the case's `check` too, at the cost of its reference. series: what else is
+    taken from each result along time, by its path, as "interface/contact/force", named with dots. The others are as
+    of `arlequin.sweep`.
+
+        found = cases.sweep("two_bars", {"velocity": "5:50:10", "elements": [50, 100]}, store="runs/two_bars.sweep")
+        found["impulse"].plot(x="velocity", hue="elements")
+    """
+    from cases.sweeping import sweep_case
+
+    return sweep_case(
+        name,
+        over,
+        fixed,
+        errors,
+        series,
+        store=store,
+        workers=workers,
+        scheduler=scheduler,
+        progress=progress,
+        retry=retry,
+        overwrite=overwrite,
+    )
 
 
 def report(result: str | Path | xarray.DataTree, out: str | Path | None = None) -> Path:

@@ -114,13 +114,27 @@ def check(arguments: Namespace) -> int:
     return 1 if failed else 0
 
 
+def sweep(arguments: Namespace) -> int:
+    """Run a case over its parameters."""
+    from cases.sweep_command import sweep as run_sweep
+
+    return run_sweep(arguments, *_split(arguments.words))
+
+
 def show(arguments: Namespace) -> int:
-    """Summary of a result, with the versions of the packages and the BLAS here."""
+    """Summary of a result or a sweep, with the versions of the packages and the BLAS here."""
     from arlequin.result import open as open_result
     from arlequin.result import summary
+    from arlequin.sweep_store import is_sweep
 
     out = tables.console()
-    if arguments.path is not None:
+    if arguments.path is not None and is_sweep(arguments.path):
+        from arlequin.sweeping import open_sweep
+        from cases.sweep_command import summary_of
+
+        for part in summary_of(open_sweep(arguments.path)):
+            out.print(part)
+    elif arguments.path is not None:
         for part in tables.summary_of(summary(open_result(arguments.path))):
             out.print(part)
     out.print(tables.table(versions(), ("package", "version here")))

@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | new | run | resume | check | show | plot | animate | report | export`.
+"""The command line: `arlequin cases | new | run | resume | check | sweep | show | plot | animate | report | export`.
 
 Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
 """
@@ -107,10 +107,11 @@ def _parser() -> argparse.ArgumentParser:
     new.set_defaults(action=actions.new)
     _add_run(commands, actions.run, "run a case", "default runs/CASE.zarr, replaced each time")
     _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not kept")
+    _add_sweep(commands)
     resume = commands.add_parser("resume", help="go on with a run that was stopped", allow_abbrev=False)
     resume.add_argument("path", metavar="RESULT", help="its result, which has its last checkpoint")
     resume.set_defaults(action=actions.resume)
-    show = commands.add_parser("show", help="summary of a result, versions, BLAS", allow_abbrev=False)
+    show = commands.add_parser("show", help="summary of a result or sweep, versions, BLAS", allow_abbrev=False)
     show.add_argument("path", metavar="RESULT", nargs="?", help="a result; without it, only versions and BLAS")
     show.set_defaults(action=actions.show)
     plot = commands.add_parser("plot", help="figures of a result as PNG files", allow_abbrev=False)
@@ -157,6 +158,31 @@ def _add_run(
     parser.add_argument("--force", action="store_true", help="replace a result that exists")
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
     parser.set_defaults(parser=parser, action=action)
+
+
+def _add_sweep(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "sweep",
+        help="run a case over its parameters",
+        description="Run a case over its parameters: an xarray Dataset of its scalars, each point kept when finished. "
+        "Started again, only what is missing is computed.",
+        usage="arlequin sweep CASE name=a,b,c name=lo:hi:n [name=value ...] [--out PATH] [--workers N] "
+        "[--scheduler ADDRESS] [--errors] [--series PATH,...] [--retry] [--force]",
+        epilog="lo:hi:n are n values from lo to hi, evenly spread; lo:hi:n:log geometrically. "
+        + EPILOG.replace(" run ", " sweep "),
+        add_help=False,
+        allow_abbrev=False,
+    )
+    parser.add_argument("words", metavar="CASE name=values", nargs="*", help="a case and its parameters")
+    parser.add_argument("--out", metavar="PATH", help="folder of the sweep (default runs/CASE.sweep)")
+    parser.add_argument("--workers", metavar="N", help="processes of this machine (default: as many as cores)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to run on, as tcp://host:8786")
+    parser.add_argument("--errors", action="store_true", help="the errors of the case's checks too")
+    parser.add_argument("--series", metavar="PATH,...", help="arrays along time to keep, as interface/contact/force")
+    parser.add_argument("--retry", action="store_true", help="compute again the points that failed")
+    parser.add_argument("--force", action="store_true", help="replace a sweep that exists")
+    parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
+    parser.set_defaults(parser=parser, action=actions.sweep)
 
 
 if __name__ == "__main__":

@@ -41,8 +41,8 @@ def animate(arguments: Namespace) -> int:
 
     result = opened(arguments.path, "animate")
     target = beside(arguments.path, ".gif") if arguments.out is None else Path(arguments.out)
-    magnify = None if arguments.magnify is None else _number("--magnify", arguments.magnify, float)
-    frames = _number("--frames", arguments.frames, int)
+    magnify = None if arguments.magnify is None else number("--magnify", arguments.magnify, float)
+    frames = number("--frames", arguments.frames, int)
     with ProgressBar("drawing", "frames") as bar:
         plots.animation(result, target, field=arguments.field, magnify=magnify, frames=frames, progress=bar)
     print(target, flush=True)
@@ -71,7 +71,7 @@ def export(arguments: Namespace) -> int:
     if arguments.vtu is None and arguments.netcdf is None:
         raise UserError("nothing to do: give --vtu DIR (for ParaView), --netcdf FILE, or both")
     result = opened(arguments.path, "export")
-    frames = None if arguments.frames is None else _number("--frames", arguments.frames, int)
+    frames = None if arguments.frames is None else number("--frames", arguments.frames, int)
     if arguments.vtu is not None:
         with ProgressBar("VTU", "files") as bar:
             target = export_vtu(result, arguments.vtu, frames=frames, progress=bar)
@@ -84,7 +84,7 @@ def export(arguments: Namespace) -> int:
     return 0
 
 
-def _number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
+def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
     """What an option gives as a number."""
     try:
         return kind(text)

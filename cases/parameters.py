@@ -13,7 +13,7 @@ import dataclasses
 import difflib
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -125,12 +125,18 @@ def fields(parameters: type) -> tuple[Field, ...]:
     return tuple(_field(f, hints[f.name]) for f in dataclasses.fields(parameters) if f.init)
 
 
-def make(parameters: type, values: Mapping[str, Any]) -> Any:
-    """An instance of a case's dataclass; `values` as text or of their kind, defaults for the rest."""
+def by_name(parameters: type, names: Iterable[str] = ()) -> dict[str, Field]:
+    """The parameters by their names; UserError where one of `names` is none of them."""
     known = {f.name: f for f in fields(parameters)}
-    for name in values:
+    for name in names:
         if name not in known:
             raise UserError(f"{name}: no such parameter{meant(name, known)}; there are {', '.join(known)}")
+    return known
+
+
+def make(parameters: type, values: Mapping[str, Any]) -> Any:
+    """An instance of a case's dataclass; `values` as text or of their kind, defaults for the rest."""
+    known = by_name(parameters, values)
     given = {name: known[name].parse(value) for name, value in values.items()}
     for name, field in known.items():
         if name not in given and field.default is dataclasses.MISSING:

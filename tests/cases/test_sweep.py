@@ -1,0 +1,190 @@
+"""Sweeps of cases: what is swept is read and checked up front; numbers of each point in their place; the commands."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+import cases
+from cases.command import main
+from cases.sweeping import planned
+from models.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+CASE = str(Path(__file__).parent / "data" / "oscillator.py")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def one_line(capsys) -> str:
+    err = capsys.readouterr().err
+    assert err.startswith("arlequin: ") and err.count("\n") == 1 and "Traceback" not in err
+    return err.removeprefix("arlequin: ").strip()
+
+
+def test_a_case_of_ones_own():
+    """At t = 0.01 steps of a mass on a spring from u = 1: the strain energy is ½ k cos² ωt, the sum ½ k."""
+    found = cases.sweep(CASE, {"stiffness": "2:8:3", "steps": [50, 100]}, workers=1, mass=3)
+    assert found["strain_energy"].dims == ("stiffness", "steps")
+    k, n = np.array([[2.0], [5.0], [8.0]]), np.array([50, 100])
+    np.testing.assert_allclose(found["strain_energy"], k / 2 * np.cos(0.01 * n * np.sqrt(k / 3)) ** 2, rtol=1e-12)
+    assert found["stiffness"].attrs == {"units": "N/m", "long_name": "stiffness of the spring"}
+    assert found["strain_energy"].attrs["units"] == "J" and found.attrs["case"] == CASE
+    assert '"mass": 3.0' in found.attrs["parameters"] and "stiffness" not in found.attrs["parameters"]
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ("1,2,5", [1, 2, 5]),
+        ("7,", [7]),
+        ("1:3:5", [1, 1.5, 2, 2.5, 3]),
+        ("0.1:0.3:3", [0.1, 0.2, 0.3]),
+        ("1:100:3:log", [1, 10, 100]),
+        (np.array([1, 2]), [1, 2]),
+        (["4", 5], [4, 5]),
+    ],
+)
+def test_values(given, values):
+    _, plan = planned(CASE, {"stiffness": given}, {})
+    assert plan.axes[0].values == tuple(values)
+
+
+@pytest.mark.parametrize(
+    ("over", "fixed", "says"),
+    [
+        ({"stifness": [1]}, {}, "stifness: no such parameter, did you mean stiffness?"),
+        ({"stiffness": [1]}, {"mas": 1}, "mas: no such parameter, did you mean mass?"),
+        ({"stiffness": [1]}, {"mass": "x"}, "mass = 'x': must be a finite number > 0"),
+        ({"stiffness": [1]}, {"stiffness": 2}, "stiffness: is swept, and fixed too"),
+        ({"stiffness": [1, -1]}, {}, "stiffness = -1.0: must be positive"),
+        ({"limit": [2, 0.5], "steps": [3]}, {}, "limit = 0.5: must be at least the amplitude, 1 m (at limit=0.5"),
+        ([{"limit": 2, "mass": 1}, {"limit": 0.5, "mass": 1}], {}, "limit = 0.5: must be at least"),
+        ({"stiffness": []}, {}, "stiffness: has no values"),
+        ({"stiffness": 3}, {}, "stiffness = 3: must be a list of values"),
+        ({"stiffness": [1, "1.0"]}, {}, "stiffness = 1.0: is given twice"),
+        ({"stiffness": "1,,2"}, {}, "stiffness = '1,,2': must be values a,b,c or lo:hi:n"),
+        ({"stiffness": "1:2"}, {}, "stiffness = '1:2': must be values"),
+        ({"stiffness": "1:2:1"}, {}, "stiffness = '1:2:1': must be values"),
+        ({"stiffness": "1:2:3:cube"}, {}, "stiffness = '1:2:3:cube': must be values"),
+        ({"stiffness": "1:inf:3"}, {}, "stiffness = '1:inf:3': must be values"),
+        ({"stiffness": "0:2:3:log"}, {}, "stiffness = '0:2:3:log': must have both ends > 0"),
+        ({"steps": "1:4:3"}, {}, "steps = 2.5: must be a whole number"),
+        ({}, {}, "over: is empty"),
+        (3, {}, "over = 3: must be"),
+    ],
+)
+def test_bad_points_are_refused_before_any_is_run(over, fixed, says):
+    with pytest.raises(UserError) as refused:
+        cases.sweep(CASE, over, store="a", **fixed)
+    assert str(refused.value).startswith(says) and not Path("a").exists()
+
+
+def test_series_and_errors():
+    """The force of the bar on the wall while it touches is ρ c A V, from the impact to 2L/c."""
+    over = {"velocity": [5.0, 10.0]}
+    how = {"errors": True, "series": ["interface/contact/force"], "elements": 20, "workers": 0}
+    found = cases.sweep("two_bars", over, **how)
+    force = found["interface.contact.force"]
+    assert force.dims[:2] == ("velocity", "time") and "interface.contact.force_time" not in found.coords
+    one = cases.run("two_bars", velocity=5.0, elements=20)
+    np.testing.assert_array_equal(force[0], one["interface/contact/force"])
+    np.testing.assert_array_equal(found["time"], one["time"])
+    errors = [name for name in found.data_vars if str(name).endswith("_error")]
+    assert len(errors) == len(cases.check("two_bars", velocity=5.0, elements=20))
+    for path, says in (
+        ("interface/contact/forc", "no such array; along time there are energy, balance,"),
+        ("interface/tip/force", "no such group"),
+        ("part/left/displacement", "is not along time"),
+    ):
+        with pytest.raises(UserError, match=f"series = '{path}': .*{says}"):
+            cases.sweep("two_bars", over, series=[path], elements=20, store="a", dimension=2)
+    assert not Path("a").exists()
+
+
+def test_the_command(capsys):
+    words = ["sweep", CASE, "stiffness=2,8", "shape=cosine,sine", "mass=3", "--workers", "1"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    for word in ("points", "2, 8", "cosine, sine", "stiffness of the spring", "strain_energy", "runs/oscillator.sweep"):
+        assert word in out
+    found = aq.open_sweep("runs/oscillator.sweep")
+    assert found["strain_energy"].dims == ("stiffness", "shape") and (found["message"] == "").all()
+    assert main(["show", "runs/oscillator.sweep"]) == 0
+    assert "strain_energy" in capsys.readouterr().out
+    assert main([*words[:3], "shape=cosine,sine", "mass=4"]) == 2
+    assert "holds another sweep: its mass is 3.0, not 4.0" in one_line(capsys)
+    assert main([*words[:2], "stiffness=2,4,8", "shape=cosine,sine", "mass=3", "--errors"]) == 2
+    assert "its option errors is False, not True" in one_line(capsys)
+    assert main([*words[:2], "stiffness=2,4", "shape=cosine,sine", "mass=4", "--force", "--workers=1"]) == 0
+    assert aq.open_sweep("runs/oscillator.sweep").attrs["parameters"].startswith('{"mass": 4.0')
+
+
+def test_points_that_fail_are_listed(capsys):
+    assert main(["sweep", CASE, "fault=diverge,disk,bug,", "--out", "a", "--workers", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "fault=diverge" in out and "step 50 did not converge" in out and "No space left" in out
+    assert "AssertionError: a bug" in out
+
+
+def test_an_edited_case_is_another_one(capsys):
+    text = Path(CASE).read_text()
+    Path("mine.py").write_text(text)
+    assert main(["sweep", "mine.py", "steps=3,4", "--workers", "1"]) == 0
+    Path("mine.py").write_text(text.replace("/ 2,", "/ 4,"))
+    capsys.readouterr()
+    assert main(["sweep", "mine.py", "steps=3,4"]) == 2
+    assert "has changed since" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([CASE, "stiffness=2"], "nothing to sweep over"),
+        ([CASE], "nothing to sweep over"),
+        ([], "no case given"),
+        ([CASE, "stiffness=2:3"], "stiffness = '2:3': must be values a,b,c"),
+        ([CASE, "stiffness=2,3", "--workers", "two"], "--workers = 'two': must be a whole number"),
+        ([CASE, "stiffness=2,3", "--workers", "-1"], "workers = -1: must be"),
+        ([CASE, "stiffness=2,3", "--fast"], "--fast: no such option"),
+        (["two_bar", "stiffness=2,3"], "two_bar: no such case"),
+    ],
+)
+def test_wrong_usage(words, says, capsys):
+    assert main(["sweep", *words]) == 2
+    assert says in one_line(capsys) and not Path("runs").exists()
+
+
+def test_help(capsys):
+    assert main(["sweep", "--help"]) == 0
+    assert "--scheduler" in capsys.readouterr().out
+    assert main(["sweep", CASE, "--help"]) == 0
+    assert "stiffness of the spring" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_to_go_on():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = ["sweep", CASE, "stiffness=1:9:20", "steps=10000", "--out", "a"]
+    command = [sys.executable, "-m", "cases.command", *words]
+    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    limit = time.monotonic() + 120.0
+    while not list(Path().glob("a/points/[!.]*.json")) and time.monotonic() < limit:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 1 and err.count("\n") == 1
+    assert err.startswith("arlequin: interrupted; ")
+    assert err.endswith(" of 20 points are in a, the same command goes on\n")
+    assert subprocess.run(command, env=environment, capture_output=True).returncode == 0
+    assert (aq.open_sweep("a")["message"] == "").all()
