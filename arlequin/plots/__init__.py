@@ -1,4 +1,4 @@
-"""Figures of a result, read from its DataTree, never from a live solver; and of rough surfaces.
+"""Figures of a result, read from its DataTree, never from a live solver; of sweeps; and of rough surfaces.
 
 Every function gives a matplotlib `Figure` that belongs to no window, but for `animation`, which writes a file;
 matplotlib is imported when one is made.
@@ -17,6 +17,10 @@ from arlequin.plots.profile import profile
 from arlequin.plots.rough import spectrum, topography
 from arlequin.plots.shape import shape
 from arlequin.plots.spectra import displacement_spectrum, force_spectrum
+from arlequin.plots.sweep_figures import sweep_figures
+from arlequin.plots.sweep_lines import sweep_lines
+from arlequin.plots.sweep_map import sweep_map
+from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
 from arlequin.plots.unrolled import unrolled
 from arlequin.plots.wear import friction_heat, worn
 
@@ -35,6 +39,11 @@ __all__ = [
     "profile",
     "shape",
     "spectrum",
+    "sweep_effects",
+    "sweep_figures",
+    "sweep_lines",
+    "sweep_map",
+    "sweep_scatter",
     "topography",
     "unrolled",
     "worn",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 DASHES = ("-", "--", "-.", ":")
 REFERENCE = "#555555"
 WIDTH = 6.3  # inches, the text width of an A4 page
+# units whose first symbol takes a prefix: not of a power (1 mm³ is not 1e-3 m³), not kg, not 1/s
+_PREFIXED = re.compile(r"(m|s|N|J|W|Pa|Hz|V|A|K|rad)(?![^\W\d_]|[²³⁰¹⁴-⁹⁻^*\d])")
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
 
 SETTINGS: Any = {
@@ -58,16 +61,16 @@ def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
 
     >>> prefix([3.95e8, 0.0], "Pa")
     (1e-06, 'MPa')
+    >>> prefix([2e-9], "m³")
+    (1.0, 'm³')
     """
     numbers = np.abs(np.asarray(values, dtype=float))
     largest = float(numbers[np.isfinite(numbers)].max(initial=0.0))
-    if largest == 0.0 or unit in ("", "1"):
+    if largest == 0.0 or not _PREFIXED.match(unit):
         return 1.0, unit
     # the thousandth part keeps 999.99 from being called 1000 by round-off
     power = 3 * int(np.floor(np.log10(largest * 1.001) / 3))
     power = int(np.clip(power, -12, 12))
-    if unit.startswith("kg") and power:
-        return 1.0, unit
     return float(f"1e{-power}"), PREFIXES[power] + unit
 
 

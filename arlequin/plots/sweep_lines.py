@@ -1,0 +1,158 @@
+"""A number of a sweep over one of its parameters, a line for each value of another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.plots import style, sweep_marks, sweep_points
+from arlequin.plots.sweep_axis import SweepAxis, decades, evenly, geometric
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKED = 60  # places along x, up to which each has its dot
+_SIGNS = "os^Dv<>"
+MAP = "viridis"
+
+
+def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: str | None = None) -> Figure:
+    """A scalar or a series over `x`; further dimensions but `hue` must have been chosen (`dataset.sel(cells=20)`).
+
+    x: a parameter, or the dimension of a series (default: that, else the parameter with the most numbers). Points that
+    failed or are not there yet are marked in a strip under the lines.
+    """
+    dataset = sweep_points.along(dataset)
+    dims = tuple(str(dim) for dim in sweep_points.variable(dataset, name).dims)
+    x, hue = _chosen(dataset, name, dims, x, hue)
+    dataset = sweep_points.ordered(dataset, tuple(dim for dim in (x, hue) if dim))
+    order = (hue, x) if hue else (x,)
+    variable = dataset[name].transpose(*order)
+    states = _states(dataset, name, order)
+    swept = sweep_points.dimensions(dataset)
+    at = _coordinate(dataset, name, order)
+    along = SweepAxis.of(at, at.attrs, x, geometric if x in swept else evenly)
+    up = SweepAxis.of(variable, variable.attrs, name, decades if x in swept else evenly)
+    values = up.places.reshape(-1, up.places.shape[-1])
+    places = np.broadcast_to(along.places, up.places.shape).reshape(values.shape)
+    few = values.shape[1] <= _MARKED
+    with style.panels(*_layout(int((states != "").any(axis=1).sum())), sharex=True) as (figure, panels):
+        above = panels[0]
+        colours = _colours(figure, panels, dataset, hue, len(values))
+        labels = [_label(dataset, hue, n) for n in range(len(values))]
+        for n, row in enumerate(values):
+            above.plot(
+                places[n],
+                row,
+                color=colours[n],
+                linestyle=style.DASHES[(n // len(style.COLOURS)) % len(style.DASHES)],
+                marker=_SIGNS[n % len(_SIGNS)] if few else None,
+                markersize=4.5,
+                label=labels[n],
+            )
+        up.dress(above.yaxis, each=False)
+        along.dress(panels[-1].xaxis)
+        if len(panels) > 1:
+            _strip(panels[1], places[0], states, colours, labels if hue else None)
+        entries = sweep_marks.handles(states.ravel())
+        if hue and len(values) <= len(style.COLOURS):
+            entries = [*above.get_legend_handles_labels()[0], *entries]
+        sweep_marks.legend(figure, entries)
+        chosen = sweep_points.fixed(dataset)
+        if chosen:
+            above.set_title(chosen, loc="left")
+    return figure
+
+
+def _chosen(
+    dataset: xarray.Dataset, name: str, dims: tuple[str, ...], x: str | None, hue: str | None
+) -> tuple[str, str | None]:
+    """What is along x and what makes lines, of the dimensions of the variable."""
+    for given in (x, hue):
+        if given is not None and given not in dims:
+            raise UserError(f"{given}: not a dimension of {name}; there are {', '.join(dims) or 'none'}")
+    if not dims:
+        raise UserError(f"{name}: one number: there is nothing to draw it over")
+    if x is None:
+        swept = sweep_points.dimensions(dataset)
+        beyond = [dim for dim in dims if dim not in swept]
+        free = [dim for dim in dims if dim != hue]
+        x = beyond[0] if beyond else max(free, key=lambda d: (sweep_points.numeric(dataset[d]), dataset.sizes[d]))
+    rest = [dim for dim in dims if dim not in (x, hue)]
+    if hue is None and rest:
+        hue = rest.pop(0)
+    if rest or hue == x:
+        names = ", ".join(rest) or str(hue)
+        raise UserError(f"{names}: choose one value of each that is neither x nor hue, as in dataset.sel({names}=…)")
+    return x, hue
+
+
+def _coordinate(dataset: xarray.Dataset, name: str, order: tuple[str, ...]) -> xarray.DataArray:
+    """Where along x: of a series, perhaps other places for each line (hue, x), as of time steps that differ."""
+    own = f"{name}_{order[-1]}"
+    return dataset[own].transpose(*order) if own in dataset.coords else dataset[order[-1]]
+
+
+def _states(dataset: xarray.Dataset, name: str, order: tuple[str, ...]) -> NDArray[Any]:
+    """States (hue, x) of the points: of a series (hue, 1)."""
+    swept = sweep_points.dimensions(dataset)
+    if set(order) == set(swept):
+        found = sweep_points.state_of(dataset, name).transpose(*order).values
+        return found.reshape(-1, found.shape[-1])
+    # a series has no place along x where it failed
+    return np.full((1, dataset.sizes[order[-1]]), "")
+
+
+def _layout(rows: int) -> tuple[int, float, tuple[float, ...]]:
+    """Panels, height (inches) and their ratios, with so many rows of signs."""
+    if not rows:
+        return 1, 3.8, (1.0,)
+    low = 0.12 + 0.14 * min(rows, 8)
+    return 2, 3.8 + low, (3.4, low)
+
+
+def _colours(figure: Figure, panels: list[Axes], dataset: xarray.Dataset, hue: str | None, lines: int) -> list[Any]:
+    """A colour of each line; from a map with its bar where there are many numbers."""
+    if hue is None or lines <= len(style.COLOURS):
+        return [style.COLOURS[n] for n in range(lines)]
+    import matplotlib
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LogNorm, Normalize
+
+    axis = SweepAxis.of(dataset[hue], dataset[hue].attrs, hue, geometric)
+    ends = float(axis.places.min()), float(axis.places.max())
+    shown = ScalarMappable(LogNorm(*ends) if axis.logarithmic else Normalize(*ends), matplotlib.colormaps[MAP])
+    axis.dress(figure.colorbar(shown, ax=panels, label=axis.label).ax.yaxis, labelled=False)
+    return [shown.to_rgba(place) for place in axis.places]
+
+
+def _label(dataset: xarray.Dataset, hue: str | None, n: int) -> str:
+    if hue is None:
+        return ""
+    coordinate, lost = dataset[hue], ""
+    if hue in dataset["message"].dims:
+        messages = dataset["message"].transpose(hue, ...).values.reshape(len(coordinate), -1)[n]
+        if not (messages == "").any():
+            lost = f" ({sweep_points.MISSING if (messages == sweep_points.MISSING).all() else sweep_points.FAILED})"
+    return f"{hue} = {sweep_points.said(coordinate.values[n], coordinate.attrs)}{lost}"
+
+
+def _strip(
+    axes: Axes, x: NDArray[np.float64], states: NDArray[Any], colours: list[Any], labels: list[str] | None
+) -> None:
+    """Signs of the points without a value, a row for each line that has any."""
+    rows = np.flatnonzero((states != "").any(axis=1))
+    for place, n in enumerate(rows):
+        row = states[n]
+        for state in np.unique(row[row != ""]):
+            colour = {"color": colours[n]} if labels else {}
+            sweep_marks.mark(axes, x, np.full(x.shape, -float(place)), np.where(row == state, state, ""), **colour)
+    axes.set_ylim(-len(rows) + 0.4, 0.6)
+    axes.set_yticks([])
+    axes.set_ylabel("no value", rotation=0, ha="right", va="center", fontsize=8)
+    axes.spines["left"].set_visible(False)

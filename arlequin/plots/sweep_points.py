@@ -1,0 +1,118 @@
+"""A sweep as its figures see it: what was swept, what came of it, which points have values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+
+POINT = "point"  # the dimension of scattered points
+ABOUT = ("message", "seconds")  # of each point, not of what was computed
+FAILED, MISSING, WITHOUT = "failed", "not computed", "no value"
+
+
+def dimensions(dataset: xarray.Dataset) -> tuple[str, ...]:
+    """The dimensions of the sweep itself; those of series come after them."""
+    if "message" not in dataset:
+        raise UserError("the dataset has no `message`: not a sweep, or not a whole one", code=1)
+    return tuple(str(dim) for dim in dataset["message"].dims)
+
+
+def parameters(dataset: xarray.Dataset) -> tuple[str, ...]:
+    """What was swept: the dimensions, or the coordinates of scattered points."""
+    dims = dimensions(dataset)
+    if dims != (POINT,):
+        return dims
+    return tuple(str(name) for name, c in dataset.coords.items() if c.dims == dims and name != POINT)
+
+
+def scalars(dataset: xarray.Dataset) -> tuple[str, ...]:
+    """What came of each point, one number each."""
+    dims = set(dimensions(dataset))
+    return tuple(str(name) for name, v in dataset.data_vars.items() if set(v.dims) == dims and name not in ABOUT)
+
+
+def series(dataset: xarray.Dataset) -> tuple[str, ...]:
+    """What came of each point along one further dimension."""
+    dims = set(dimensions(dataset))
+    return tuple(str(name) for name, v in dataset.data_vars.items() if len(v.dims) == len(dims) + 1)
+
+
+def variable(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
+    """A scalar, a series or a parameter by its name."""
+    known = (*parameters(dataset), *scalars(dataset), *series(dataset), "seconds")
+    if name not in known or name not in dataset.variables:
+        raise UserError(f"{name}: not in the sweep; there are {', '.join(known)}")
+    return dataset[name]
+
+
+def along(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Scattered points of one parameter as a sweep along it; any other sweep as it is."""
+    names = parameters(dataset)
+    return dataset.swap_dims({POINT: names[0]}) if dimensions(dataset) == (POINT,) and len(names) == 1 else dataset
+
+
+def ordered(dataset: xarray.Dataset, names: tuple[str, ...]) -> xarray.Dataset:
+    """With numbers on those dimensions in rising order."""
+    numbers = [name for name in names if name in dataset.coords and numeric(dataset[name])]
+    return dataset.sortby(numbers) if numbers else dataset
+
+
+def states(dataset: xarray.Dataset) -> xarray.DataArray:
+    """Of each point: "" where it was computed, "failed" or "not computed"."""
+    messages = dataset["message"]
+    texts = messages.values.astype(object)
+    found = np.where(texts == "", "", np.where(texts == MISSING, MISSING, FAILED))
+    return messages.copy(data=found.astype(str))
+
+
+def state_of(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
+    """As `states`, and "no value" where a scalar of a computed point is not a number."""
+    found = states(dataset)
+    values = dataset[name].transpose(*found.dims)
+    return found.copy(data=np.where((found.values == "") & ~np.isfinite(values.values), WITHOUT, found.values))
+
+
+def table(dataset: xarray.Dataset) -> dict[str, NDArray[Any]]:
+    """Every point of the sweep as a row: parameters, scalars, seconds and message by name, each (k,)."""
+    dims = dimensions(dataset)
+    names = [*parameters(dataset), *scalars(dataset), *(name for name in ABOUT if name in dataset)]
+    like = dataset["message"]
+    return {name: dataset[name].broadcast_like(like).transpose(*dims).values.ravel() for name in names}
+
+
+def fixed(dataset: xarray.Dataset) -> str:
+    """What was chosen of further parameters, «cells = 20, velocity = 10 m/s»: scalar coordinates."""
+    chosen = {str(name): c for name, c in dataset.coords.items() if not c.dims and name != POINT}
+    return ", ".join(f"{name} = {said(c.values[()], c.attrs)}" for name, c in chosen.items())
+
+
+def said(value: Any, about: Mapping[Any, Any]) -> str:
+    """One value with its unit: «0.5 mm», «true», «none»."""
+    unit = str(about.get("units", ""))
+    return f"{text(value)} {unit}" if unit not in ("", "1") and is_number(value) else text(value)
+
+
+def text(value: Any) -> str:
+    """A value as it would be typed."""
+    if value is None or value != value:
+        return "none"
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == value
+
+
+def numeric(coordinate: xarray.DataArray) -> bool:
+    """Whether a parameter is a number at all points."""
+    return coordinate.dtype.kind in "iuf" and bool(np.isfinite(coordinate.values).all())

@@ -1,0 +1,113 @@
+"""Points of a sweep, one number of each against another, and one over every parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arlequin.plots import style, sweep_marks, sweep_points
+from arlequin.plots.sweep_axis import SweepAxis, decades, geometric
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+MAP = "viridis"
+_COLUMNS = 2
+_DOT: Any = {"color": style.COLOURS[0], "linestyle": "none", "marker": "o", "markersize": 4, "alpha": 0.5}
+_MEDIAN: Any = {"color": style.COLOURS[1], "marker": "_", "markersize": 10, "linewidth": 1.0}
+
+
+def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None = None) -> Figure:
+    """Every point of the sweep at two of its scalars or parameters, coloured by a third.
+
+    A point without the two values is marked where its parameters say where it is, else counted above the panel.
+    """
+    for name in filter(None, (x, y, colour)):
+        sweep_points.variable(dataset, name)
+    rows = sweep_points.table(dataset)
+    swept = sweep_points.parameters(dataset)
+    states = sweep_points.states(dataset).values.ravel()
+    along, up = (SweepAxis.of(rows[n], dataset[n].attrs, n, geometric if n in swept else decades) for n in (x, y))
+    with style.panels(1, 4.2) as (figure, (axes,)):
+        placed = np.isfinite(along.places) & np.isfinite(up.places)
+        shown = placed & (states == "")
+        if colour is None:
+            axes.plot(along.places[shown], up.places[shown], "o", color=style.COLOURS[0], markersize=5)
+        else:
+            states = np.where(shown, _coloured(figure, axes, dataset, rows, colour, along, up, shown), states)
+        along.dress(axes.xaxis)
+        up.dress(axes.yaxis)
+        marked = placed & (states != "")
+        sweep_marks.mark(axes, along.places, up.places, np.where(marked, states, ""))
+        if y not in swept and x in swept:
+            beyond = np.where(np.isfinite(up.places), "", np.where(states == "", sweep_points.WITHOUT, states))
+            sweep_marks.above(axes, along.places, beyond)
+            marked = marked | (beyond != "")
+        sweep_marks.legend(figure, sweep_marks.handles(states[marked]))
+        lost = int((~shown & ~marked).sum())
+        note = f"{lost} of {shown.size} points without values" if lost else ""
+        axes.set_title("\n".join(filter(None, (sweep_points.fixed(dataset), note))), loc="left", pad=12)
+    return figure
+
+
+def _coloured(
+    figure: Figure, axes: Any, dataset: xarray.Dataset, rows: Any, name: str, along: Any, up: Any, shown: Any
+) -> Any:
+    """Draws the points that have a value; states of all: "no value" where there is none."""
+    about = SweepAxis.of(
+        rows[name], dataset[name].attrs, name, geometric if name in sweep_points.parameters(dataset) else decades
+    )
+    there = shown & np.isfinite(about.places)
+    x, y = along.places[there], up.places[there]
+    if about.names:
+        for n, text in enumerate(about.names):
+            own = about.places[there] == n
+            look = {"color": style.COLOURS[n % len(style.COLOURS)], "marker": "os^Dv<>"[n % 7]}
+            axes.plot(x[own], y[own], linestyle="none", markersize=5, label=f"{name} = {text}", **look)
+        axes.legend()
+    elif there.any():
+        norm = "log" if about.logarithmic else None
+        image = axes.scatter(x, y, c=about.places[there], cmap=MAP, norm=norm, s=32, linewidths=0)
+        about.dress(figure.colorbar(image, ax=axes, label=about.label).ax.yaxis, labelled=False)
+    return np.where(there, "", sweep_points.WITHOUT)
+
+
+def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
+    """A scalar over each parameter in a panel of its own: every point, and the median at values that come again."""
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    variable = sweep_points.variable(dataset, name)
+    rows = sweep_points.table(dataset)
+    names = sweep_points.parameters(dataset)
+    states = sweep_points.state_of(dataset, name).values.ravel()
+    up = SweepAxis.of(rows[name], variable.attrs, name, decades)
+    there, again = states == "", False
+    lines = -(-len(names) // _COLUMNS)
+    with matplotlib.rc_context(style.SETTINGS):
+        figure = Figure(figsize=(style.WIDTH, 0.8 + 2.4 * lines), layout="constrained")
+        panels = figure.subplots(lines, min(_COLUMNS, len(names)), squeeze=False, sharey=True).ravel()
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        for axes, swept in zip(panels, names, strict=False):
+            along = SweepAxis.of(rows[swept], dataset[swept].attrs, swept, geometric)
+            x, y = along.places[there], up.places[there]
+            axes.plot(x, y, **_DOT)
+            places = np.unique(x)
+            if places.size <= x.size // 2:
+                medians = [np.median(y[x == place]) for place in places]
+                again = True
+                axes.plot(places, medians, **_MEDIAN, linestyle="none" if along.names else "-")
+            sweep_marks.above(axes, along.places, states)
+            along.dress(axes.xaxis)
+        up.dress(panels[0].yaxis, each=False, labelled=False)
+        figure.supylabel(up.label, fontsize=10)
+        keys = [Line2D([], [], label="point", **_DOT), *([Line2D([], [], label="median", **_MEDIAN)] if again else ())]
+        sweep_marks.legend(figure, [*(keys if there.any() else ()), *sweep_marks.handles(states)])
+        chosen = sweep_points.fixed(dataset)
+        if chosen:
+            figure.suptitle(chosen, x=0.01, ha="left", fontsize=10)
+    return figure
