@@ -48,7 +48,8 @@ def power_spectrum(time: ArrayLike, values: ArrayLike, segments: int = 8) -> tup
 
     t, x = _history(time, values)
     positive_integer("segments", segments)
-    length = 2 * t.size // (segments + 1)
+    # pieces of an even length: of an odd one, half is less than what the next piece goes on by, and the last is lost
+    length = t.size if segments == 1 else 2 * (t.size // (segments + 1))
     if length < _LEAST:
         fits = max(2 * t.size // _LEAST - 1, 0)
         raise UserError.parameter("segments", segments, f"{t.size} values make at most {fits} segments of {_LEAST}")

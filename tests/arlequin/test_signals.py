@@ -75,3 +75,10 @@ def test_spells_share_out_impulse_and_time(steps):
 def test_bad_input_is_one_line(call, says):
     with pytest.raises(UserError, match=says):
         call()
+
+
+@pytest.mark.parametrize("count", range(2490, 2500))
+def test_the_end_of_a_history_is_in_its_spectrum(count):
+    x = np.zeros(count)
+    x[-count // 12 :] = np.random.default_rng(0).normal(size=-(-count // 12))
+    assert aq.power_spectrum(1e-3 * np.arange(count), x, segments=8)[1].max() > 0.0
