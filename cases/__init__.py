@@ -97,19 +97,28 @@ def sweep(
     )
 
 
-def report(result: str | Path | xarray.DataTree, out: str | Path | None = None) -> Path:
-    """Write the report of a result, one HTML page that needs nothing else; gives its path.
+def report(result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Path | None = None) -> Path:
+    """Write the report of a result or a sweep, one HTML page that needs nothing else; gives its path.
 
-    out: by default beside the result. A GIF that `arlequin animate` has left there, if newer, is taken in. The
-    comparison with the case's reference and its figures are computed from the result.
+    out: by default beside the result, of a sweep with the ending `-sweep.html`. A GIF that `arlequin animate` has left
+    there, if newer, is taken in. The comparison with the case's reference and its figures are computed from the result.
     """
+    import xarray
+
+    import arlequin
     from cases.reporting import write_report
-    from cases.results import beside, opened
+    from cases.results import beside, is_sweep, opened
+    from cases.sweep_report import write_sweep_report
 
     if not isinstance(result, str | Path):
         if out is None:
             raise UserError("out: a result in memory has no place: say where the report goes")
+        if isinstance(result, xarray.Dataset):
+            return write_sweep_report(result, Path(out))
         return write_report(result, Path(out))
+    if is_sweep(result):
+        target = beside(result, "-sweep.html") if out is None else Path(out)
+        return write_sweep_report(arlequin.open_sweep(result), target)
     film, mark = beside(result, ".gif"), Path(result) / "zarr.json"
     tree = opened(result, "report")
     newer = film.exists() and film.stat().st_mtime >= mark.stat().st_mtime

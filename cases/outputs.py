@@ -6,11 +6,14 @@ import re
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cases import tables
-from cases.results import beside, figures_of, opened
+from cases.results import beside, figures_of, is_sweep, opened
 from models.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Number = TypeVar("Number", int, float)
 
@@ -18,20 +21,28 @@ DPI = 200
 
 
 def plot(arguments: Namespace) -> int:
-    """PNG figures of a result; prints their paths."""
+    """PNG figures of a result or a sweep; prints their paths."""
     import matplotlib
 
     matplotlib.use("Agg")
-    result = opened(arguments.path, "plot")
-    folder = beside(arguments.path, "-figures") if arguments.to is None else Path(arguments.to)
-    folder.mkdir(parents=True, exist_ok=True)
+    swept = is_sweep(arguments.path)
+    ending = "-sweep-figures" if swept else "-figures"
+    folder = beside(arguments.path, ending) if arguments.to is None else Path(arguments.to)
     with tables.working("drawing"):
-        figures = figures_of(result)
+        figures = _figures_of_sweep(arguments.path) if swept else figures_of(opened(arguments.path, "plot"))
+    folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
         figure.savefig(target, dpi=DPI)
         print(target, flush=True)
     return 0
+
+
+def _figures_of_sweep(path: str) -> dict[str, Figure]:
+    import arlequin
+    from arlequin import plots
+
+    return plots.sweep_figures(arlequin.open_sweep(path))
 
 
 def animate(arguments: Namespace) -> int:
@@ -50,7 +61,7 @@ def animate(arguments: Namespace) -> int:
 
 
 def report(arguments: Namespace) -> int:
-    """One HTML page of a result; prints its path."""
+    """One HTML page of a result or a sweep; prints its path."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from html import escape
 
 STYLE = """
@@ -13,32 +14,64 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.7rem; margin-bottom: 0; }
 h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
 table { border-collapse: collapse; font-size: 0.9rem; }
-th, td { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+th, td { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; vertical-align: top; overflow-wrap: break-word; }
 th { font-weight: 600; border-bottom: 1px solid var(--line); }
 tbody tr:nth-child(even) { background: var(--soft); }
+.long { min-width: 10rem; } .wide { overflow-x: auto; }
+.sortable td, .sortable th { white-space: nowrap; }
+th button { all: unset; cursor: pointer; } th button:focus-visible { outline: 2px solid; }
+th button::after { content: " ↕"; color: #8888; }
+th[aria-sort=ascending] button::after { content: " ▲"; } th[aria-sort=descending] button::after { content: " ▼"; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .good { color: var(--good); } .bad { color: var(--bad); font-weight: 700; }
 figure { margin: 1.2rem 0 2rem; } img { max-width: 100%; height: auto; background: #fff; }
 figcaption { font-size: 0.9rem; } pre { white-space: pre-wrap; font-size: 0.85rem; }
 @media print {
   :root { color-scheme: light; } body { max-width: none; margin: 0; font-size: 10pt; }
+  .wide { overflow: visible; } .long { min-width: 0; } table { font-size: 8pt; } th button::after { display: none; }
+  .sortable { font-size: 6pt; } .sortable td, .sortable th { white-space: normal; }
   figure, tr { break-inside: avoid; } h2 { break-after: avoid; } img { max-height: 20cm; }
 }
 """
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-MARKS = {"ok": "good", "OUT": "bad"}
+LONG = 20  # letters of a text that is not squeezed to a column of single words
+MARKS = {"ok": "good", "OUT": "bad", "failed": "bad"}
+# a click on a header sorts by its column, numbers as numbers and empty cells last; a second one the other way
+SORT = """
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
+  heads.forEach((head, n) => {
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    head.append(button);
+    button.onclick = () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      heads.forEach(other => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = row => row.cells[n].textContent;
+      const order = (a, b) => isNaN(a) || isNaN(b) ? a.localeCompare(b) : a - b;
+      const rank = (a, b) => (a === "") - (b === "") || (up ? 1 : -1) * order(a, b);
+      body.append(...[...body.rows].sort((a, b) => rank(key(a), key(b))));
+    };
+  });
+}
+"""
 
 
-def page(title: str, line: str, sections: Iterable[str]) -> str:
-    """The page: title, the line under it, sections."""
+def page(title: str, line: str, sections: Iterable[str], script: str = "") -> str:
+    """The page: title, the line under it, sections; script: runs at the end, the only one that is let."""
+    policy, code = POLICY, ""
+    if script:
+        digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+        policy, code = f"{POLICY}; script-src 'sha256-{digest}'", f"\n<script>{script}</script>"
     head = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
     )
     body = f"<h1>{escape(title)}</h1>\n{paragraph(line)}" + "\n".join(sections)
-    return f"{head}{body}\n</body>\n</html>\n"
+    return f"{head}{body}{code}\n</body>\n</html>\n"
 
 
 def section(title: str, *content: str) -> str:
@@ -51,22 +84,32 @@ def paragraph(text: str) -> str:
 
 def preformatted(title: str, text: str) -> str:
     """A text as it stands, folded until it is asked for."""
-    return f"<details>\n<summary>{escape(title)}</summary>\n<pre>{escape(text)}</pre>\n</details>\n"
+    return folded(title, f"<pre>{escape(text)}</pre>\n")
 
 
-def table(rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = ()) -> str:
-    """Rows of text; `numbers` are the columns set to the right; `ok` and `OUT` are marked."""
+def folded(title: str, content: str) -> str:
+    """Content that is shown when it is asked for."""
+    return f"<details>\n<summary>{escape(title)}</summary>\n{content}</details>\n"
+
+
+def table(
+    rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), sortable: bool = False
+) -> str:
+    """Rows of text; `numbers` are the columns set to the right; `ok` and `OUT` are marked; sortable: needs `SORT`."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         marks = [
-            " ".join(filter(None, ("number" if n in numbers else "", MARKS.get(c, "")))) for n, c in enumerate(row)
+            " ".join(filter(None, ("number" if n in numbers else "long" * (len(c) > LONG), MARKS.get(c, ""))))
+            for n, c in enumerate(row)
         ]
         kinds = [f' class="{mark}"' if mark else "" for mark in marks]
         return "".join(f"<{tag}{kind}>{escape(c)}</{tag}>" for c, kind in zip(row, kinds, strict=True))
 
     head = f"<thead><tr>{cells(headers, 'th')}</tr></thead>\n" if headers else ""
     body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f"<table>\n{head}<tbody>\n{body}\n</tbody>\n</table>\n"
+    kind = ' class="sortable"' if sortable else ""
+    # a table that is wider than the page scrolls by itself
+    return f'<div class="wide">\n<table{kind}>\n{head}<tbody>\n{body}\n</tbody>\n</table>\n</div>\n'
 
 
 def image(data: bytes, kind: str, caption: str) -> str:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arlequin.result import Summary, summary
-from cases import page, tables
-from cases.parameters import fields
+from cases import page, report_parts, tables
 from cases.results import figures_of, made_by
-from cases.versions import versions
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
     from cases.registry import Case
-
-DPI = 130
 
 
 def write_report(result: xarray.DataTree, target: Path, film: Path | None = None) -> Path:
     """Write the page of a result; film: a GIF that it takes in."""
     made, about = made_by(result), summary(result)
     case = None if made is None else made[0]
-    title = "Study" if case is None else case.short
-    line = "" if case is None else case.line
     sections = [
         _run(about, case),
         *(_checks(result, about, *made) if made is not None else ()),
@@ -38,18 +30,13 @@ def write_report(result: xarray.DataTree, target: Path, film: Path | None = None
     ]
     if film is not None:
         sections.append(page.section("Motion", page.image(film.read_bytes(), "gif", "The parts over time.")))
-    sections.append(page.section("Versions where this report was made", page.table(versions())))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page.page(title, line, sections), encoding="utf-8")
-    return target
+    return report_parts.write(target, case, "Study" if case is None else case.short, sections)
 
 
 def _run(about: Summary, case: Case | None) -> str:
     """What ran: step, scheme, times, version, solver statistics; the whole text of the case."""
     rows = [(name, text) for name, text in about.facts.items() if text]
-    rows.append(("report made", datetime.now().astimezone().isoformat(" ", "minutes")))
-    text = "" if case is None else (case.module.__doc__ or "").strip()
-    return page.section("Run", page.table(rows), page.preformatted("About the case", text) if text else "")
+    return page.section("Run", page.table([*rows, report_parts.made()]), report_parts.about(case))
 
 
 def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any) -> Iterator[str]:
@@ -67,18 +54,10 @@ def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any
 
 def _parameters(about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
     """The parameters with their units, defaults and meanings."""
-    if made is not None:
-        case, parameters = made
-        rows = []
-        for f in fields(case.parameters):
-            given = tables.value(getattr(parameters, f.name))
-            unit = "" if f.quantity.unit == "1" else f.quantity.unit
-            rows.append((f.name, given, unit, tables.default(f), f.quantity.text))
-        headers = ("parameter", "value", "unit", "default", "meaning")
-        yield page.section("Parameters", page.table(rows, headers, numbers=(1, 3)))
-    elif about.parameters:
-        pairs = [(name, tables.value(given)) for name, given in about.parameters.items()]
-        yield page.section("Parameters", page.table(pairs, ("parameter", "value"), numbers=(1,)))
+    given = about.parameters if made is None else asdict(made[1])
+    table = report_parts.parameters(None if made is None else made[0], given)
+    if table:
+        yield page.section("Parameters", table)
 
 
 def _energies(about: Summary) -> Iterator[str]:
@@ -98,25 +77,7 @@ def _figures(result: xarray.DataTree, about: Summary) -> Iterator[str]:
     """The figures with captions; of a run that stopped early those that any result has."""
     from arlequin import plots
 
-    figures = plots.overview(result) if _stopped_early(about) else figures_of(result)
-    for name, figure in figures.items():
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=DPI)
-        yield page.image(stream.getvalue(), "png", caption(name, figure))
-
-
-def caption(name: str, figure: Figure) -> str:
-    """The name of a figure and what its axes show: «Contact: Contact force (N), Least gap (m) over Time (s)»."""
-    text = name.replace("_", " ").replace("-", " ")
-    text = text[:1].upper() + text[1:]
-    up = _joined([figure.get_supylabel(), *(axes.get_ylabel() for axes in figure.axes)])
-    along = _joined([figure.get_supxlabel(), *(axes.get_xlabel() for axes in figure.axes)])
-    return f"{text}: {' over '.join(filter(None, (up, along)))}" if up or along else text
-
-
-def _joined(labels: Sequence[str]) -> str:
-    """Labels without repetition and line breaks."""
-    return ", ".join(dict.fromkeys(" ".join(label.split()) for label in labels if label))
+    yield from report_parts.pictures(plots.overview(result) if _stopped_early(about) else figures_of(result))
 
 
 def _stopped_early(about: Summary) -> bool:

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 _RATIO = 4.0  # last to first, from which even ratios mean a logarithmic axis
 _EVENER = 0.5  # how much evener ratios must be than differences
 _DECADES = 999.99  # largest to smallest result, from which its axis is logarithmic
+_PLAIN = 1e-2, 1e4  # largest numbers that are read as they are
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TICKS = 8  # values, up to which each has its tick
 _LINE = 38  # letters on a line of a label
 _ROOM = 40  # letters of all places along x, from which they are turned
@@ -52,7 +54,7 @@ class SweepAxis:
             return cls(title, "", places, names)
         numbers = raw.astype(float)
         logarithmic = spread(numbers)
-        factor, shown = (1.0, unit) if logarithmic and decades(numbers) else style.prefix(numbers, unit)
+        factor, shown = (1.0, unit) if logarithmic and decades(numbers) else _scaled(numbers, unit)
         return cls(title, shown, factor * numbers, (), logarithmic, raw.dtype.kind in "iu")
 
     @property
@@ -95,6 +97,17 @@ class SweepAxis:
             middle = 0.5 * (at[1:] + at[:-1])
             borders = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
         return np.asarray(np.exp(borders) if self.logarithmic else borders)
+
+
+def _scaled(numbers: Array, unit: str) -> tuple[float, str]:
+    """Factor and unit with a prefix, or with a power of ten where the unit takes none: «10⁻⁹ m³»."""
+    factor, shown = style.prefix(numbers, unit)
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+    if factor != 1.0 or largest == 0.0 or _PLAIN[0] <= largest < _PLAIN[1]:
+        return factor, shown
+    power = 3 * int(np.floor(np.log10(largest * 1.001) / 3))
+    ten = f"10{str(power).translate(_RAISED)}"
+    return float(f"1e{-power}"), ten if unit in ("", "1") else f"{ten} {unit}"
 
 
 def evenly(_: ArrayLike) -> bool:

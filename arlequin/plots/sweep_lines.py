@@ -154,5 +154,5 @@ def _strip(
             sweep_marks.mark(axes, x, np.full(x.shape, -float(place)), np.where(row == state, state, ""), **colour)
     axes.set_ylim(-len(rows) + 0.4, 0.6)
     axes.set_yticks([])
-    axes.set_ylabel("no value", rotation=0, ha="right", va="center", fontsize=8)
+    axes.text(-0.02, 0.5, "no value", transform=axes.transAxes, ha="right", va="center", fontsize=8)
     axes.spines["left"].set_visible(False)

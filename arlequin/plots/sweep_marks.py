@@ -43,8 +43,11 @@ def handles(states: Iterable[str]) -> list[Any]:
 
 
 def above(axes: Axes, x: ArrayLike, states: ArrayLike) -> None:
-    """Signs along the upper edge of a panel, outside of it."""
-    mark(axes, x, 1.03, states, transform=axes.get_xaxis_transform(), clip_on=False)
+    """Signs above the upper edge of a panel, outside of it, a row for each state."""
+    found = np.asarray(states)
+    for row, state in enumerate(state for state in SIGNS if (found == state).any()):
+        own = np.where(found == state, state, "")
+        mark(axes, x, 1.03 + 0.06 * row, own, transform=axes.get_xaxis_transform(), clip_on=False)
 
 
 def legend(figure: Figure, entries: Sequence[Any]) -> None:

@@ -48,7 +48,7 @@ def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None
         sweep_marks.legend(figure, sweep_marks.handles(states[marked]))
         lost = int((~shown & ~marked).sum())
         note = f"{lost} of {shown.size} points without values" if lost else ""
-        axes.set_title("\n".join(filter(None, (sweep_points.fixed(dataset), note))), loc="left", pad=12)
+        axes.set_title("\n".join(filter(None, (sweep_points.fixed(dataset), note))), loc="left", pad=18)
     return figure
 
 
@@ -78,6 +78,7 @@ def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
     """A scalar over each parameter in a panel of its own: every point, and the median at values that come again."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.lines import Line2D
 
     variable = sweep_points.variable(dataset, name)
@@ -88,7 +89,8 @@ def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
     there, again = states == "", False
     lines = -(-len(names) // _COLUMNS)
     with matplotlib.rc_context(style.SETTINGS):
-        figure = Figure(figsize=(style.WIDTH, 0.8 + 2.4 * lines), layout="constrained")
+        # room for the signs above each panel
+        figure = Figure(figsize=(style.WIDTH, 0.8 + 2.5 * lines), layout=ConstrainedLayoutEngine(h_pad=0.09))
         panels = figure.subplots(lines, min(_COLUMNS, len(names)), squeeze=False, sharey=True).ravel()
         for axes in panels[len(names) :]:
             axes.set_visible(False)

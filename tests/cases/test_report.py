@@ -1,13 +1,17 @@
 """The report: one valid page that loads nothing, with everything of the run in it and nothing of it as markup."""
 
 import base64
+import hashlib
 import io
+import itertools
+import json
 import os
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 from PIL import Image
 
 import arlequin as aq
@@ -74,6 +78,13 @@ class Page(HTMLParser):
             inside and "url(" not in style and "@import" not in style and not self.tags & {"script", "link", "iframe"}
         )
 
+    def runs_only_what_its_policy_lets(self) -> bool:
+        """One script, in the page, of the digest that the policy names."""
+        scripts, policy = self.texts["script"], next(v for _, name, v in self.attributes if name == "content")
+        digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+        self.tags.discard("script")
+        return len(scripts) == 1 and policy.startswith("default-src 'none'") and f"'sha256-{digest}'" in policy
+
 
 def test_a_report_of_a_case(capsys):
     note = """<b>"x" & 'y'</b><script>alert(1)</script>"""
@@ -137,3 +148,102 @@ def test_a_study_in_memory():
 def test_nothing_there(capsys):
     assert main(["report", "missing.zarr"]) == 2
     assert "missing.zarr: no such result" in capsys.readouterr().err
+
+
+def sweep(
+    velocities=(10.0, 20.0, 50.0), laws=("soft", "hard"), failed=(), missing=(), case="two_bars"
+) -> xarray.Dataset:
+    """A sweep made by hand: force = velocity × 3 kN for the soft law, twice that for the hard one."""
+    points = list(itertools.product(velocities, laws))
+    messages = ["<b>broke</b>" if n in failed else "not computed" if n in missing else "" for n in range(len(points))]
+    force = [
+        np.nan if m else 3e3 * v * (2 if law == "hard" else 1) for (v, law), m in zip(points, messages, strict=True)
+    ]
+    dims, shape = ("velocity", "law"), (len(velocities), len(laws))
+    return xarray.Dataset(
+        {
+            "balance": (dims, np.reshape(np.multiply(force, 1e-19), shape), {"units": "1", "long_name": "imbalance"}),
+            "peak_force": (dims, np.reshape(force, shape), {"units": "N", "long_name": "largest contact force"}),
+            "message": (dims, np.reshape(messages, shape)),
+            "seconds": (dims, np.full(shape, 0.5), {"units": "s", "long_name": "wall time"}),
+        },
+        {
+            "velocity": ("velocity", list(velocities), {"units": "m/s", "long_name": "each bar moves at ± this"}),
+            "law": ("law", list(laws), {"units": "", "long_name": "contact law"}),
+        },
+        {
+            "kind": "sweep",
+            "case": case,
+            "parameters": json.dumps({"theta": 0.75}),
+            "version": "9.9",
+            "commit": "abc1234",
+        },
+    )
+
+
+def test_a_report_of_a_sweep():
+    page = Page(cases.report(sweep(failed=[1], missing=[4]), "sweep.html"))
+    assert page.runs_only_what_its_policy_lets() and page.loads_nothing()
+    assert page.texts["h1"] == ["two_bars: sweep"]
+    facts = dict(page.tables["Sweep"])
+    assert facts["points"] == "4 of 6 computed, 1 failed, 1 not computed"
+    assert (facts["version"], facts["commit"]) == ("9.9", "abc1234") and facts["wall time of the points"].endswith(
+        "in all"
+    )
+    assert page.tables["Swept"][1] == ["velocity", "10, 20, 50", "m/s", "each bar moves at ± this"]
+    extremes = {row[0]: row[1:] for row in page.tables["Extremes over the sweep"]}
+    at = ["velocity = 10 m/s, law = soft", "velocity = 50 m/s, law = hard"]
+    assert extremes["peak_force"] == ["30000", at[0], "3e+05", at[1], "N", "largest contact force"]
+    assert extremes["balance"][0] == "3e-15" and extremes["balance"][2] == "3e-14"
+    assert page.tables["Points that failed"][1:] == [["velocity = 10 m/s, law = hard", "<b>broke</b>"]]
+    points = page.tables["Points"]
+    assert points[0] == ["velocity (m/s)", "law", "state", "balance", "peak_force (N)", "seconds (s)"]
+    assert points[2] == ["10", "hard", "failed", "", "", "0.5"] and points[4] == [
+        "20",
+        "hard",
+        "",
+        "1.2e-14",
+        "1.2e+05",
+        "0.5",
+    ]
+    assert points[5][2] == "not computed" and ("td", "class", "bad") in page.attributes
+    fixed = {row[0]: row[1:] for row in page.tables["Fixed parameters"]}
+    assert fixed["theta"][:3] == ["0.75", "", "0.5"] and fixed["length_left"][0] == "0.1"
+    assert not {"velocity", "law"} & set(fixed)
+    captions = ["Peak force: Largest contact force (kN) over Each bar moves at ± this (m/s)", "Balance: "]
+    assert page.texts["figcaption"][0] == captions[0] and page.texts["figcaption"][1].startswith(captions[1])
+    alts = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
+    assert alts == page.texts["figcaption"]
+    assert len(page.images()) == 2 and all(np.asarray(image.convert("L")).min() < 100 for image in page.images())
+
+
+def test_a_sweep_of_a_function_and_one_without_points():
+    page = Page(cases.report(sweep(case="study_of_mine", missing=range(6)), "sweep.html"))
+    assert page.texts["h1"] == ["study_of_mine: sweep"] and not page.images()
+    assert page.tables["Fixed parameters"] == [["parameter", "value"], ["theta", "0.75"]]
+    assert any("nothing that is drawn" in text for text in page.texts["p"])
+    assert "Extremes over the sweep" not in page.tables and "Points that failed" not in page.tables
+
+
+def test_a_long_sweep_stays_light():
+    page = Page(cases.report(sweep(velocities=np.linspace(1.0, 100.0, 5000), failed=range(1000)), "sweep.html"))
+    assert Path("sweep.html").stat().st_size < 1e6
+    assert (
+        len(page.tables["Points"]) == 1 + 8000 // 6
+        and "The first 1333 of 10000; the dataset has all." in page.texts["p"]
+    )
+    assert page.tables["Swept"][1][1] == "1 to 100, 5000 values" and "And 800 more." in page.texts["p"]
+    assert page.texts["summary"][-1] == "Table of 1333 points"
+
+
+def test_a_sweep_on_disk(monkeypatch, capsys):
+    Path("runs/bars.sweep").mkdir(parents=True)
+    Path("runs/bars.sweep/sweep.json").write_text("{}")
+    monkeypatch.setattr(aq, "open_sweep", lambda path: sweep(failed=[2]), raising=False)
+    assert main(["report", "runs/bars.sweep"]) == 0
+    assert capsys.readouterr().out == "runs/bars-sweep.html\n"
+    assert len(Page(Path("runs/bars-sweep.html")).images()) == 2
+    assert main(["plot", "runs/bars.sweep"]) == 0
+    paths = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert [path.name for path in paths] == ["peak_force.png", "balance.png"]
+    assert all(path.parent == Path("runs/bars-sweep-figures") and Image.open(path).format == "PNG" for path in paths)
