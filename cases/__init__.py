@@ -105,9 +105,10 @@ def report(result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Pat
     """
     import xarray
 
-    import arlequin
+    from arlequin.sweep_store import is_sweep
+    from arlequin.sweeping import open_sweep
     from cases.reporting import write_report
-    from cases.results import beside, is_sweep, opened
+    from cases.results import beside, opened
     from cases.sweep_report import write_sweep_report
 
     if not isinstance(result, str | Path):
@@ -118,7 +119,7 @@ def report(result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Pat
         return write_report(result, Path(out))
     if is_sweep(result):
         target = beside(result, "-sweep.html") if out is None else Path(out)
-        return write_sweep_report(arlequin.open_sweep(result), target)
+        return write_sweep_report(open_sweep(result), target)
     film, mark = beside(result, ".gif"), Path(result) / "zarr.json"
     tree = opened(result, "report")
     newer = film.exists() and film.stat().st_mtime >= mark.stat().st_mtime

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cases import tables
-from cases.results import beside, figures_of, is_sweep, opened
+from cases.results import beside, figures_of, opened
 from models.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ DPI = 200
 def plot(arguments: Namespace) -> int:
     """PNG figures of a result or a sweep; prints their paths."""
     import matplotlib
+
+    from arlequin.sweep_store import is_sweep
 
     matplotlib.use("Agg")
     swept = is_sweep(arguments.path)
@@ -39,10 +41,10 @@ def plot(arguments: Namespace) -> int:
 
 
 def _figures_of_sweep(path: str) -> dict[str, Figure]:
-    import arlequin
     from arlequin import plots
+    from arlequin.sweeping import open_sweep
 
-    return plots.sweep_figures(arlequin.open_sweep(path))
+    return plots.sweep_figures(open_sweep(path))
 
 
 def animate(arguments: Namespace) -> int:

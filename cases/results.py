@@ -23,11 +23,6 @@ def opened(path: str | Path, to: str) -> xarray.DataTree:
     return result
 
 
-def is_sweep(path: str | Path) -> bool:
-    """Whether a path is the folder of a sweep."""
-    return (Path(path) / "sweep.json").is_file()
-
-
 def made_by(result: xarray.DataTree) -> tuple[registry.Case, Any] | None:
     """The case that made a result and its parameters; None for a study of one's own."""
     from arlequin.result import summary

@@ -16,6 +16,9 @@ from PIL import Image
 
 import arlequin as aq
 import cases
+from arlequin.sweep_plan import Axis, Plan
+from arlequin.sweep_point import Outcome, Series
+from arlequin.sweep_store import SweepStore
 from cases.command import main
 from models.errors import UserError
 
@@ -236,14 +239,23 @@ def test_a_long_sweep_stays_light():
     assert page.texts["summary"][-1] == "Table of 1333 points"
 
 
-def test_a_sweep_on_disk(monkeypatch, capsys):
-    Path("runs/bars.sweep").mkdir(parents=True)
-    Path("runs/bars.sweep/sweep.json").write_text("{}")
-    monkeypatch.setattr(aq, "open_sweep", lambda path: sweep(failed=[2]), raising=False)
+def test_a_sweep_on_disk(capsys):
+    """One that still runs, with a series whose time steps differ."""
+    plan = Plan("two_bars", (Axis("velocity", (10.0, 20.0, 30.0, 40.0), "m/s", "velocity"),), fixed={"theta": 0.5})
+    store = SweepStore("runs/bars.sweep", plan, ("9.9", "abc1234"))
+    for n, point in enumerate(plan.points()[:3]):
+        time = np.linspace(0.0, 1e-4, 20 + n)
+        force = Series(("time",), time * (1 + n), {"units": "N"}, {"time": time}, {"time": {"units": "s"}})
+        scalars = {"peak_force": aq.Scalar(3.0 + n, "N", "peak"), "loss": aq.Scalar(0.1 * n, "1", "loss")}
+        store.write(point, Outcome({}, {}, "broke", 1.0) if n == 1 else Outcome(scalars, {"force": force}, "", 1.0))
+    store.close()
     assert main(["report", "runs/bars.sweep"]) == 0
     assert capsys.readouterr().out == "runs/bars-sweep.html\n"
-    assert len(Page(Path("runs/bars-sweep.html")).images()) == 2
+    page = Page(Path("runs/bars-sweep.html"))
+    assert (
+        len(page.images()) == 3 and dict(page.tables["Sweep"])["points"] == "2 of 4 computed, 1 failed, 1 not computed"
+    )
     assert main(["plot", "runs/bars.sweep"]) == 0
     paths = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert [path.name for path in paths] == ["peak_force.png", "balance.png"]
+    assert [path.name for path in paths] == ["peak_force.png", "loss.png", "force.png"]
     assert all(path.parent == Path("runs/bars-sweep-figures") and Image.open(path).format == "PNG" for path in paths)
