@@ -135,7 +135,7 @@ def _failures(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[str]:
 def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
     """The table of the points, its beginning where it is long."""
     swept = sweep_points.parameters(dataset)
-    columns = {name: rows[name] for name in swept} | {"state": states}
+    columns = {name: rows[name] for name in swept} | ({"state": states} if (states != "").any() else {})
     columns |= {name: values for name, values in rows.items() if name not in (*swept, "message")}
     most = max(1, CELLS // len(columns))
     headers, texts = [], []

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LINES = 5  # values of a second parameter, up to which they are lines and not a map
 MOST = 12  # figures
-_LAST = ("energy_", "balance", "wall_time")  # what any run has: after what a study is about
 _SAME = 1e-9  # of its size: what a number that the sweep does not change may vary
 
 
@@ -33,6 +32,7 @@ def sweep_figures(dataset: xarray.Dataset) -> dict[str, Figure]:
         raise UserError("the sweep has nothing that is drawn: no scalar has values that differ", code=1)
     figures = {name: _figure(dataset, name) for name in names[:MOST]}
     if len(sweep_points.parameters(dataset)) == 1:
+        dataset = sweep_points.along(dataset)
         drawn = [name for name in sweep_points.series(dataset) if np.isfinite(dataset[name].values).any()]
         figures |= {name: sweep_lines(dataset, name) for name in drawn}
     return figures
@@ -42,8 +42,7 @@ def changing(dataset: xarray.Dataset) -> list[str]:
     """The scalars that are not the same at all points; all that have values where there is one point."""
     found = {name: dataset[name].values for name in sweep_points.scalars(dataset)}
     found = {name: values[np.isfinite(values)] for name, values in found.items()}
-    names = [name for name, x in found.items() if x.size == 1 or (x.size and np.ptp(x) > _SAME * np.abs(x).max())]
-    return sorted(names, key=lambda name: name.startswith(_LAST))
+    return [name for name, x in found.items() if x.size == 1 or (x.size and np.ptp(x) > _SAME * np.abs(x).max())]
 
 
 def _figure(dataset: xarray.Dataset, name: str) -> Figure:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 POINT = "point"  # the dimension of scattered points
 ABOUT = ("message", "seconds")  # of each point, not of what was computed
+_LAST = ("energy_", "balance", "wall_time")
 FAILED, MISSING, WITHOUT = "failed", "not computed", "no value"
 
 
@@ -34,9 +35,10 @@ def parameters(dataset: xarray.Dataset) -> tuple[str, ...]:
 
 
 def scalars(dataset: xarray.Dataset) -> tuple[str, ...]:
-    """What came of each point, one number each."""
+    """What came of each point, one number each; last what any run has, energies and the like."""
     dims = set(dimensions(dataset))
-    return tuple(str(name) for name, v in dataset.data_vars.items() if set(v.dims) == dims and name not in ABOUT)
+    names = [str(name) for name, v in dataset.data_vars.items() if set(v.dims) == dims and name not in ABOUT]
+    return tuple(sorted(names, key=lambda name: name.startswith(_LAST)))
 
 
 def series(dataset: xarray.Dataset) -> tuple[str, ...]:
@@ -54,8 +56,10 @@ def variable(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
 
 
 def along(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Scattered points of one parameter as a sweep along it; any other sweep as it is."""
-    names = parameters(dataset)
+    """Scattered points of one parameter as a sweep along it; series without dimensions of one place."""
+    names, swept = parameters(dataset), dimensions(dataset)
+    single = [dim for dim, size in dataset.sizes.items() if size == 1 and dim not in swept]
+    dataset = dataset.squeeze(single, drop=True)
     return dataset.swap_dims({POINT: names[0]}) if dimensions(dataset) == (POINT,) and len(names) == 1 else dataset
 
 

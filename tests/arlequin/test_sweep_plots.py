@@ -112,7 +112,7 @@ def test_series_over_their_own_places():
     data = make({"velocity": [10.0, 20.0, 30.0]}, failed=[1])
     values = np.array([[0, 1, 2], [np.nan] * 3, [0, 5, np.nan]]) * 1e3
     times = np.array([[0, 1, 2], [np.nan] * 3, [0, 4, np.nan]]) * 1e-3
-    data["force"] = ("velocity", "time"), values, {"units": "N", "long_name": "force"}
+    data["force"] = ("velocity", "time", "component"), values[..., None], {"units": "N", "long_name": "force"}
     data = data.assign_coords(force_time=(("velocity", "time"), times, {"units": "s", "long_name": "time"}))
     figure = plots.sweep_lines(data, "force")
     (axes,) = figure.axes
@@ -217,6 +217,11 @@ def test_the_figures_of_a_sweep(over, kind, monkeypatch):
         "effects": len(axes) == 4,
     }
     assert kinds[kind]
+
+
+def test_energies_come_last():
+    data = make({"velocity": [1.0, 2.0]}).rename(peak_force="energy_kinetic")
+    assert list(plots.sweep_figures(data)) == ["error", "energy_kinetic"]
 
 
 def test_none_among_numbers_has_a_place():
