@@ -29,7 +29,7 @@ figcaption { font-size: 0.9rem; } pre { white-space: pre-wrap; font-size: 0.85re
 @media print {
   :root { color-scheme: light; } body { max-width: none; margin: 0; font-size: 10pt; }
   .wide { overflow: visible; } .long { min-width: 0; } table { font-size: 8pt; } th button::after { display: none; }
-  .sortable { font-size: 6pt; } .sortable td, .sortable th { white-space: normal; }
+  .sortable { font-size: 6pt; } .sortable td:not(.number), .sortable th { white-space: normal; }
   figure, tr { break-inside: avoid; } h2 { break-after: avoid; } img { max-height: 20cm; }
 }
 """
