@@ -35,11 +35,11 @@ def one_line(capsys) -> str:
 def test_a_case_of_ones_own():
     """At t = 0.01 steps of a mass on a spring from u = 1: the strain energy is ½ k cos² ωt, the sum ½ k."""
     found = cases.sweep(CASE, {"stiffness": "2:8:3", "steps": [50, 100]}, workers=1, mass=3)
-    assert found["strain_energy"].dims == ("stiffness", "steps")
+    assert found["energy_strain"].dims == ("stiffness", "steps")
     k, n = np.array([[2.0], [5.0], [8.0]]), np.array([50, 100])
-    np.testing.assert_allclose(found["strain_energy"], k / 2 * np.cos(0.01 * n * np.sqrt(k / 3)) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(found["energy_strain"], k / 2 * np.cos(0.01 * n * np.sqrt(k / 3)) ** 2, rtol=1e-12)
     assert found["stiffness"].attrs == {"units": "N/m", "long_name": "stiffness of the spring"}
-    assert found["strain_energy"].attrs["units"] == "J" and found.attrs["case"] == CASE
+    assert found["energy_strain"].attrs["units"] == "J" and found.attrs["case"] == CASE
     assert '"mass": 3.0' in found.attrs["parameters"] and "stiffness" not in found.attrs["parameters"]
 
 
@@ -116,12 +116,12 @@ def test_the_command(capsys):
     words = ["sweep", CASE, "stiffness=2,8", "shape=cosine,sine", "mass=3", "--workers", "1"]
     assert main(words) == 0
     out = capsys.readouterr().out
-    for word in ("points", "2, 8", "cosine, sine", "stiffness of the spring", "strain_energy", "runs/oscillator.sweep"):
+    for word in ("points", "2, 8", "cosine, sine", "stiffness of the spring", "energy_strain", "runs/oscillator.sweep"):
         assert word in out
     found = aq.open_sweep("runs/oscillator.sweep")
-    assert found["strain_energy"].dims == ("stiffness", "shape") and (found["message"] == "").all()
+    assert found["energy_strain"].dims == ("stiffness", "shape") and (found["message"] == "").all()
     assert main(["show", "runs/oscillator.sweep"]) == 0
-    assert "strain_energy" in capsys.readouterr().out
+    assert "energy_strain" in capsys.readouterr().out
     assert main([*words[:3], "shape=cosine,sine", "mass=4"]) == 2
     assert "holds another sweep: its mass is 3.0, not 4.0" in one_line(capsys)
     assert main([*words[:2], "stiffness=2,4,8", "shape=cosine,sine", "mass=3", "--errors"]) == 2
