@@ -6,6 +6,7 @@ Both take the same layout and give the same tree, so that a recorder does not kn
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import glob
 import math
 import os
@@ -252,12 +253,24 @@ def _move(draft: Path, path: Path, given: str) -> None:
     refuse_to_replace(path, given, overwrite=True)
     held = writer_lock(path, given)
     try:
-        earlier = draft.with_name(draft.name + ".old")
-        path.rename(earlier)
-        draft.rename(path)
+        earlier = draft
+        if not _exchange(draft, path):
+            earlier = draft.with_name(draft.name + ".old")
+            path.rename(earlier)
+            draft.rename(path)
         shutil.rmtree(earlier)
     finally:
         os.close(held)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two folders, so that neither is ever missing; False where the system cannot (Linux alone can)."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0)
 
 
 def _sweep(path: Path) -> None:
