@@ -1,6 +1,6 @@
 # Each target sets up what it needs, in .venv of the checkout; later runs find it there.
 BIN := .venv/bin
-# two test processes with one BLAS thread each; the unjitted pass finds no test until one is marked `kernels`
+# one BLAS thread in each process of tests
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: demo test lint bench setup
@@ -14,8 +14,11 @@ demo: setup
 	$(BIN)/arlequin plot runs/multiscale_bar.zarr
 
 test: setup
-	NUMBA_DISABLE_JIT=1 $(TEST) -q -m "kernels and not slow" tests || test $$? -eq 5
-	$(TEST) -n 2 -m "not slow"
+	@# beside the pass without compiler the kernels that all tests share are compiled, which both processes would do; a
+	@# file of tests goes to one of them, with its own kernels and fixtures
+	$(BIN)/python tests/compile_kernels.py & \
+	NUMBA_DISABLE_JIT=1 $(TEST) -q -m "kernels and not slow" tests; code=$$?; wait; exit $$code
+	$(TEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 lint: setup
 	$(BIN)/ruff format --check .
