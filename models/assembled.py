@@ -15,6 +15,7 @@ from models.frequency import highest_frequency
 from models.mass import element_lumped, lumped, node_major, redistributed
 from models.nodal import Loaded
 from models.part import Array, Imposed, Indices, Weighting
+from models.quads import Quads, are_quads
 from models.stiffness import scalar_mass, stiffness_matrix
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class ElasticAssembled(Loaded):
         u = np.ascontiguousarray(u, dtype=float)
         if u.shape != (self.stiffness.shape[0],):
             raise UserError(f"displacement of shape {u.shape}, expected ({self.stiffness.shape[0]},)")
+        if self.quads is not None:
+            return self.quads.internal(u)
         lam, mu = self.lame
         force = np.zeros_like(u)
         cells, weight = self.kernel, self.kernel_weight
@@ -66,6 +69,13 @@ class ElasticAssembled(Loaded):
         else:
             energy = _kernels.internal_plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
         return force, float(energy)
+
+    @cached_property
+    def quads(self) -> Quads | None:
+        """The cells where they are linear quadrilaterals of plane problems."""
+        if not are_quads(self.kernel, self.components):
+            return None
+        return Quads.of(self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // 2)
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""

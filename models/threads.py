@@ -1,12 +1,13 @@
 """Cells in slices that threads work on side by side."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar, cast
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 _SLICES = 4  # the same on every machine: sums over slices do not depend on the number of threads
@@ -21,11 +22,15 @@ def slices(count: int) -> list[slice]:
 
 
 def side_by_side(work: Callable[[slice], T], count: int) -> list[T]:
-    """What a function that frees the interpreter's lock gives of each slice, in their order.
+    """What a function that frees the interpreter's lock gives of each slice, in their order."""
+    return each(work, slices(count))
+
+
+def each(work: Callable[[S], T], pieces: Sequence[S]) -> list[T]:
+    """What a function that frees the interpreter's lock gives of each piece, in their order.
 
     The caller works too, and waits for no thread that has not begun: on a busy machine it is as fast as alone.
     """
-    pieces = slices(count)
     done: list[T | None] = [None] * len(pieces)
     places = iter(range(len(pieces)))  # each thread takes the next
 
