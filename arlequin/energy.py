@@ -186,7 +186,7 @@ class Audit:
         rests = self._rest(table)
         self._table, self._largest = table[-1], float(largest[-1])
         self._rests.append(rests)
-        return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest > 0.0)
+        return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest != 0.0)
 
     def kept(self) -> Any:
         """The table, its start and the largest energy so far."""
