@@ -182,18 +182,22 @@ class History:
         assembly, n = self._assembly, block.n
         kept = np.flatnonzero((n % self._every == 0) | (n == self._steps))
         rows: dict[Key, Array] = {("", "energy"): table[:, self._columns], ("", "balance"): balance}
+        shown = kept if block.momenta is None else kept - (len(block) - 1)
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
         bounds = zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True)
         for i, (part, own, (a, b)) in enumerate(bounds):
             group, axes = f"part/{part.name}", _translations(part)
-            rows[group, "momentum"] = np.vecdot(block.v[:, None, a:b], self._inertia[part.name])
+            if block.momenta is None:
+                rows[group, "momentum"] = np.vecdot(block.v[:, None, a:b], self._inertia[part.name])
+            else:
+                rows[group, "momentum"] = block.momenta[i]
             if own.turning:
                 rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
             if not kept.size:
                 continue
-            moved = own.nodal_motion(block.u[kept, a:b], block.v[kept, a:b])
+            moved = own.nodal_motion(block.u[shown, a:b], block.v[shown, a:b])
             u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
             if i in self._points:

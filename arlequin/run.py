@@ -89,7 +89,7 @@ class Run:
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
         self._keeping = self._stepper if isinstance(self._stepper, Keeping) else None
-        self._take = taker(self._stepper, self.assembly)
+        self._take = taker(self._stepper, self.assembly, record.fields_every)
         self._most = _BLOCK
         self._check: Callable[[], None] = lambda: None
         self.attributes: dict[str, str | int | float] = {}  # known at the end alone

@@ -22,6 +22,8 @@ class Block:
     the contact problems; newton (b,): linearisations of the bulk; event (b,): instant of the last event located in
     each step, s, NaN where there is none. memory: of the last step's points, where they have one.
     worn (b, k): depths of wear, m; None where nothing wears or at the start.
+
+    momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone.
     """
 
     n: NDArray[np.int64]
@@ -37,6 +39,7 @@ class Block:
     event: Array | None = None
     memory: Memory = ()
     worn: Array | None = None
+    momenta: tuple[Array, ...] | None = None
 
     def __len__(self) -> int:
         return self.n.size
@@ -73,16 +76,31 @@ class BlockStepper(Stepper, Protocol):
         ...
 
 
+@runtime_checkable
+class FrameStepper(Stepper, Protocol):
+    """A stepper that takes many steps at once and shows the fields of the last alone."""
+
+    def advance_frames(self, state: State, count: int) -> tuple[State, Block] | None:
+        """`count` steps; None where they cannot be accepted: `advance` then says which and why."""
+        ...
+
+
 Take = Callable[[State, int], tuple[State, Block]]
 
 
-def taker(stepper: Stepper, assembly: Assembly) -> Take:
-    """How to take the next steps, at most so many: one by one, unless the stepper takes them in blocks."""
+def taker(stepper: Stepper, assembly: Assembly, every: int = 1) -> Take:
+    """How to take the next steps, at most so many: one by one, unless the stepper takes them in blocks.
+
+    every: steps from frame to frame.
+    """
 
     def one(state: State, count: int) -> tuple[State, Block]:
         state, report = stepper.advance(state)
         return state, Block.of(assembly, state, report, report.work.values)
 
+    if isinstance(stepper, FrameStepper):
+        to_frame = stepper.advance_frames
+        return lambda state, count: to_frame(state, min(count, every - state.n % every)) or one(state, count)
     if not isinstance(stepper, BlockStepper):
         return one
     many = stepper.advance_block

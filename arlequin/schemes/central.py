@@ -46,6 +46,7 @@ class CentralDifference:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> "CentralStepper | SubsteppedStepper":
+        from arlequin.schemes.central_block import BulkCentralStepper
         from arlequin.schemes.substepped import SubsteppedStepper
 
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
@@ -53,7 +54,7 @@ class CentralDifference:
                 raise UserError(
                     f"part '{part.name}': CentralDifference steps neither rigid parts nor viscous ones: take Theta"
                 )
-        stepper = CentralStepper(assembly, step)
+        stepper = (BulkCentralStepper if BulkCentralStepper.takes(assembly) else CentralStepper)(assembly, step)
         if any(isinstance(part, Deforming) for part in assembly.parts):
             return SubsteppedStepper(assembly, stepper)
         limit = stable_step(assembly)
@@ -87,8 +88,7 @@ class CentralStepper(KeepsColumns):
             raise UserError('central difference needs mass="lumped" on every part')
         if assembly.laws.has_springs:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
-        self.step = step
-        self._assembly = assembly
+        self.step, self._assembly = step, assembly
         self._mass = diagonal
         self._condensed = Condensed(assembly, assembly.mass)
 
