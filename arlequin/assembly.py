@@ -245,12 +245,12 @@ def assemble(system: System) -> Assembly:
     parts = assembled_parts(system, operators)
     layout = Layout.of(system.parts, parts)
 
-    mass = sp.csr_array(sp.block_diag([part.mass for part in parts], format="csr"))
-    stiffness = sp.csr_array(sp.block_diag([part.stiffness for part in parts], format="csr"))
+    mass = _diagonal([part.mass for part in parts])
+    stiffness = _diagonal([part.stiffness for part in parts])
     damping = None
     if any(part.damping is not None for part in parts):
         blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
-        damping = sp.csr_array(sp.block_diag(blocks, format="csr"))
+        damping = _diagonal(blocks)
     links = Links.of(system.springs, layout)
     if links.any:
         stiffness = sp.csr_array(stiffness + links.matrix(links.stiffness))
@@ -281,6 +281,11 @@ def assemble(system: System) -> Assembly:
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
+
+
+def _diagonal(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
+    """The blocks on the diagonal; a single one is shared with its part: no matrix is ever changed."""
+    return blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
 
 
 def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
