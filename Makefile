@@ -26,5 +26,6 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# all of it, or ONLY="explicit memory"
 bench: setup
-	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench $(ONLY)

@@ -2,5 +2,7 @@
 
 import hypothesis
 
+collect_ignore = ["bench"]  # its files import one another, as those of a script's folder
+
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("deterministic")

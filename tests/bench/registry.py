@@ -1,0 +1,27 @@
+"""The entries of the benchmark: name, and the module and function that give its figures.
+
+A module lies in this folder or beside it; its function takes nothing and returns a dictionary of figures, or of such
+dictionaries. Another entry is another line here.
+"""
+
+import importlib
+from collections.abc import Callable
+
+ENTRIES = {
+    "factor": "bench_factor:factors",
+    "condensed": "bench_step:condensed_step",
+    "glued": "bench_glued:glued",
+    "explicit": "bench_explicit:explicit",
+    "small": "bench_small:small_systems",
+    "search": "bench_search:contact_search",
+    "overlap": "bench_search:overlaps",
+    "setup": "bench_setup:setups",
+    "memory": "bench_memory:memory",
+}
+
+
+def function(name: str) -> Callable[[], dict[str, object]]:
+    """What runs an entry."""
+    module, _, attribute = ENTRIES[name].partition(":")
+    found: Callable[[], dict[str, object]] = getattr(importlib.import_module(module), attribute)
+    return found
