@@ -14,6 +14,7 @@ from multilevel.law import Array
 _NOTHING = 1e-20  # share of a column's peak that adds nothing to a sum in double precision
 _BLOCK = 32  # columns made together: a block of right-hand sides stays in cache
 _FEW = 256  # so many columns are made at once, at the start
+_ROOM = 1e9  # bytes that all columns may take, about half of a 3D factor that needs as many
 
 # rows (r, u) → columns A⁻¹Rᵀ (u, r) with the constraints eliminated, and what they take off the multipliers (m, r)
 Solve = Callable[[sp.csr_array], tuple[Array, Array]]
@@ -67,6 +68,7 @@ class Compliance:
     """W = B X, X = A⁻¹Bᵀ with the constraints eliminated, for the rows B (q, u) of the contact's basis.
 
     A column costs one back-substitution and its storage: those of points that never come near contact are not made.
+    Where all would take too much memory only their rows of W are kept: a response is then one back-substitution.
     """
 
     def __init__(self, basis: sp.csr_array, dofs: NDArray[np.int64], solve: Solve) -> None:
@@ -77,7 +79,8 @@ class Compliance:
         self._place = np.full(basis.shape[0], -1)  # of a row's column among those made
         self._last: list[tuple[NDArray[np.int64], Array]] = []
         self._blocks: list[tuple[NDArray[np.int64], Columns]] = []
-        self._multipliers: list[Array] = []
+        self._multipliers: list[tuple[NDArray[np.int64], Array]] = []
+        self._bare = np.zeros(basis.shape[0], dtype=bool)  # rows whose columns are not kept
         self._matrix = np.zeros((0, basis.shape[0]))  # made columns of W as rows
         self._asked: list[NDArray[np.int64]] = []  # rows whose columns were made together, after those of the start
         if 0 < basis.shape[0] <= _FEW:
@@ -111,11 +114,14 @@ class Compliance:
         self._need(np.flatnonzero(impulse))
         for rows, columns in self._blocks:
             columns.add(y, impulse[rows])
+        bare = np.where(self._bare, impulse, 0.0)
+        if bare.any():
+            y[self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare[None]) @ self._basis))[0][:, 0]
 
     def release(self, impulse: Array, count: int) -> Array:
         """What the impulses P (q,) take off the multipliers (count,)."""
         out = np.zeros(count)
-        for (rows, _), block in zip(self._blocks, self._multipliers, strict=True):
+        for rows, block in self._multipliers:
             out += block @ impulse[rows]
         return out
 
@@ -138,15 +144,19 @@ class Compliance:
     def _make(self, rows: NDArray[np.int64]) -> None:
         size = rows.size if rows.size <= _FEW else _BLOCK
         made, blocks, shares = [self._matrix], [], []
+        bare = 8.0 * self._dofs.size * (rows.size + self._matrix.shape[0]) > _ROOM
         for first in range(0, rows.size, size):
             some = rows[first : first + size]
             columns, multipliers = self._solve(sp.csr_array(self._basis[some]))
-            blocks.append((some, Columns.of(columns, self._dofs)))
-            shares.append(multipliers)
+            if not bare:
+                blocks.append((some, Columns.of(columns, self._dofs)))
+            shares.append((some, multipliers))
             made.append(np.ascontiguousarray((self._basis @ columns).T))
-        if all(np.array_equal(block.rows, blocks[0][1].rows) for _, block in blocks):  # full ones are added at once
+        # full ones are added at once
+        if blocks and all(np.array_equal(block.rows, blocks[0][1].rows) for _, block in blocks):
             whole = Columns(blocks[0][1].rows, np.asfortranarray(np.hstack([block.matrix for _, block in blocks])))
-            blocks, shares = [(rows, whole)], [np.hstack(shares)]
+            blocks, shares = [(rows, whole)], [(rows, np.hstack([share for _, share in shares]))]
+        self._bare[rows] = bare
         self._blocks.extend(blocks)
         self._multipliers.extend(shares)
         self._place[rows] = self._matrix.shape[0] + np.arange(rows.size)
