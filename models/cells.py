@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from skfem.quadrature import get_quadrature
 
+from models.elements import forget_jacobians
 from models.errors import UserError
 from models.part import Array, Indices
 
@@ -57,7 +58,9 @@ def check_cells(mesh: Any, label: str, code: int = 2) -> None:
     """Reject cells of no area and cells that are folded (the mapping's determinant changes sign)."""
     points, weights = get_quadrature(mesh.refdom, 5)
     with np.errstate(all="ignore"):  # the inverse of a flat cell's mapping, which is not used here
-        jacobian = np.moveaxis(np.asarray(mesh.mapping().DF(points)), (0, 1), (2, 3))
+        mapping = mesh.mapping()
+        jacobian = np.moveaxis(np.asarray(mapping.DF(points)), (0, 1), (2, 3))
+    forget_jacobians(mapping)
     determinant = np.broadcast_to(np.linalg.det(jacobian), (mesh.nelements, weights.size))
     corners = mesh.p[:, mesh.t]
     extent = np.ptp(corners, axis=1).max(axis=0)

@@ -56,8 +56,16 @@ def scalar_basis(mesh: Any, order: int) -> Any:
     shape = shape_of(mesh)
     element, degree = _ELEMENTS[shape, order]
     if shape == "Tet" and order == 1:
-        return skfem.CellBasis(mesh, element(), quadrature=tetrahedron_rule())
-    return skfem.CellBasis(mesh, element(), intorder=degree)
+        basis = skfem.CellBasis(mesh, element(), quadrature=tetrahedron_rule())
+    else:
+        basis = skfem.CellBasis(mesh, element(), intorder=degree)
+    forget_jacobians(basis.mapping)
+    return basis
+
+
+def forget_jacobians(mapping: Any) -> None:
+    """Frees what scikit-fem keeps of a mapping for good, for each set of points: more than the gradients take."""
+    vars(mapping).pop("_cache", None)
 
 
 def facet_basis(mesh: Any, order: int, facets: np.ndarray) -> Any:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
@@ -52,11 +53,14 @@ class LinearStep:
 
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
         self._assembly, self._theta, self._step = assembly, theta, step
-        matrix = assembly.mass + (theta * step) ** 2 * assembly.stiffness
-        if assembly.viscous is not None:
-            matrix = matrix + theta * step * assembly.viscous
-        self.matrix = matrix
-        self.condensed = Condensed(assembly, matrix)
+        self.condensed = Condensed(assembly, self.matrix)
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """The matrix (d, d), made anew: it takes as much memory as the stiffness."""
+        assembly, lever = self._assembly, self._theta * self._step
+        matrix = assembly.mass + lever**2 * assembly.stiffness
+        return matrix if assembly.viscous is None else matrix + lever * assembly.viscous
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
