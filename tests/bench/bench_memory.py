@@ -13,7 +13,7 @@ from pathlib import Path
 from timing import STEEL, Report
 
 CELLS = 40  # along each edge: 206,763 degrees of freedom
-STEPS = 20
+STEPS = 10
 
 
 def run(cells: int) -> Report:
