@@ -81,6 +81,48 @@ def internal_plane(nodes, gradients, weight, lam, mu, u, force):
 
 
 @numba.njit(cache=True, fastmath=FAST)
+def internal_four(nodes, gradients, weight, lam, mu, u, force):
+    """`internal_plane` of cells with four nodes, in half the time: their loops are written out.
+
+    The first node's gradient is −Σ of the others and is not read; the forces of a cell so add up to nothing.
+    """
+    cells, points = weight.shape
+    energy = 0.0
+    for c in range(cells):
+        a, i, j, k = 2 * nodes[c, 0], 2 * nodes[c, 1], 2 * nodes[c, 2], 2 * nodes[c, 3]
+        xi, xj, xk = u[i] - u[a], u[j] - u[a], u[k] - u[a]
+        yi, yj, yk = u[i + 1] - u[a + 1], u[j + 1] - u[a + 1], u[k + 1] - u[a + 1]
+        fi = fj = fk = hi = hj = hk = 0.0
+        for q in range(points):
+            gxi, gxj, gxk = gradients[c, q, 0, 1], gradients[c, q, 0, 2], gradients[c, q, 0, 3]
+            gyi, gyj, gyk = gradients[c, q, 1, 1], gradients[c, q, 1, 2], gradients[c, q, 1, 3]
+            xx = gxi * xi + gxj * xj + gxk * xk
+            yy = gyi * yi + gyj * yj + gyk * yk
+            xy = gyi * xi + gyj * xj + gyk * xk + gxi * yi + gxj * yj + gxk * yk
+            w = weight[c, q]
+            pressure = lam * (xx + yy) * w
+            sxx = pressure + 2 * mu * w * xx
+            syy = pressure + 2 * mu * w * yy
+            sxy = mu * w * xy
+            energy += 0.5 * (sxx * xx + syy * yy + sxy * xy)
+            fi += gxi * sxx + gyi * sxy
+            fj += gxj * sxx + gyj * sxy
+            fk += gxk * sxx + gyk * sxy
+            hi += gxi * sxy + gyi * syy
+            hj += gxj * sxy + gyj * syy
+            hk += gxk * sxy + gyk * syy
+        force[a] -= fi + fj + fk
+        force[a + 1] -= hi + hj + hk
+        force[i] += fi
+        force[i + 1] += hi
+        force[j] += fj
+        force[j + 1] += hj
+        force[k] += fk
+        force[k + 1] += hk
+    return energy
+
+
+@numba.njit(cache=True, fastmath=FAST)
 def internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force):
     """Axisymmetric, components (r, z); hoop (c, q, n) = φ_n/r gives ε_θθ = u_r/r."""
     cells, points, _, size = gradients.shape

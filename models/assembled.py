@@ -67,7 +67,8 @@ class ElasticAssembled(Loaded):
         elif cells.hoop is not None:
             energy = _kernels.internal_axisymmetric(cells.nodes, cells.gradients, cells.hoop, weight, lam, mu, u, force)
         else:
-            energy = _kernels.internal_plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
+            plane = _kernels.internal_four if cells.nodes.shape[1] == 4 else _kernels.internal_plane
+            energy = plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
         return force, float(energy)
 
     @cached_property
