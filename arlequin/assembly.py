@@ -180,7 +180,8 @@ class Assembly:
 
     def pull(self, constraint: Array, contact: Array) -> Array:
         """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
-        return applied(self._pull, constraint) + self.contact.moves.back(contact)
+        pushed = self.contact.moves.back(contact)
+        return applied(self._pull, constraint) + pushed if constraint.size else pushed
 
     def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:
         """The same on the imposed dofs (p,)."""

@@ -10,6 +10,7 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State
+from multilevel.archard import Worn
 from multilevel.law import Array
 
 
@@ -23,6 +24,19 @@ class Drive:
     rest: Array
     given: Array | None
     t: float
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state as a step sees it: displacement and velocity of the rows of the contact's basis (q,), the internal force
+    (d,), N, the laws' history, the last impulses (r,), N·s, and what is worn."""
+
+    place: Array
+    speed: Array
+    internal: Array
+    history: Array
+    impulse: Array
+    worn: Worn | None = None
 
 
 @dataclass(frozen=True)
@@ -64,20 +78,25 @@ class LinearStep:
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
-        theta = self._theta
-        right = drive.momentum + theta * self._step * (drive.force - state.internal)
+        moves = self._assembly.contact.moves
+        start = Start(moves.of(state.u), moves.of(state.v), state.internal, state.history, state.impulse, state.worn)
+        return self.solve_from(start, drive)
+
+    def solve_from(self, start: Start, drive: Drive) -> Solved:
+        """The step from what it needs of the state."""
+        theta, step = self._theta, self._step
+        right = drive.momentum + theta * step * (drive.force - start.internal)
         free = self.condensed.free(right, drive.rest, drive.given)
-        motion = motion_of(self._assembly, state, free.contact, theta, self._step)
         meeting = meet(
             self._assembly.contact,
             self.condensed.compliance,
-            motion,
-            lever=theta * self._step,
-            step=self._step,
+            motion_of(start.place, start.speed, free.contact, theta, step),
+            lever=theta * step,
+            step=step,
             theta=theta,
-            history=state.history,
-            worn=state.worn,
-            guess=state.impulse,
+            history=start.history,
+            worn=start.worn,
+            guess=start.impulse,
         )
         y, multipliers = self.condensed.react(free, theta * meeting.impulse)
         return Solved(y, multipliers / theta, meeting, 1, np.zeros(0))
@@ -97,8 +116,6 @@ class LinearStep:
         return Resistance((1.0 - theta) * state.internal + theta * internal, damping)
 
 
-def motion_of(assembly: Assembly, state: State, free: Array, theta: float, step: float) -> Motion:
-    """Where the rows of the contact's basis go by y = `free` (q,) on them."""
-    moves = assembly.contact.moves
-    place, speed = moves.of(state.u), moves.of(state.v)
+def motion_of(place: Array, speed: Array, free: Array, theta: float, step: float) -> Motion:
+    """Where the rows of the contact's basis (q,) go by y = `free` on them, from a place, m, at a speed, m/s."""
     return Motion(place, speed, place + step * free, (1.0 - 1.0 / theta) * speed + free / theta)

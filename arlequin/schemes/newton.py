@@ -248,11 +248,11 @@ class NewtonStep:
         return np.where(self._assembly.free, now.missing + self._theta * impulses, 0.0)
 
     def _meet(self, state: State, compliance: Answers, free: Array, guess: Array) -> Meeting:
-        theta, step = self._theta, self._step
+        theta, step, moves = self._theta, self._step, self._assembly.contact.moves
         return meet(
             self._assembly.contact,
             compliance,
-            motion_of(self._assembly, state, free, theta, step),
+            motion_of(moves.of(state.u), moves.of(state.v), free, theta, step),
             lever=theta * step,
             step=step,
             theta=theta,

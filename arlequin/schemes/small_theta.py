@@ -7,14 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
-from arlequin.energy import Forces, works
 from arlequin.products import applied
 from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
 from arlequin.schemes.linear_step import LinearStep
+from arlequin.schemes.passage import Passage
 from arlequin.schemes.scheme import State
 from arlequin.schemes.theta import Carried, ThetaStepper
 from arlequin.touch import Touch
@@ -22,7 +21,7 @@ from models.small_factor import SmallFactor
 from multilevel.law import Array
 from multilevel.method import METHODS, proximal_term
 from multilevel.solver import STICK
-from multilevel.stick import Held, gain, softness
+from multilevel.stick import gain, softness
 
 LARGEST = 200  # dofs up to which a step is worth a compiled loop
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
@@ -37,16 +36,6 @@ def is_small(assembly: Assembly) -> bool:
         and assembly.laws.row_count <= LARGEST
         and assembly.strains is not None
     )
-
-
-@dataclass(frozen=True)
-class _Pushes:
-    """Contact impulses (b, r) and the parts (b, k) of the normal ones."""
-
-    impulse: Array
-    stored: Array
-    dissipated: Array
-    multiplier: Array
 
 
 @dataclass(frozen=True)
@@ -138,83 +127,49 @@ class SmallThetaStepper(ThetaStepper):
             return None
         out = [values[:taken] for values in out]
         laws.remember(history, held, self._touch.tangents)
-        block, energies, sticks = self._audited(state, loads[: taken + 1], external[:taken], out)
+        block, energies, sticks = self._audited(state, external[:taken], out)
         end = State(
             n=state.n + taken,
             u=u,
             v=v,
             history=history,
             internal=internal,
-            kinetic=float(energies[0]),
-            strain=float(energies[1]),
-            asperity=float(energies[2]),
+            kinetic=float(energies[-1, 0]),
+            strain=float(energies[-1, 1]),
+            asperity=float(energies[-1, 2]),
             impulse=impulse,
             own=_Rested(momentum, loads[taken], rest, sticks),
         )
         return end, block
 
-    def _audited(self, state: State, loads: Array, external: Array, out: Any) -> tuple[Block, Array, NDArray[np.bool_]]:
-        """What is recorded of the steps; the energies (kinetic, strain, asperity) at the end of the last one, and the
-        points that stuck in it."""
-        assembly, theta, step, touch = self._assembly, self._theta, self.step, self._touch
+    def _audited(self, state: State, external: Array, out: Any) -> tuple[Block, Array, NDArray[np.bool_]]:
+        """What is recorded of the steps; the energies (b, 3) at their ends (kinetic, strain, asperity), and the points
+        that stuck in the last one."""
+        assembly, touch, laws = self._assembly, self._touch, self._assembly.laws
         u, v, y, impulse, normal, status, multipliers, held, iterations, residuals = out
-        laws = assembly.laws
-        before = laws.held(state.history, touch.tangents)
-        springs = Held(laws, np.concatenate([before[None], held[:-1]]), held, gain(laws, theta, step))
-        loss = springs.loss(impulse, touch.rates(step * y), step, theta) if laws.has_springs else None
-        pushes = _Pushes(impulse, *np.moveaxis(normal, 1, 0))
         all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
         strain = self._strains.at(all_u)
-        internal = self._strains.forces(strain)
-        gaps = touch.gaps(applied(touch.basis, all_u))
-        momentum = applied(assembly.mass, all_v)
-        stored = (
-            self._strains.energy(strain),
-            laws.energy(gaps) + laws.sprung_energy(np.concatenate([before[None], held])),
-        )
-        path = 0.5 * step * (all_v[:-1] + v)
-        mean = (1.0 - theta) * internal[:-1] + theta * internal[1:]
-        damping = np.zeros_like(u) if assembly.viscous is None else applied(assembly.viscous, y)
-        reaction = np.zeros_like(u)
-        dofs = assembly.imposed_dofs
-        if dofs.size:
-            given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, impulse)
-            missing = (np.diff(momentum, axis=0) - given) / step + mean + damping - external
-            reaction[:, dofs] = missing[:, dofs]
-        work = works(
-            assembly,
-            step=step,
-            du=step * y,
-            path=path,
-            impulse_path=path,
-            stored_path=path,
-            slip_path=path,
-            touch=touch,
-            forces=Forces(mean, damping, external, reaction),
-            contact=pushes,
+        springs = np.concatenate([laws.held(state.history, touch.tangents)[None], held]) if laws.has_springs else None
+        passage = Passage(
+            u=all_u,
+            v=all_v,
+            internal=self._strains.forces(strain),
+            momentum=applied(assembly.mass, all_v),
+            strain=self._strains.energy(strain),
+            held=springs,
+            y=y,
+            damping=None if assembly.viscous is None else applied(assembly.viscous, y),
+            external=external,
             multipliers=multipliers,
-            flow=y,
-            stored_before=(stored[0][:-1], stored[1][:-1]),
-            stored_after=(stored[0][1:], stored[1][1:]),
-            loss=loss,
-        )
-        kinetic = 0.5 * np.vecdot(v, momentum[1:])
-        work["kinetic"] = kinetic
-        sticks = self._sticking(status)
-        still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
-        block = Block(
-            n=state.n + 1 + np.arange(len(u)),
-            u=u,
-            v=v,
-            works=work.values,
-            multipliers=multipliers,
-            gaps=gaps[1:],
-            action=Action.of(touch, impulse, status, path, step, still, loss),
+            impulse=impulse,
+            normal=normal,
+            status=status,
             iterations=iterations,
             residual=residuals,
-            newton=np.ones_like(iterations),
         )
-        return block, np.array([kinetic[-1], stored[0][-1], stored[1][-1]]), sticks[-1]
+        sticks = self._sticking(status)
+        still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
+        return *passage.audited(assembly, touch, state.n + 1, self.step, self._theta, still), sticks[-1]
 
     def _sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Points that stick at the end of each step (b, k); what softens friction slides a little where it sticks."""

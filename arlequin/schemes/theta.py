@@ -70,6 +70,7 @@ class Theta:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
+        from arlequin.schemes.blocked_theta import BlockedThetaStepper, is_steady
         from arlequin.schemes.located_rigid import LocatedRigidStepper
         from arlequin.schemes.located_theta import LocatedThetaStepper
         from arlequin.schemes.small_theta import SmallThetaStepper, is_small
@@ -80,8 +81,9 @@ class Theta:
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        blocks = is_small(assembly) and assembly.contact.wear_rate is None
-        return (SmallThetaStepper if blocks else ThetaStepper)(assembly, step, self.theta)
+        if not is_steady(assembly):
+            return ThetaStepper(assembly, step, self.theta)
+        return (SmallThetaStepper if is_small(assembly) else BlockedThetaStepper)(assembly, step, self.theta)
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class ThetaStepper:
         make = LinearStep if assembly.linear else NewtonStep
         self._bulk = make(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless
+        self._all_moving = bool(self._moving.all())
 
     def with_step(self, step: float) -> "ThetaStepper":
         """The same with another step, for nonlinear parts; both share one factor."""
@@ -165,7 +168,7 @@ class ThetaStepper:
                 momentum=state.own.momentum,
                 force=external if push is None else external + push,
                 rest=-state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
-                given=self._given(state, t1),
+                given=self._given(state.u, state.v, t1),
                 t=t1,
             ),
         )
@@ -264,13 +267,13 @@ class ThetaStepper:
         )
         return end, report
 
-    def _given(self, state: State, t: float) -> Array | None:
-        """Values of y (p,) on the imposed dofs."""
+    def _given(self, u: Array, v: Array, t: float) -> Array | None:
+        """Values of y (p,) on the imposed dofs in a step from u, v (d,) to the time t."""
         assembly = self._assembly
         if not assembly.imposed_dofs.size:
             return None
         dofs = assembly.imposed_dofs
         values = assembly.imposed(t)
-        from_displacement = (values - state.u[dofs]) / self.step
-        from_velocity = self._theta * values + (1.0 - self._theta) * state.v[dofs]
+        from_displacement = (values - u[dofs]) / self.step
+        from_velocity = self._theta * values + (1.0 - self._theta) * v[dofs]
         return np.where(assembly.imposes_displacement, from_displacement, from_velocity)

@@ -5,6 +5,7 @@ import pytest
 
 import arlequin as aq
 from arlequin import run
+from arlequin.schemes import blocked_theta
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
@@ -42,6 +43,16 @@ def glued():
     return aq.System([coarse, fine], [aq.Junction(coarse, fine)], interfaces=[touch], velocity=10.0)
 
 
+def pressed(friction):
+    """A damped block that is pushed along a floor, glued to a coarse one."""
+    steel, options = STEEL, {"plane": "strain", "damping": aq.Rayleigh(50.0, 1e-8)}
+    push = {"top": {"x": lambda t: 4e-3 * np.sin(2e4 * t), "y": lambda t: -2e-6 * np.sin(1e4 * t)}}
+    low = aq.Solid("low", aq.mesh.rectangle((0.0, 0.03), (0.0, 0.01), cells=(30, 10)), steel, **options)
+    high = aq.Solid("high", aq.mesh.rectangle((0.0, 0.03), (0.005, 0.02), cells=(6, 3)), steel, imposed=push, **options)
+    touch = aq.Interface("floor", low.boundary("bottom"), FLOOR, aq.Unilateral("velocity"), friction=friction)
+    return aq.System([low, high], [aq.Junction(high, low)], interfaces=[touch], gravity=(0.0, -10.0))
+
+
 def rocking():
     corners = [(0.0, 0.001), (0.3, 0.002), (0.3, 1.0), (0.0, 1.0)]
     body = aq.RigidBody("box", corners, names={"base": [0, 1]}, density=1000.0)
@@ -63,12 +74,15 @@ def free_bulk():
 
 
 ROUGH, SHOCK, SPRUNG = aq.Coulomb(0.1), aq.Shock(900.0, 4.0), aq.Coulomb(0.4, stiffness=1600.0, damping=3.0)
+STIFF = aq.Coulomb(0.3, stiffness=1e14, damping=1e7)
 RUNS = {
     "theta, rough": (lambda: sliders(aq.Unilateral(), ROUGH), aq.Theta(0.5), 1e-3),
     "theta, sprung": (lambda: sliders(SHOCK, SPRUNG), aq.Theta(0.6), 1e-3),
     "theta, glued": (glued, aq.Theta(0.5), 4e-7),
     "theta, modal": (lambda: rod(aq.Shock(1e9), 5), aq.Theta(0.5), 1e-4),
     "theta, beam": (lambda: rod(aq.Unilateral()), aq.Theta(0.5), 1e-4),
+    "theta, solids": (lambda: pressed(ROUGH), aq.Theta(0.5), 1e-6),
+    "theta, sprung solids": (lambda: pressed(STIFF), aq.Theta(0.7), 1e-6),
     "located": (lambda: sliders(aq.Unilateral(), ROUGH), LOCATE, 1e-3),
     "located, modal": (lambda: rod(aq.Unilateral(), 5), LOCATE, 1e-4),
     "located, rigid": (rocking, LOCATE, 1e-3),
@@ -102,3 +116,16 @@ def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
         return aq.simulate(system(), scheme, duration=80 * step, step=step, record=record, progress=progress)
 
     goes_on(simulate, (23, 61))
+
+
+@pytest.mark.parametrize("system, scheme, step", [RUNS["theta, solids"], RUNS["theta, sprung solids"]])
+def test_steps_audited_together_are_those_audited_one_by_one(system, scheme, step, monkeypatch):
+    together = aq.simulate(system(), scheme, duration=100 * step, step=step)
+    monkeypatch.setattr(blocked_theta, "is_steady", lambda assembly: False)
+    alone = aq.simulate(system(), scheme, duration=100 * step, step=step)
+    assert np.abs(together["interface/floor/force"]).max() > 0.0
+    for node in alone.subtree:
+        for name, values in node.data_vars.items():
+            if values.dtype.kind == "f":
+                scale = float(np.abs(values).max())
+                assert together[node.path][name].values == pytest.approx(values.values, rel=0.0, abs=1e-9 * scale), name

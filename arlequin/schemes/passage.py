@@ -1,0 +1,113 @@
+"""Some steps of the θ-scheme on linear parts and steady contact, and their audit."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.action import Action
+from arlequin.assembly import Assembly
+from arlequin.energy import Forces, works
+from arlequin.products import applied
+from arlequin.schemes.block import Block
+from arlequin.touch import Touch
+from multilevel.law import Array
+from multilevel.stick import Held, gain
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """Contact impulses (b, r) and the parts (b, k) of the normal ones."""
+
+    impulse: Array
+    stored: Array
+    dissipated: Array
+    multiplier: Array
+
+
+@dataclass(frozen=True)
+class Passage:
+    """States and steps, b of these: u, v, f_int(u), M v (b + 1, d), strain energy (b + 1,), what the springs of
+    friction pull (b + 1, r); y, mean viscous and external forces (b, d), constraints' impulses (b, m), contact impulses
+    (b, r), their normal parts (b, 3, k), status (b, k), and the figures of the contact problems (b,).
+
+    damping, held: None where there is none.
+    """
+
+    u: Array
+    v: Array
+    internal: Array
+    momentum: Array
+    strain: Array
+    held: Array | None
+    y: Array
+    damping: Array | None
+    external: Array
+    multipliers: Array
+    impulse: Array
+    normal: Array
+    status: NDArray[np.int8]
+    iterations: NDArray[np.int64]
+    residual: Array
+
+    def first(self, count: int) -> "Passage":
+        """Its first steps."""
+        states = {"u", "v", "internal", "momentum", "strain", "held"}
+        cut = {
+            name: None if values is None else values[: count + (name in states)] for name, values in vars(self).items()
+        }
+        return Passage(**cut)
+
+    def audited(
+        self, assembly: Assembly, touch: Touch, first: int, step: float, theta: float, still: Any = False
+    ) -> tuple[Block, Array]:
+        """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
+        strain, asperity; still (b, k): points that do not slip, whatever round-off says."""
+        laws, y, impulse, multipliers = assembly.laws, self.y, self.impulse, self.multipliers
+        gaps = touch.gaps(applied(touch.basis, self.u))
+        asperity, loss = laws.energy(gaps), None
+        if self.held is not None:
+            springs = Held(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
+            loss = springs.loss(impulse, touch.rates(step * y), step, theta)
+            asperity = asperity + laws.sprung_energy(self.held)
+        path = 0.5 * step * (self.v[:-1] + self.v[1:])
+        mean = (1.0 - theta) * self.internal[:-1] + theta * self.internal[1:]
+        damping = np.zeros_like(y) if self.damping is None else self.damping
+        reaction = np.zeros_like(y)
+        dofs = assembly.imposed_dofs
+        if dofs.size:
+            given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, impulse)
+            missing = (np.diff(self.momentum, axis=0) - given) / step + mean + damping - self.external
+            reaction[:, dofs] = missing[:, dofs]
+        work = works(
+            assembly,
+            step=step,
+            du=step * y,
+            path=path,
+            impulse_path=path,
+            stored_path=path,
+            slip_path=path,
+            touch=touch,
+            forces=Forces(mean, damping, self.external, reaction),
+            contact=Pushes(impulse, *np.moveaxis(self.normal, 1, 0)),
+            multipliers=multipliers,
+            flow=y,
+            stored_before=(self.strain[:-1], asperity[:-1]),
+            stored_after=(self.strain[1:], asperity[1:]),
+            loss=loss,
+        )
+        work["kinetic"] = 0.5 * np.vecdot(self.v[1:], self.momentum[1:])
+        block = Block(
+            n=first + np.arange(len(y)),
+            u=self.u[1:],
+            v=self.v[1:],
+            works=work.values,
+            multipliers=multipliers,
+            gaps=gaps[1:],
+            action=Action.of(touch, impulse, self.status, path, step, still, loss),
+            iterations=self.iterations,
+            residual=self.residual,
+            newton=np.ones_like(self.iterations),
+        )
+        return block, work.values[:, :3]
