@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, kron
-from scipy.spatial import cKDTree
 from skfem import CellBasis
 
 from arlequin.coupling import Shapes
@@ -77,6 +76,8 @@ class Mediator:
         slivers = np.flatnonzero((share > 0) & (share <= negligible))
         if kept.size == 0:
             raise UserError("junction: the mediator has no degrees of freedom, the overlap is too thin")
+        from scipy.spatial import cKDTree
+
         # a further axis keeps groups apart: no function of another group is near
         nodes = reduction.argmax(axis=1)
         positions = np.tile(basis.doflocs.T[nodes], (groups, 1))

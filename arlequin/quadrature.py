@@ -6,7 +6,6 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.special import roots_jacobi
 from skfem.quadrature import get_quadrature
 from skfem.refdom import RefLine, RefTet, RefTri
 
@@ -89,6 +88,8 @@ def tetrahedron_rule(order: int) -> tuple[Array, Array]:
         X, W = get_quadrature(RefTet, max(order, 1) if order < 5 else order + 1)
     else:  # conical product of Gauss–Jacobi rules
         count = order // 2 + 1
+        from scipy.special import roots_jacobi  # takes its time to load
+
         axes = [roots_jacobi(count, power, 0) for power in (2, 1, 0)]
         (u, wu), (v, wv), (t, wt) = [(0.5 * (1 + x), w) for x, w in axes]
         U, V, T = np.meshgrid(u, v, t, indexing="ij")

@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array, kron
-from scipy.spatial import cKDTree
 from skfem import Mesh, MeshLine, MeshQuad, MeshTri
 
 from arlequin.coupling import L2, Shapes
@@ -101,6 +100,8 @@ class Tie(SurfaceGlue):
 
     def _places(self, points: Array) -> tuple[Indices, Array]:
         """Coarse cell (k,), −1 for none, and reference coordinates (axis, k) of points (k, axis) on the surface."""
+        from scipy.spatial import cKDTree
+
         mesh, facets = self.coarse.mesh, self.coarse_surface.facets
         # cells with all the corners of a facet of the surface
         on_surface = np.zeros(self.coarse.node_count, dtype=bool)
@@ -140,6 +141,8 @@ class Mortar(SurfaceGlue):
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the multipliers."""
+        from scipy.spatial import cKDTree
+
         origin, frame = self._frame()
         meshes = {}
         for side, surface in (("coarse", self.coarse_surface), ("fine", self.fine_surface)):

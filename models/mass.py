@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, kron
-from scipy.spatial import cKDTree
 
 from models.cells import CellArrays
 from models.errors import UserError
@@ -74,6 +73,8 @@ def linear_extension(positions: Array, massless: Indices) -> csr_array:
     kept = np.setdiff1d(np.arange(count), massless)
     rows, columns, values = [kept], [kept], [np.ones(kept.size)]
     pending = massless
+    from scipy.spatial import cKDTree
+
     tree = cKDTree(positions[kept]) if kept.size else None
     neighbours = NEIGHBOURS[axes - 1]
     while pending.size:

@@ -1,6 +1,7 @@
 """Numba kernels: the tractions of the regular laws and the solvers of contact with friction.
 
-They share a file because numba's cache does not see edits across files.
+They share a file because numba's cache does not see edits across files. Only what Python calls declares its types: the
+others are part of it, and would each be loaded by itself.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ LEAST = 1e-9  # proximal term: the smaller, the fewer turns where multipliers ar
 LAPACK_FROM = 96  # unknowns
 
 
-@njit(types.UniTuple(float64, 2)(float64, float64, float64), cache=True)
+@njit(cache=True)
 def mean_power(start, end, exponent):
     """Mean of ⟨s⟩₊^m over the segment from `start` to `end`, and its derivative by `end`.
 
@@ -47,7 +48,7 @@ def mean_power(start, end, exponent):
     return mean, (end**exponent - mean) / width
 
 
-@njit(types.UniTuple(float64, 2)(float64, float64), cache=True)
+@njit(cache=True)
 def power(crush, exponent):
     """⟨s⟩₊^m and its derivative by s."""
     if crush <= 0.0:
@@ -89,7 +90,7 @@ def power_law(coefficients, history, gap, step, theta, trial):
     return stored, stored_slope, dissipated, dissipated_slope
 
 
-@njit(types.UniTuple(float64, 4)(float64[::1], float64, float64), cache=True)
+@njit(cache=True)
 def layer(coefficients, gap, rate):
     """Stored and lossy pressure of the same layer at an instant, and the slopes of their sum by gap and rate."""
     kappa, exponent, height, viscosity, damping_exponent, both = coefficients[:6]
@@ -107,7 +108,7 @@ def layer(coefficients, gap, rate):
     return stored, lossy, -kappa * slope + viscosity * share_slope * rate, -viscosity * share
 
 
-@njit(types.void(PROBLEM, int64, float64, float64[:, ::1], float64[::1]), cache=True)
+@njit(cache=True)
 def _tractions(p, k, gap, trial, out):
     """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
     out[:] = 0.0
@@ -121,7 +122,7 @@ def _tractions(p, k, gap, trial, out):
         out[3] += dissipated_slope
 
 
-@njit(types.boolean(float64[:, ::1], float64[::1], int64), cache=True)
+@njit(cache=True)
 def _eliminate(matrix, right, n):
     """Solves the leading n × n system in place by Gauss elimination with row pivoting; False where it is singular.
 
@@ -155,7 +156,7 @@ def _eliminate(matrix, right, n):
     return True
 
 
-@njit(types.boolean(float64[:, ::1], float64[::1], int64), cache=True)
+@njit(cache=True)
 def _solve(matrix, right, n):
     """Solves the leading n × n system into `right`; False where it is singular (rows of unit size).
 
@@ -179,7 +180,7 @@ def _solve(matrix, right, n):
     return True
 
 
-@njit(types.void(float64[:, ::1], float64[::1], float64[::1]), cache=True)
+@njit(cache=True)
 def _pushes(delassus, impulse, push):
     """push = W P, by the rows of the symmetric W whose impulse is not zero."""
     push[:] = 0.0
@@ -190,7 +191,7 @@ def _pushes(delassus, impulse, push):
                 push[i] += amount * row[i]
 
 
-@njit(float64[::1](PROBLEM), cache=True)
+@njit(cache=True)
 def _scales(p):
     """Slack that a unit of a row's own impulse makes (r,): the natural map divides by it.
 
@@ -211,13 +212,7 @@ def _scales(p):
     return own
 
 
-@njit(
-    types.UniTuple(float64, 2)(
-        PROBLEM, float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1], float64[::1],
-        float64[::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _measure(p, own, trial, impulse, push, law, slack, idle, slip):
     """What the impulses make: push = W P, laws (k, 4), slack and impulse (k,) of the multipliers, slip rates (r,).
 
@@ -268,13 +263,7 @@ def _measure(p, own, trial, impulse, push, law, slack, idle, slip):
     return error, scale
 
 
-@njit(
-    types.void(
-        PROBLEM, float64[::1], float64, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],
-        boolean[::1], types.int8[::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _statuses(p, own, rho, law, impulse, slack, idle, slip, wanted, status, direction):
     """What the natural map with the scales own/ρ asks for: multipliers, statuses, and y = P_t − ρ w/own (r,).
 
@@ -296,13 +285,7 @@ def _statuses(p, own, rho, law, impulse, slack, idle, slip, wanted, status, dire
             status[k] = STICK
 
 
-@njit(
-    types.void(
-        PROBLEM, float64[::1], float64, float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1],
-        boolean[::1], types.int8[::1], float64[::1], float64[::1], float64[:, :, ::1], float64[:, :, ::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _linearise(
     p, own, rho, law, impulse, slack, idle, slip, wanted, status, direction, residual, on_push, on_impulse
 ):  # fmt: skip
@@ -362,12 +345,7 @@ def _linearise(
                     on_impulse[k, a, b] -= across * (1.0 - rho * p.soft[k] / own[s])
 
 
-@njit(
-    types.boolean(
-        PROBLEM, float64[::1], float64[:, :, ::1], float64[:, :, ::1], float64[::1], float64[:, ::1], float64,
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _step(p, residual, on_push, on_impulse, increment, matrix, mass):
     """Newton increment (r,) of the impulses; False where the system is singular.
 
@@ -441,12 +419,7 @@ def _step(p, residual, on_push, on_impulse, increment, matrix, mass):
     return True
 
 
-@njit(
-    types.Tuple((int64, float64, boolean))(
-        PROBLEM, float64[::1], float64, float64[::1], float64[:, ::1], int64, int64,
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _newton(p, own, rho, impulse, trial, most, patience):
     """Semismooth Newton on all statuses at once, with the scales own/ρ, from and to `impulse` (the best ones seen).
 
@@ -509,7 +482,7 @@ def _newton(p, own, rho, impulse, trial, most, patience):
     return used, best, singular
 
 
-@njit(types.void(float64[:, ::1], float64[::1], int64, float64, float64[::1]), cache=True)
+@njit(cache=True)
 def _disk(block, pull, size, radius, out):
     """Minimum of ½ x·A x + b·x on ‖x‖ ≤ radius, A = block[1:size, 1:size], b = pull[1:size] into out[1:size]."""
     if size == 2:
@@ -546,13 +519,7 @@ def _disk(block, pull, size, radius, out):
     out[1], out[2] = sine * y - cosine * x, -sine * x - cosine * y
 
 
-@njit(
-    float64(
-        PROBLEM, int64, float64[:, ::1], float64[::1], float64, float64, float64[::1], float64[:, ::1],
-        float64[::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _normal_map(p, k, block, push, normal, radius, out, trial, law, pull):
     """Natural map of the normal law of a point at a normal impulse, with its own friction; `out` gets the impulses."""
     size = p.first[k + 1] - p.first[k]
@@ -579,9 +546,7 @@ def _normal_map(p, k, block, push, normal, radius, out, trial, law, pull):
     return multiplier - max(multiplier - slack / own, 0.0)
 
 
-@njit(
-    types.void(PROBLEM, int64, float64[:, ::1], float64[::1], float64, float64[::1], float64[:, ::1]), cache=True
-)  # fmt: skip
+@njit(cache=True)
 def _local(p, k, block, push, radius, impulse, trial):
     """Exact solution at one point, `impulse` in and out, where its rows move by push + block P.
 
@@ -624,7 +589,7 @@ def _local(p, k, block, push, radius, impulse, trial):
     _normal_map(p, k, block, push, high, radius, impulse, trial, law, pull)
 
 
-@njit(types.Tuple((int64, float64))(PROBLEM, float64[::1], float64[::1], float64[:, ::1], int64), cache=True)
+@njit(cache=True)
 def _gauss_seidel(p, own, impulse, trial, most):
     """Nonlinear Gauss–Seidel: exact solution point by point, in sweeps. Returns sweeps and certificate.
 
@@ -665,7 +630,7 @@ def _gauss_seidel(p, own, impulse, trial, most):
     return used, best
 
 
-@njit(types.Tuple((int64, float64))(PROBLEM, float64[::1], float64[::1], float64[:, ::1], int64), cache=True)
+@njit(cache=True)
 def _projected_gradient(p, own, impulse, trial, most):
     """Fixed point on the friction threshold; each problem with a given one by accelerated projected gradient.
 
@@ -739,10 +704,7 @@ def _projected_gradient(p, own, impulse, trial, most):
     return used, best
 
 
-@njit(
-    types.Tuple((int64, float64, boolean))(PROBLEM, float64[::1], float64, float64[::1], float64[:, ::1], int64),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _assisted(p, own, rho, impulse, trial, most):
     """Newton; where it gives up, from Gauss–Seidel's better starts. Returns steps, certificate, singular."""
     used, best, singular = _newton(p, own, rho, impulse, trial, most, PATIENCE)
@@ -762,12 +724,7 @@ def _assisted(p, own, rho, impulse, trial, most):
     return used, best, singular
 
 
-@njit(
-    types.Tuple((int64, float64, boolean))(
-        PROBLEM, float64[::1], float64, float64[::1], float64[:, ::1], int64, float64
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _proximal(p, own, rho, impulse, trial, most, mass):
     """Method of multipliers: slack + ε W_kk (Λ − Λ_last) = 0 in each problem, and on friction likewise, until
     Λ stands still; ε ≤ `mass`, and less where the certificate falls by less than ten in a turn.
@@ -814,10 +771,7 @@ def _proximal(p, own, rho, impulse, trial, most, mass):
     return used, best, singular
 
 
-@njit(
-    types.Tuple((int64, float64, boolean))(PROBLEM, float64[::1], float64, float64[::1], float64[:, ::1], int64),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def _robust(p, own, rho, impulse, trial, most):
     """Newton with the help of Gauss–Seidel; then rounds of other helps, each longer than the last, until one leads on.
 

@@ -6,7 +6,7 @@ facets: s in [0, 1]; the triangle s, t ≥ 0, s + t ≤ 1; the square [0, 1]². 
 """
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import njit
 
 LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = 0, 1, 2, 3, 4, 5
 ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matching meshes, round-off)
@@ -394,7 +394,7 @@ def foot_on_continuation(kind, x, p, s, t, value, first, second, g):
     return s, t, False
 
 
-@njit(types.void(int64, int64[:, ::1], float64[:, ::1], float64[:, ::1]), cache=True)
+@njit(cache=True)
 def facet_boxes(kind, facets, positions, boxes):
     """Boxes (f, 6) = low, high of the facets: of their Bézier points, within whose hull a quadratic facet lies."""
     x = np.empty((9, 3))
@@ -418,7 +418,7 @@ def facet_boxes(kind, facets, positions, boxes):
             boxes[f, i], boxes[f, 3 + i] = low, high
 
 
-@njit(types.void(float64[:, ::1], int64[::1]), cache=True)
+@njit(cache=True)
 def morton_codes(boxes, codes):
     """Codes (f,) that sort the centres of the boxes along a space-filling curve (16 bits an axis)."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
@@ -438,7 +438,7 @@ def morton_codes(boxes, codes):
         codes[f] = code
 
 
-@njit(types.void(float64[:, ::1], int64[::1], float64[:, ::1]), cache=True)
+@njit(cache=True)
 def tree_boxes(boxes, order, tree):
     """Boxes of a complete binary tree (2 L, 6): node i has children 2 i and 2 i + 1, leaf j is node L + j."""
     leaves = tree.shape[0] // 2
@@ -466,13 +466,7 @@ def distance2_to_box(box, p):
     return total
 
 
-@njit(
-    types.void(
-        int64, int64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1], float64,
-        int64[::1], float64[:, ::1], int64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def nearest(kind, facets, positions, boxes, order, tree, points, reach, facet, reference, feature):
     """Nearest facet (k,) of the points (−1: none within reach), its point (k, 2) and feature (k,): branch and bound."""
     leaves, count = tree.shape[0] // 2, order.size
@@ -542,13 +536,7 @@ def corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
     return n, np.arccos(min(max(uv / max(np.sqrt(uu * vv), 1e-300), -1.0), 1.0))
 
 
-@njit(
-    types.void(
-        int64, int64[:, ::1], float64[:, ::1], int64[:, :, ::1], int64[::1], int64[:, ::1], boolean[::1], float64[::1],
-        float64[:, ::1], float64, float64, int64[::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def resolve(
     kind, facets, positions, neighbours, starts, star, free, size, points, overhang, depth,
     facet, reference, feature, normal, gap,
@@ -728,14 +716,7 @@ def meet(kind, x, p, d, value, first, second, g):
     return s, t, False
 
 
-@njit(
-    types.void(
-        int64, int64[:, ::1], float64[:, ::1], int64[:, :, ::1], boolean[::1], float64[::1],
-        float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],
-        float64, float64, float64, int64[::1], float64[:, ::1], float64[:, ::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def along_direction(
     kind, facets, positions, neighbours, free, size, boxes, order, tree, points, directions, reach, overhang, depth,
     facet, reference, normal, gap,
@@ -818,10 +799,7 @@ def rate_of_rotation(kind, g, first, a, spin):
             spin[i, j] = 0.5 * n[i] * turned[j] - turned[i] * n[j]
 
 
-@njit(
-    types.void(int64, int64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1]),
-    cache=True,
-)
+@njit(cache=True)
 def places(kind, facets, positions, facet, reference, out):
     """Positions (k, 3) of the reference coordinates (k, 2) on each point's facet; facet −1: untouched."""
     x, g = np.empty((9, 3)), np.empty((6, 3))
@@ -833,20 +811,14 @@ def places(kind, facets, positions, facet, reference, out):
             out[k] = g[0]
 
 
-@njit(
-    types.void(
-        int64, int64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1], float64[:, ::1], float64[:, :, ::1],
-        int64[:, ::1], float64[:, ::1], int64, int64[::1], int64[::1], float64[::1],
-    ),
-    cache=True,
-)  # fmt: skip
+@njit(cache=True)
 def fill_rows(
     kind, facets, positions, points, facet, reference, frames, slave_nodes, slave_weights, offset,
     pointers, indices, data,
 ):  # fmt: skip
     """Rows e·(v_s − v_m − W × r), r = p − x_m, for the vectors e of each point's frame (k, a, a); facet −1: none.
 
-    Slave columns first, the master's from `offset`. kind −1: a fixed master (v_m = W = 0).
+    Slave columns first, the master's from `offset`.
     """
     axes = frames.shape[1]
     x, g, spin = np.empty((9, 3)), np.empty((6, 3)), np.empty((3, 3))
@@ -863,8 +835,6 @@ def fill_rows(
                     indices[at] = slave_nodes[k, a] * axes + j
                     data[at] = slave_weights[k, a] * frames[k, c, j]
                     at += 1
-        if kind < 0:
-            continue
         gather(facets, positions, facet[k], x)
         geometry(kind, x, reference[k, 0], reference[k, 1], value, first, second, g)
         r = (points[k, 0] - g[0, 0], points[k, 1] - g[0, 1], points[k, 2] - g[0, 2])

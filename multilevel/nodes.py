@@ -179,24 +179,24 @@ def _kinematics(
     partners: Partners | None = None,
 ) -> Kinematics:
     """Rows of the points against the facets of a tree (None: a fixed obstacle)."""
-    from multilevel._search_kernels import fill_rows
-
     count, axes = positions.shape
     frame = frames(normals)
     paired = np.isfinite(gap)
-    if tree is None or partners is None:
-        kind, facets, nodes, master_nodes = -1, np.empty((0, 0), np.int64), np.empty((0, 3)), 0
-        facet, reference = np.where(paired, 0, -1), np.zeros((count, 2))
-    else:
-        kind, facets, nodes, master_nodes = tree.mesh.kind, tree.mesh.facets, tree.positions, tree.mesh.node_count
-        facet, reference = partners.facet, partners.reference
-    width = axes * (points.nodes.shape[1] + facets.shape[1])
+    master_nodes, corners = (0, 0) if tree is None else (tree.mesh.node_count, tree.mesh.facets.shape[1])
+    width = axes * (points.nodes.shape[1] + corners)
     pointers = np.concatenate([[0], np.cumsum(np.repeat(np.where(paired, width, 0), axes))]).astype(np.int64)
-    indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
-    fill_rows(
-        kind, facets, nodes, in_space(positions), facet, reference, frame, points.nodes, points.weights,
-        axes * slave_nodes, pointers, indices, data,
-    )  # fmt: skip
+    if tree is None or partners is None:  # e·v of the vectors e of each frame
+        nodes = axes * points.nodes[paired, None, :, None] + np.arange(axes)
+        data = (points.weights[paired, None, :, None] * frame[paired, :, None, :]).ravel()
+        indices = np.broadcast_to(nodes, (len(nodes), axes, *nodes.shape[2:])).ravel()
+    else:
+        from multilevel._search_kernels import fill_rows
+
+        indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
+        fill_rows(
+            tree.mesh.kind, tree.mesh.facets, tree.positions, in_space(positions), partners.facet, partners.reference,
+            frame, points.nodes, points.weights, axes * slave_nodes, pointers, indices, data,
+        )  # fmt: skip
     shape = (count * axes, axes * (slave_nodes + master_nodes))
     rows = csr_array((data, indices, pointers), shape=shape)
     return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), positions, partners)

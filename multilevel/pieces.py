@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import roots_jacobi
 
 from models.continuum import Continuum
 from models.errors import UserError
@@ -163,6 +162,8 @@ def simplex_rule(axes: int, degree: int) -> tuple[Array, Array]:
         corners = [[p, q] for c in (a, b) for p, q in ((c, c), (1 - 2 * c, c), (c, 1 - 2 * c))]
         return np.array(corners), np.repeat(np.array([620 + share, 620 - share]) / 3720, 3)
     count = degree // 2 + 1
+    from scipy.special import roots_jacobi  # takes its time to load
+
     u, across = roots_jacobi(count, 1.0, 0.0)
     v, along = np.polynomial.legendre.leggauss(count)
     u, v = 0.5 * (1 + u), 0.5 * (1 + v)

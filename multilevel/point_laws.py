@@ -239,18 +239,16 @@ class PointLaws:
     @cached_property
     def kernels(self) -> tuple[Any, NDArray[np.int64]]:
         """The distinct compiled kernels as a typed list, and for each row the index of its own."""
-        from numba.typed import List
+        from multilevel._signature import add_kernel, no_kernels
 
-        from multilevel._signature import REGULAR_KERNEL
-
-        kernels = List.empty_list(REGULAR_KERNEL)
+        kernels = no_kernels()
         index: dict[int, int] = {}
         kind = []
         for law in (law for point in self.regular for law in point):
             kernel = law.kernel()
             if id(kernel) not in index:
-                index[id(kernel)] = len(kernels)
-                kernels.append(kernel)
+                index[id(kernel)] = len(index)
+                add_kernel(kernels, kernel)
             kind.append(index[id(kernel)])
         return kernels, np.array(kind, dtype=np.int64)
 

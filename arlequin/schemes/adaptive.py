@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
 
 from arlequin.assembly import Assembly
 from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem, Outcome
@@ -86,6 +85,8 @@ class _Adaptive:
         return _Carried(np.zeros(laws.row_count), 0.0, mode, largest, 1e-3 * system.step)
 
     def take(self, system: ExplicitSystem, state: State, count: int) -> Outcome:
+        from scipy.integrate import DOP853
+
         from arlequin.schemes._adaptive_kernels import adaptive_block
 
         size, own, out = state.u.size, state.own, Outcome.room(system.assembly, count)
