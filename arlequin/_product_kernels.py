@@ -10,11 +10,11 @@ _FEW, _SIDE = 4, 64  # vectors from which on they are taken side by side, and ho
 def by_rows(starts, columns, values, fields):
     """A x (b, r) of each x of fields (b, d); A by rows.
 
-    Some vectors side by side, entry by entry: each sum has the order that it has alone.
+    Some vectors side by side, entry by entry, unless A reads little of them: each sum has the order that it has alone.
     """
     count, rows = fields.shape[0], starts.size - 1
     out = np.empty((count, rows))
-    if count < _FEW:
+    if count < _FEW or values.size < fields.shape[1]:
         for b in range(count):
             for r in range(rows):
                 alone = 0.0

@@ -35,8 +35,8 @@ class Rows:
         return some, self.matrix[:, some].toarray()
 
     @cached_property
-    def _transposed(self) -> sp.csr_array:
-        return sp.csr_array(self.matrix.T)
+    def _transposed(self) -> sp.csc_array:
+        return self.matrix.T  # by columns: only the forces that there are get read, not all d rows
 
     def of(self, fields: Array) -> Array:
         """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from arlequin.assembly import Assembly
+from arlequin.products import applied
 from arlequin.schemes.block import Block
 from arlequin.schemes.linear_step import Drive, LinearStep, Start
 from arlequin.schemes.passage import Passage
@@ -29,7 +30,9 @@ class BlockedThetaStepper(ThetaStepper):
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""
-        assembly, theta, step = self._assembly, self._theta, self.step
+        from arlequin.schemes._step_kernels import move, push
+
+        assembly, theta, step, none = self._assembly, self._theta, self.step, np.zeros(0)
         count = min(count, max(_CACHED // state.u.size, 1))
         loads = assembly.loads(step * np.arange(state.n, state.n + count + 1, dtype=float))
         went = self._room(state, (1.0 - theta) * loads[:-1] + theta * loads[1:])
@@ -39,16 +42,12 @@ class BlockedThetaStepper(ThetaStepper):
         for i in range(count):
             t1 = (state.n + i + 1) * step
             before = went.u[i], went.v[i]
-            wanted = -rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ before[1])
+            wanted = -rest if theta == 0.5 else (1.0 - theta) * applied(assembly.constraints, before[1])
             drive = Drive(momentum, went.external[i], wanted, self._given(*before, t1), t1)
             solved = self._bulk.solve_from(start, drive)
             contact, u, v = solved.meeting.solution, went.u[i + 1], went.v[i + 1]
-            np.multiply(step, solved.y, out=u)
-            u += before[0]
-            np.subtract(solved.y, before[1], out=v)
-            v /= theta
-            v += before[1]
-            if contact.singular or not contact.residual <= RESIDUAL_LIMIT or not np.isfinite(u).all():
+            finite = move(*before, solved.y, step, theta, u, v)
+            if contact.singular or not contact.residual <= RESIDUAL_LIMIT or not finite:
                 break
 
             went.y[i] = solved.y
@@ -59,18 +58,15 @@ class BlockedThetaStepper(ThetaStepper):
                 went.held[i + 1] = laws.held(contact.history, self._touch.tangents)
             went.internal[i + 1], went.strain[i + 1] = assembly.internal(u)
             went.momentum[i + 1] = assembly.mass @ v
-            resisting = (1.0 - theta) * went.internal[i]
-            resisting += theta * went.internal[i + 1]
-            if went.damping is not None:
+            if assembly.viscous is not None and went.damping is not None:
                 went.damping[i] = assembly.viscous @ solved.y
-                resisting += went.damping[i]
-            resisting -= went.external[i]
-            resisting *= step
-            momentum = momentum - resisting
-            momentum += assembly.pull(solved.multipliers, solved.meeting.impulse)
-            if not self._all_moving:
-                momentum = np.where(self._moving, momentum, went.momentum[i + 1])
-            rest = rest + assembly.constraints @ solved.y
+            summed = np.empty_like(momentum)
+            push(
+                momentum, went.internal[i], went.internal[i + 1], none if went.damping is None else went.damping[i],
+                went.external[i], assembly.pull(solved.multipliers, solved.meeting.impulse), step, theta,
+                self._moving, went.momentum[i + 1], summed,
+            )  # fmt: skip
+            momentum, rest = summed, rest + applied(assembly.constraints, solved.y)
             start = Start(moves.of(u), moves.of(v), went.internal[i + 1], contact.history, contact.impulse)
             taken += 1
         if not taken:

@@ -54,7 +54,7 @@ class Passage:
     def first(self, count: int) -> "Passage":
         """Its first steps."""
         states = {"u", "v", "internal", "momentum", "strain", "held"}
-        cut = {
+        cut: dict[str, Any] = {
             name: None if values is None else values[: count + (name in states)] for name, values in vars(self).items()
         }
         return Passage(**cut)

@@ -115,7 +115,6 @@ class ThetaStepper:
         make = LinearStep if assembly.linear else NewtonStep
         self._bulk = make(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless
-        self._all_moving = bool(self._moving.all())
 
     def with_step(self, step: float) -> "ThetaStepper":
         """The same with another step, for nonlinear parts; both share one factor."""
