@@ -15,7 +15,7 @@ from arlequin.products import applied
 from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport, unworn_only
-from arlequin.schemes.small_theta import LARGEST, is_small
+from arlequin.schemes.small_theta import FEW, is_small
 from models.errors import UserError
 from models.rows import row_products
 from multilevel.asperities import Asperities
@@ -271,9 +271,9 @@ def _check(assembly: Assembly) -> None:
         raise UserError(
             "explicit schemes take no imposed motion: take the frame of the support (gravity as a function)"
         )
-    if not is_small(assembly):
+    if not is_small(assembly) or assembly.dof_count > FEW:
         raise UserError(
-            f"explicit schemes are for masses, bars, beams and springs with at most {LARGEST} degrees of freedom and "
+            f"explicit schemes are for masses, bars, beams and springs with at most {FEW} degrees of freedom and "
             "flat obstacles or pairs of points: take CentralDifference otherwise"
         )
     if assembly.ghost.any() or assembly.massless.any():

@@ -7,7 +7,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.contact import used_rows
 from arlequin.schemes.located_theta import LocatedThetaStepper, check_laws
-from arlequin.schemes.small_theta import LARGEST
+from arlequin.schemes.small_theta import FEW
 from models.errors import UserError
 from models.part import Surface
 from models.rows import row_products
@@ -96,5 +96,5 @@ def _plane(assembly: Assembly) -> None:
             raise UserError(f"{where}: interface '{interface.name}' has a part as master: take flat obstacles")
         if not pairing.fixed:
             raise UserError(f"{where}: the obstacle of interface '{interface.name}' is curved: take flat ones")
-    if assembly.dof_count > LARGEST or contact.laws.row_count > LARGEST:
-        raise UserError(f"{where}: at most {LARGEST} degrees of freedom and {LARGEST} rows of contact are supported")
+    if assembly.dof_count > FEW or contact.laws.row_count > FEW:
+        raise UserError(f"{where}: at most {FEW} degrees of freedom and {FEW} rows of contact are supported")

@@ -11,7 +11,7 @@ from arlequin.assembly import Assembly
 from arlequin.energy import Work
 from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport
-from arlequin.schemes.small_theta import LARGEST, is_small
+from arlequin.schemes.small_theta import FEW, is_small
 from models.errors import UserError
 from models.rows import row_products
 from multilevel.law import Array
@@ -183,9 +183,9 @@ class LocatedThetaStepper:
 def _small(assembly: Assembly) -> None:
     """UserError where the system is not small and linear."""
     parts = "point masses, bars, beams, springs and modal parts"
-    if not is_small(assembly):
+    if not is_small(assembly) or assembly.dof_count > FEW:
         raise UserError(
-            f'events="locate" is for up to {LARGEST} degrees of freedom of {parts}, with obstacles of fixed normals'
+            f'events="locate" is for up to {FEW} degrees of freedom of {parts}, with obstacles of fixed normals'
         )
 
 

@@ -23,7 +23,8 @@ from multilevel.method import METHODS, proximal_term
 from multilevel.solver import STICK
 from multilevel.stick import gain, softness
 
-LARGEST = 200  # dofs up to which a step is worth a compiled loop
+LARGEST = 500  # dofs up to which a step is worth a compiled loop
+FEW = 200  # those of the loops that treat all dofs as full; rows of contact, which are solved for all together
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
 
 
@@ -33,7 +34,7 @@ def is_small(assembly: Assembly) -> bool:
         assembly.dof_count <= LARGEST
         and assembly.absorber is None
         and assembly.contact.fixed
-        and assembly.laws.row_count <= LARGEST
+        and assembly.laws.row_count <= FEW
         and assembly.strains is not None
     )
 
