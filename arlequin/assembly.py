@@ -117,6 +117,8 @@ class Assembly:
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal forces (d,), N, and strain energy, J, from the strains of every part and of the springs."""
+        if len(self.parts) == 1 and not self.links.any:
+            return self.parts[0].internal(u)
         forces = np.empty_like(u)
         energy = 0.0
         for part, a, b in zip(self.parts, self.start[:-1], self.start[1:], strict=True):

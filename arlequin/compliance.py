@@ -39,13 +39,17 @@ class Columns:
         acting = np.flatnonzero(coefficients)
         if not acting.size:
             return
-        total = y[self.rows]
+        every = self.rows.size == y.size  # in order then: nothing is gathered
+        total = y if every else y[self.rows]
         for run in np.split(acting, np.flatnonzero(np.diff(acting) > 1) + 1):
             here = slice(run[0], run[-1] + 1)
             total = scipy.linalg.blas.dgemv(
                 1.0, self.matrix[:, here], coefficients[here], beta=1.0, y=total, overwrite_y=1
             )
-        y[self.rows] = total
+        if every:
+            y[:] = total  # itself, unless BLAS took a copy
+        else:
+            y[self.rows] = total
 
 
 class Answers(Protocol):

@@ -120,8 +120,7 @@ class Condensed:
 
     def free(self, b: Array, c: Array, given: Array | None = None) -> Free:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
-        y = np.zeros(b.shape[0])
-        right = b[self._active]
+        right, y = b[self._active], np.zeros(b.shape[0])
         if given is not None:
             y[self._given] = given
             if self._to_given is not None:
@@ -129,7 +128,10 @@ class Condensed:
         if self._penalty is not None:
             right = right + self._penalty @ (c - self._all @ y)
         solution = self.factor.solve(right)
-        y[self._active] = solution
+        if solution.size == y.size:
+            y = solution
+        else:
+            y[self._active] = solution
         multipliers = np.zeros(self._multiplier_count)
         if self._kept.size:
             rest = c[self._kept] - self._c @ y
@@ -159,7 +161,9 @@ class Condensed:
         """y and φ once the contact impulses P (q,) act."""
         if not impulse.any():
             return free.y, free.multipliers
-        return free.y + self.response(impulse), free.multipliers - self.constraint_response(impulse)
+        y = free.y.copy()
+        self.compliance.respond(impulse, y)
+        return y, free.multipliers - self.constraint_response(impulse)
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
