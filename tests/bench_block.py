@@ -86,6 +86,8 @@ def block_impact(rounds: int = 5) -> dict[str, float]:
     study().run()  # loads libraries and kernels
     parts = [run_in_parts(factor, b) for _ in range(rounds)]
     taken, solves = (np.min([part[i] for part in parts], axis=0) for i in (0, 1))
+    turns = [run_in_parts(factor, b, 1) for _ in range(rounds)]
+    cold = [np.min([turn[i] for turn in turns], axis=0) for i in (0, 1)]
     with tempfile.TemporaryDirectory() as folder:
         new = {
             "memory": min(fresh(None) for _ in range(rounds)),
@@ -95,6 +97,7 @@ def block_impact(rounds: int = 5) -> dict[str, float]:
         "solve (s)": solves.sum() / STEPS,
         "step (s)": taken[1:].sum() / STEPS,
         "step / solve": taken[1:].sum() / solves.sum(),
+        "step / solve, one by one: neither finds its factor in cache": cold[0][1:].sum() / cold[1].sum(),
         "whole run, libraries loaded (s)": taken.sum(),
         "set-up / whole run": taken[0] / taken.sum(),
         "whole run in a new process (s)": new["memory"],
