@@ -13,22 +13,9 @@ Kernels are passed as first-class functions of this declared type: a bare jitted
 the solver recompile in every process.
 """
 
-from numba import float64, njit, types
-from numba.typed import List
+from numba import float64, types
 
 REGULAR = types.UniTuple(float64, 4)(float64[::1], float64[::1], float64, float64, float64, float64[::1])
 REGULAR_KERNEL = types.FunctionType(REGULAR)
 
 HISTORY = 3  # room for what a law, or a spring of friction, remembers
-
-
-@njit(types.ListType(REGULAR_KERNEL)(), cache=True)
-def no_kernels():
-    """An empty list of kernels; Python's own would compile it in each process, and so `append`."""
-    return List.empty_list(REGULAR_KERNEL)
-
-
-@njit(types.void(types.ListType(REGULAR_KERNEL), REGULAR_KERNEL), cache=True)
-def add_kernel(kernels, kernel):
-    """Appends a kernel."""
-    kernels.append(kernel)

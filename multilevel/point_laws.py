@@ -239,7 +239,7 @@ class PointLaws:
     @cached_property
     def kernels(self) -> tuple[Any, NDArray[np.int64]]:
         """The distinct compiled kernels as a typed list, and for each row the index of its own."""
-        from multilevel._signature import add_kernel, no_kernels
+        from multilevel._list_kernels import add_kernel, no_kernels
 
         kernels = no_kernels()
         index: dict[int, int] = {}

@@ -24,6 +24,7 @@ BARE = (
     "solver",
     "solvers",
     "_signature",
+    "_list_kernels",
     "_problem",
     "point_laws",
     "method",
