@@ -3,7 +3,7 @@ BIN := .venv/bin
 # one BLAS thread in each process of tests
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench setup
+.PHONY: demo test lint bench docs setup
 .DEFAULT_GOAL := test
 
 setup:
@@ -29,3 +29,8 @@ lint: setup
 # all of it, or ONLY="explicit memory"
 bench: setup
 	$(BIN)/python tests/bench $(ONLY)
+
+# the site; ARLEQUIN_GALLERY=off builds it without running the cases
+docs: setup
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/build/html
+	@echo "open docs/build/html/index.html"

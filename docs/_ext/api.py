@@ -1,0 +1,261 @@
+"""The reference: a page for each group of public names, made from `arlequin.__all__` and the modules named here.
+
+The package loads its names on first use, so that autodoc finds none of them by itself. A name of `__all__` that no
+group has is put on the page `more`, so that none is ever left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from plain import restructured
+from sphinx.application import Sphinx
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page: its file, title, what it says first, names of `arlequin`, and (module, its names or None for all)."""
+
+    file: str
+    title: str
+    text: str
+    names: tuple[str, ...] = ()
+    modules: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+
+
+GROUPS = (
+    Group(
+        "studies",
+        "Studies and results",
+        "A system, its run, and what is read from the result.",
+        (
+            "System",
+            "simulate",
+            "Study",
+            "simulate_cycles",
+            "CycleJump",
+            "Record",
+            "open",
+            "natural_frequencies",
+            "Scalar",
+            "mean_power",
+            "worn_volume",
+            "worn_depth",
+            "power_spectrum",
+            "impact_peaks",
+            "contact_ratio",
+            "export_vtu",
+            "export_netcdf",
+            "UserError",
+        ),
+    ),
+    Group(
+        "parts",
+        "Parts",
+        "What moves.",
+        (
+            "Solid",
+            "Bar",
+            "Beam",
+            "Section",
+            "SectionPoints",
+            "PointMasses",
+            "RigidBody",
+            "Rigid",
+            "Modal",
+            "Spring",
+            "Relation",
+            "Turbulence",
+            "PlateauSpectrum",
+            "SpanForce",
+        ),
+        (("models.mesh", None),),
+    ),
+    Group(
+        "materials",
+        "Materials",
+        "Densities, elasticity, damping and plastic flow.",
+        ("LinearElastic", "Rayleigh", "NeoHooke", "J2", "LinearHardening", "Voce", "JohnsonCook", "AdiabaticHeat"),
+    ),
+    Group(
+        "junctions",
+        "Junctions",
+        "What glues parts: see [the theory](../theory/junctions.md).",
+        (
+            "Junction",
+            "BeamJunction",
+            "Tie",
+            "Mortar",
+            "Linear",
+            "Cubic",
+            "Constant",
+            "Function",
+            "L2",
+            "H1",
+            "Box",
+            "Strip",
+            "HalfSpace",
+            "LevelSet",
+            "Cells",
+            "Absorber",
+            "dual_condition",
+            "JunctionWarning",
+        ),
+    ),
+    Group(
+        "interfaces",
+        "Interfaces",
+        "What touches: obstacles and laws, see [the theory](../theory/contact.md).",
+        (
+            "Interface",
+            "ContactMethod",
+            "Unilateral",
+            "Asperities",
+            "AsperityTable",
+            "Penalty",
+            "VelocityPenalty",
+            "PerturbedLagrangian",
+            "Shock",
+            "Coulomb",
+            "Archard",
+            "RigidPlane",
+            "RigidPlanes",
+            "RigidSphere",
+            "RigidCylinder",
+            "RigidBox",
+            "RigidPolyline",
+            "RigidSurface",
+            "Guides",
+        ),
+    ),
+    Group(
+        "schemes",
+        "Time schemes",
+        "How a system is stepped: see [the theory](../theory/schemes.md).",
+        (
+            "Theta",
+            "Midpoint",
+            "Newmark",
+            "HHT",
+            "ModifiedMeanAcceleration",
+            "GeneralisedAlpha",
+            "CentralDifference",
+            "Multirate",
+            "Static",
+            "SymplecticEuler",
+            "DeVogelaere",
+            "RungeKutta",
+        ),
+    ),
+    Group(
+        "rough",
+        "Rough surfaces",
+        "From a measured map to a law of contact: `aq.rough`, see [the theory](../theory/rough.md).",
+        (),
+        (("arlequin.rough", None),),
+    ),
+    Group(
+        "plots",
+        "Figures",
+        "Each reads a result and gives a matplotlib figure: `from arlequin import plots`.",
+        (),
+        (("arlequin.plots", None),),
+    ),
+    Group(
+        "cases",
+        "Cases",
+        "The cases from Python, and what a case is made of: see [how to write one](../how-to/case.md).",
+        (),
+        (("cases", None), ("cases.parameters", ("Quantity",)), ("cases.comparison", ("Check",))),
+    ),
+    Group(
+        "contracts",
+        "Contracts",
+        "What laws, schemes, materials and parts must offer to take part.",
+        (),
+        (
+            ("multilevel.law", ("RegularLaw", "SetValuedLaw")),
+            ("arlequin.schemes.scheme", ("Scheme", "Stepper", "State", "StepReport")),
+            ("models.material", ("Material",)),
+            ("models.part", ("Part", "Assembled", "Surface")),
+            ("arlequin.coupling", ("Coupling", "Shapes")),
+            ("arlequin.weights", ("Weight",)),
+            ("multilevel.obstacle", ("Obstacle",)),
+        ),
+    ),
+)
+AS_MODULES = ("mesh", "rough")  # names of `arlequin` that are modules, with pages or parts of pages of their own
+
+
+def public(module: str) -> list[str]:
+    """The public names of a module: its `__all__`, else what it defines."""
+    found = import_module(module)
+    if hasattr(found, "__all__"):
+        return [name for name in found.__all__ if not inspect.ismodule(getattr(found, name))]
+    own = [(name, value) for name, value in vars(found).items() if getattr(value, "__module__", "") == module]
+    return [name for name, _ in own if not name.startswith("_")]
+
+
+def directive(module: str, name: str) -> Iterator[str]:
+    """The lines that document one name."""
+    value = getattr(import_module(module), name)
+    kind = "autoclass" if inspect.isclass(value) else "autofunction" if callable(value) else "autodata"
+    yield f".. {kind}:: {module}.{name}"
+    if kind == "autoclass":
+        yield "   :members:"
+    yield ""
+
+
+def page(group: Group) -> str:
+    """A page in Markdown, its directives in reStructuredText."""
+    out = [f"# {group.title}", "", group.text, ""]
+    if group.names:
+        out += ["```{eval-rst}", *(line for name in group.names for line in directive("arlequin", name)), "```", ""]
+    for module, names in group.modules:
+        text = (import_module(module).__doc__ or "").strip()
+        out += [f"## `{module}`", "", "```{eval-rst}", *restructured(text.split("\n")), "", "```", ""]
+        chosen = public(module) if names is None else list(names)
+        out += ["```{eval-rst}", *(line for name in chosen for line in directive(module, name)), "```", ""]
+    return "\n".join(out)
+
+
+def groups() -> list[Group]:
+    """The groups, and one of the names of `arlequin` that none of them has."""
+    import arlequin
+
+    listed = {name for group in GROUPS for name in group.names}
+    rest = tuple(name for name in arlequin.__all__ if name not in listed and name not in AS_MODULES)
+    return [*GROUPS, *([Group("more", "More", "Other names of `arlequin`.", rest)] if rest else [])]
+
+
+def build(app: Sphinx) -> None:
+    """Write the pages into docs/api."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    made = groups()
+    out = ["# Reference", "", "`import arlequin as aq` gives the vocabulary of a study. Units are SI.", ""]
+    pages = {f"{group.file}.md": page(group) for group in made}
+    pages["index.md"] = "\n".join([*out, "```{toctree}", *(group.file for group in made), "```", ""])
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in folder.iterdir():
+        if path.name not in pages:
+            path.unlink()
+
+
+def plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """autodoc's hook: docstrings are plain text."""
+    lines[:] = restructured(lines)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("builder-inited", build)
+    app.connect("autodoc-process-docstring", plain_text)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,199 @@
+"""The gallery: every case run, compared with its reference and drawn when the site is built.
+
+A case is run by `run_case.py`, two at a time, with the parameters of `docs/gallery.toml`. What it gives is kept in
+`docs/build/runs`, and taken from there as long as the parameters and all files of the project that took part are the
+same. A case that fails, or lies outside its tolerance, is shown as it is and is a warning, so that `make docs` fails.
+`ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages without running anything that is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from plain import markdown
+from run_case import digest
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WORKERS = 2
+LIMIT = 600  # s
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A case as the gallery shows it: what `run_case.py` gave, or why there is nothing."""
+
+    name: str
+    words: tuple[str, ...]
+    folder: Path
+    about: dict[str, Any] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def wrong(self) -> list[str]:
+        """The checks that are out of tolerance."""
+        return [row[0] for row in self.about.get("checks", ()) if row[-1] == "OUT"]
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The parameters that the gallery gives a case, as on a command line."""
+    sizes = tomllib.loads((ROOT / "docs" / "gallery.toml").read_text(encoding="utf-8"))
+    return tuple(f"{key}={str(value).lower()}" for key, value in sizes.get(name, {}).items())
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    """What a run left, if nothing that took part in it has changed since."""
+    try:
+        about: dict[str, Any] = json.loads((folder / "case.json").read_text(encoding="utf-8"))
+        same = all(digest(Path(file)) == was for file, was in about["files"].items())
+        same = same and all((folder / figure).exists() for figure, _ in about["figures"])
+    except (OSError, ValueError, KeyError):
+        return {}
+    return about if same else {}
+
+
+def shown(name: str, store: Path, run: bool) -> Shown:
+    """A case from what is kept, or run now."""
+    words = words_of(name)
+    mark = hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]
+    folder = store / f"{name}-{mark}"
+    about = kept(folder)
+    if about:
+        return Shown(name, words, folder, about)
+    if not run:
+        return Shown(name, words, folder, why="not run in this build")
+    shutil.rmtree(folder, ignore_errors=True)
+    logger.info("gallery: running %s %s", name, " ".join(words))
+    own = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(HERE / "run_case.py"), name, str(folder), *words]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, **own}, cwd=store, timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Shown(name, words, folder, why=f"{FAILED}: not done after {LIMIT} s")
+    about = kept(folder)
+    if done.returncode or not about:
+        return Shown(name, words, folder, why=f"{FAILED}: {(done.stderr.strip().splitlines() or ['nothing said'])[-1]}")
+    logger.info("gallery: %s took %.1f s", name, about["seconds"])
+    return Shown(name, words, folder, about)
+
+
+def table(headers: tuple[str, ...], rows: list[list[str]], marks: bool = False) -> str:
+    """A table in HTML, which Markdown leaves as it is; the last column may be a verdict."""
+    head = "".join(f"<th>{escape(h)}</th>" for h in headers)
+    lines = []
+    for row in rows:
+        kinds = [f' class="{row[-1].lower()}"' if marks and n == len(row) - 1 else "" for n in range(len(row))]
+        lines.append("<tr>" + "".join(f"<td{k}>{escape(c)}</td>" for c, k in zip(row, kinds, strict=True)) + "</tr>")
+    return (
+        '<div class="table-wrapper"><table class="docutils">\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>\n"
+    )
+
+
+def page(case: Shown, line: str, text: str) -> str:
+    """The page of a case, in Markdown."""
+    out = [f"# {case.name}", "", markdown(line), ""]
+    command = " ".join(["$ arlequin check", case.name, *case.words])
+    out += ["```text", command, "```", ""]
+    if case.why:
+        out += [":::{admonition} No figures", f":class: {'error' if FAILED in case.why else 'note'}", ""]
+        out += [f"This case was {case.why}." if FAILED not in case.why else f"`{case.why}`", ":::", ""]
+    for figure, caption in case.about.get("figures", ()):
+        out += [f"```{{figure}} {figure}", ":width: 100%", "", caption.replace("$", r"\$"), "```", ""]
+    rows = case.about.get("checks", [])
+    if rows:
+        headers = ("quantity", "value", "reference", "unit", "error", "accepted", "")
+        out += ["## Checks", "", table(headers, rows, marks=True)]
+        out += [f"{len(rows) - len(case.wrong)} of {len(rows)} within tolerance.", ""]
+    if case.about:
+        facts = "; ".join(f"{name} {value}" for name, value in case.about["facts"].items())
+        out += [f"<p>{escape(facts)}; run, reference and figures: {case.about['seconds']:.0f} s.</p>", ""]
+    out += ["## About", "", markdown(text.partition("\n")[2].strip()), ""]
+    if case.about:
+        headers = ("parameter", "value here", "unit", "default", "meaning")
+        out += ["## Parameters", "", table(headers, case.about["parameters"])]
+    return "\n".join(out) + "\n"
+
+
+def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
+    """The page of all cases, with a figure each."""
+    cards = []
+    for case in cases:
+        figures = [figure for figure, _ in case.about.get("figures", ())]
+        best = next((f for f in figures if not f.endswith("energies.png")), figures[0] if figures else "")
+        image = f'<img src="../_images/{best}" alt="" loading="lazy">' if best else ""
+        verdict = (
+            ' <b class="out">failed</b>' if FAILED in case.why else ' <b class="out">OUT</b>' if case.wrong else ""
+        )
+        cards.append(
+            f'<a href="{case.name}.html">{image}<span><code>{case.name}</code>{verdict}<br>'
+            f"{escape(lines[case.name])}</span></a>"
+        )
+    checks = sum(len(case.about.get("checks", ())) for case in cases)
+    wrong = sum(len(case.wrong) for case in cases)
+    drawn = sum(bool(case.about) for case in cases)
+    said = f"{drawn} of {len(cases)} cases ran for this build: {checks - wrong} of {checks} checks within tolerance."
+    if not runs and drawn < len(cases):
+        said += " This build runs no cases (`ARLEQUIN_GALLERY=off`): figures are those that earlier builds have kept."
+    out = ["# Gallery", "", "Every case that comes with the code, run, compared with its reference and drawn when this"]
+    out += ["site was built, some at a smaller size than their own defaults (each page says which).", "", said, ""]
+    out += ['<div class="gallery">', *cards, "</div>", "", "```{toctree}", ":hidden:", ""]
+    return "\n".join([*out, *(case.name for case in cases), "```", ""])
+
+
+def write(path: Path, text: str) -> None:
+    """Write a page where it is new, so that an unchanged one is not read again."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def build(app: Sphinx) -> None:
+    """Run the cases and write their pages into docs/gallery."""
+    from cases import registry
+
+    runs = bool(app.config.gallery_run) and os.environ.get("ARLEQUIN_GALLERY", "on") != "off"
+    store, folder = Path(app.srcdir) / "build" / "runs", Path(app.srcdir) / "gallery"
+    store.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        cases = list(pool.map(lambda name: shown(name, store, runs), registry.names()))
+    wanted = {"index.md"}
+    for case in cases:
+        module = registry.load(case.name).module
+        write(folder / f"{case.name}.md", page(case, registry.lines()[case.name], (module.__doc__ or "").strip()))
+        wanted.add(f"{case.name}.md")
+        for figure, _ in case.about.get("figures", ()):
+            shutil.copyfile(case.folder / figure, folder / figure)
+            wanted.add(figure)
+        if FAILED in case.why:
+            logger.warning("gallery: %s %s", case.name, case.why, type="gallery")
+        if case.wrong:
+            logger.warning("gallery: %s is out of tolerance: %s", case.name, ", ".join(case.wrong), type="gallery")
+    write(folder / "index.md", index(cases, registry.lines(), runs))
+    for path in folder.iterdir():
+        if path.name not in wanted:
+            path.unlink()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_config_value("gallery_run", True, "env", types=(bool, int, str))
+    app.connect("builder-inited", build)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

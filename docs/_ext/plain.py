@@ -1,0 +1,71 @@
+"""Docstrings of this project are plain text: prose, `names`, and indented formulas, tables and examples.
+
+Here they become Markdown (the gallery) or reStructuredText (the reference), with every sign as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+CODE = re.compile(r"(`[^`]+`)")
+MARKS = re.compile(r"([\\*_|<>\[\]#`])")
+ITEM = re.compile(r"(\* +)")
+
+
+def paragraphs(lines: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
+    """(is it indented, lines) of each paragraph; indented ones that follow each other are one, blank lines kept."""
+    kept: list[str] = []
+    indented = False
+    for line in [*lines, ""]:
+        inside = line.startswith("    ")
+        if line.strip() and (inside == indented or not kept):
+            indented = inside if not kept else indented
+            kept.append(line)
+        elif line.strip():
+            yield indented, trimmed(kept)
+            kept, indented = [line], inside
+        elif indented:
+            kept.append("")  # the next paragraph may go on with it
+        elif kept:
+            yield indented, kept
+            kept = []
+    if kept:
+        yield indented, trimmed(kept)
+
+
+def trimmed(lines: Sequence[str]) -> list[str]:
+    """Without blank lines at the end."""
+    return "\n".join(lines).rstrip().split("\n")
+
+
+def markdown(text: str) -> str:
+    """A docstring as Markdown."""
+    out: list[str] = []
+    for indented, lines in paragraphs(text.split("\n")):
+        if indented:
+            out += ["```text", *(line[4:] for line in lines), "```", ""]
+        else:
+            out += [prose(line, r"\\\1", "{}") for line in lines] + [""]
+    return "\n".join(out)
+
+
+def restructured(text_lines: Sequence[str]) -> list[str]:
+    """The lines of a docstring as reStructuredText."""
+    out: list[str] = []
+    for indented, lines in paragraphs(text_lines):
+        if indented:
+            out += ["::", "", *lines, ""]
+        elif lines[0].startswith(">>>"):
+            out += [*lines, ""]
+        else:
+            out += [prose(line, r"\\\1", "`{}`") for line in lines] + [""]
+    return out
+
+
+def prose(line: str, escape: str, code: str) -> str:
+    """A line with its signs escaped but for `code` and the mark of a list."""
+    mark = ITEM.match(line)
+    begin, rest = (mark.group(1), line[mark.end() :]) if mark else ("", line)
+    pieces = CODE.split(rest)
+    return begin + "".join(code.format(p) if CODE.fullmatch(p) else MARKS.sub(escape, p) for p in pieces)

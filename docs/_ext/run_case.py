@@ -1,0 +1,72 @@
+"""Runs one case for the gallery: `python run_case.py CASE FOLDER [name=value …]`.
+
+Writes FOLDER/case.json (parameters, checks, figures, time, the project's files that took part with their hashes) and
+the figures of `arlequin plot` as PNG files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("models", "multilevel", "arlequin", "cases")
+DPI = 110
+FACTS = ("scheme", "step", "steps", "time", "largest energy imbalance")
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def files_used() -> dict[str, str]:
+    """The project's modules that were loaded, by their hashes."""
+    used = {}
+    for name, module in sorted(sys.modules.items()):
+        source = getattr(module, "__file__", None)
+        if name.split(".")[0] in PACKAGES and source:
+            used[source] = digest(Path(source))
+    return used
+
+
+def main(name: str, folder: Path, words: list[str]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from arlequin.result import summary
+    from cases import tables
+    from cases.execution import execute, prepare
+    from cases.parameters import fields
+    from cases.reporting import caption
+    from cases.results import figures_of
+
+    begin = time.perf_counter()
+    case, parameters = prepare(name, dict(word.split("=", 1) for word in words))
+    result = execute(case, parameters)
+    checks = list(case.function("check")(result, parameters)) if case.has("check") else []
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = []
+    for title, figure in figures_of(result).items():
+        target = f"{name}-{title}.png".replace(" ", "-")
+        figure.savefig(folder / target, dpi=DPI)
+        figures.append((target, caption(title, figure)))
+    rows = [
+        (f.name, tables.value(getattr(parameters, f.name)), f.quantity.unit, tables.default(f), f.quantity.text)
+        for f in fields(case.parameters)
+    ]
+    about: dict[str, Any] = {
+        "parameters": rows,
+        "checks": tables.rows_of_checks(checks),
+        "figures": figures,
+        "facts": {k: v for k, v in summary(result).facts.items() if k in FACTS and v},
+        "seconds": time.perf_counter() - begin,
+        "files": files_used(),
+    }
+    (folder / "case.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

@@ -1,0 +1,158 @@
+"""The pages of docs/ and the README: what they show runs, and prints what they say it prints.
+
+Blocks of ```python are run page by page, in order, in one namespace, in an empty folder; those with >>> as doctests.
+A block that begins with `# file: NAME` is also written there under that name. In ```console blocks each line
+`$ arlequin …` is run, and what is printed below it compared as in a doctest; where the line ends in a comment that
+speaks of minutes, only its words are read.
+"""
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import arlequin
+from cases import registry
+from cases.command import _parser, main
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+GENERATED = ("api", "gallery", "build")
+PAGES = sorted(p for p in DOCS.rglob("*.md") if p.relative_to(DOCS).parts[0] not in GENERATED)
+SLOW = ()  # pages that take more than a few seconds
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# file: (\S+)\n")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(page):
+    """(language, text, number of the line before it) of each block that runs."""
+    text = page.read_text(encoding="utf-8")
+    return [(m.group(1), m.group(2), text.count("\n", 0, m.start()) + 1) for m in BLOCK.finditer(text)]
+
+
+def run_python(text, name, line, space):
+    """One block, with the page's own lines in what goes wrong."""
+    saved = FILE.match(text)
+    if saved:
+        Path(saved.group(1)).write_text(text, encoding="utf-8")
+    if text.lstrip().startswith(">>>"):
+        test = doctest.DocTestParser().get_doctest(text, space, name, name, line)
+        report = io.StringIO()
+        runner = doctest.DocTestRunner(optionflags=OPTIONS)
+        runner.run(test, out=report.write, clear_globs=False)
+        space.update(test.globs)
+        assert runner.summarize(verbose=False).failed == 0, report.getvalue()
+    else:
+        exec(compile("\n" * line + text, name, "exec"), space)
+
+
+def commands(text):
+    """(words, what is printed) of each command of a console block; words None where it is another program's."""
+    for piece in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, _, printed = piece.partition("\n")
+        yield line, printed
+
+
+def run_console(text, name):
+    for line, printed in commands(text):
+        if not line.startswith("arlequin "):
+            continue
+        words = shlex.split(line, comments=True)[1:]
+        if re.search(r"#.*(minutes|hours)", line):
+            _parser().parse_known_args(words)
+            continue
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = main(words)
+        assert code == 0, f"{name}: `{line}` ended with {code}"
+        if printed.strip():
+            checker = doctest.OutputChecker()
+            example = doctest.Example(line, printed)
+            same = checker.check_output(printed, out.getvalue(), OPTIONS)
+            assert same, f"{name}: `{line}`\n{checker.output_difference(example, out.getvalue(), OPTIONS)}"
+
+
+@pytest.fixture
+def empty_folder(tmp_path, monkeypatch):
+    """An empty folder to run in; figures are drawn on no screen."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("COLUMNS", "120")
+    yield tmp_path
+
+
+def page_id(page):
+    return str(page.relative_to(ROOT).with_suffix(""))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.slow] if p.stem in SLOW else []) for p in PAGES if blocks(p)],
+    ids=page_id,
+)
+def test_what_a_page_shows_runs(page, empty_folder, monkeypatch):
+    if page.stem == "sweep" and not hasattr(arlequin, "sweep"):
+        pytest.skip("there are no sweeps in this version")
+    module = ModuleType("page")  # dataclasses look up their annotations there
+    monkeypatch.setitem(sys.modules, "page", module)
+    module.__name__ = "page"
+    for language, text, line in blocks(page):
+        if language == "python":
+            with warnings.catch_warnings():
+                run_python(text, str(page), line, vars(module))
+        else:
+            run_console(text, page.name)
+
+
+def test_every_page_is_reached():
+    """Each page is in a toctree of the index or of the index of its folder."""
+    for page in PAGES:
+        folder = page.parent
+        index = folder / "index.md" if page.stem != "index" else folder.parent / "index.md"
+        if page == DOCS / "index.md":
+            continue
+        entry = page.stem if page.stem != "index" else f"{folder.name}/index"
+        assert re.search(rf"^{re.escape(entry)}$", index.read_text(encoding="utf-8"), re.MULTILINE), page
+
+
+def test_the_gallery_sizes_name_cases_and_their_parameters():
+    import tomllib
+
+    from cases.parameters import make
+
+    sizes = tomllib.loads((DOCS / "gallery.toml").read_text(encoding="utf-8"))
+    assert set(sizes) <= set(registry.NAMES)
+    for name, given in sizes.items():
+        make(registry.load(name).parameters, given)
+
+
+def readme_code():
+    """The indented blocks of the README that are Python."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"(?:^    .*\n(?:^\n)?)+", text, re.MULTILINE)
+    return [re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in found if "import arlequin as aq" in block]
+
+
+def test_the_study_of_the_readme_runs(empty_folder):
+    (code,) = readme_code()
+    small = code.replace("cells=(240, 40)", "cells=(36, 6)").replace("step=1e-7", "step=4e-7")
+    assert small != code
+    space = {}
+    exec(compile(small, "README.md", "exec"), space)
+    assert abs(space["result"]["balance"]).max() < 1e-11
+    assert (empty_folder / "run.zarr").is_dir()
+
+
+def test_the_commands_of_the_readme_exist():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    known = set(_parser()._subparsers._group_actions[0].choices)
+    named = set(re.findall(r"^    arlequin (\w+)", text, re.MULTILINE))
+    assert named and named <= known
