@@ -10,8 +10,8 @@ from models.checks import one_of
 class Unilateral:
     """Unilateral contact without parameters.
 
-    level "velocity" (Signorini–Moreau, default):  g > 0 ⇒ λ = 0;  g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ ≥ 0
-    level "gap" (Signorini):                       0 ≤ λ ⊥ g ≥ 0
+        level "velocity" (Signorini–Moreau, default):  g > 0 ⇒ λ = 0;  g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ ≥ 0
+        level "gap" (Signorini):                       0 ≤ λ ⊥ g ≥ 0
 
     With g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the spurious
     oscillations that the second shows with implicit time schemes.

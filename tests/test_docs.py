@@ -9,6 +9,7 @@ speaks of minutes, only its words are read.
 import contextlib
 import doctest
 import io
+import json
 import re
 import shlex
 import sys
@@ -156,3 +157,82 @@ def test_the_commands_of_the_readme_exist():
     known = set(_parser()._subparsers._group_actions[0].choices)
     named = set(re.findall(r"^    arlequin (\w+)", text, re.MULTILINE))
     assert named and named <= known
+
+
+@pytest.fixture
+def extensions(monkeypatch):
+    """The site's own extensions can be imported."""
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+
+
+def test_every_formula_can_be_set(extensions):
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    formula = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$", re.DOTALL)
+    found = 0
+    for page in PAGES:
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for match in formula.finditer(text):
+            assert "<math" in tex2mathml((match.group(1) or match.group(2)).strip()), match.group()
+            found += 1
+    assert found > 100
+
+
+def test_the_reference_has_every_public_name(extensions):
+    import api
+
+    listed = [name for group in api.groups() for name in group.names]
+    assert sorted([*listed, *api.AS_MODULES]) == sorted(arlequin.__all__)
+
+
+def test_docstrings_keep_their_signs(extensions):
+    from plain import markdown, restructured
+
+    text = "A `b*c` of E* and h_rms.\n\n    p = a_b\n\n    q\n\nEnd [1]."
+    assert markdown(text) == "A `b*c` of E\\* and h\\_rms.\n\n```text\np = a_b\n\nq\n```\n\nEnd \\[1\\].\n"
+    lines = restructured(text.split("\n"))
+    assert lines[:5] == ["A ``b*c`` of E\\* and h\\_rms.", "", "::", "", "    p = a_b"]
+
+
+def kept_run(folder, source, verdict):
+    """What a run of the gallery leaves, with one check."""
+    from run_case import digest
+
+    (folder / "f.png").write_bytes(b"")
+    about = {
+        "parameters": [], "checks": [["force", "1", "2", "N", "-50 %", "± 1 %", verdict]], "figures": [["f.png", "F"]],
+        "facts": {}, "seconds": 1.0, "files": {str(source): digest(source)},
+    }  # fmt: skip
+    (folder / "case.json").write_text(json.dumps(about), encoding="utf-8")
+    return about
+
+
+def test_a_run_is_kept_until_its_code_changes(extensions, tmp_path):
+    from gallery import kept
+
+    source = tmp_path / "code.py"
+    source.write_text("a = 1\n", encoding="utf-8")
+    about = kept_run(tmp_path, source, "ok")
+    assert kept(tmp_path) == about
+    source.write_text("a = 2\n", encoding="utf-8")
+    assert kept(tmp_path) == {}
+
+
+def test_a_case_out_of_tolerance_or_failed_is_shown(extensions, tmp_path, monkeypatch):
+    import gallery
+
+    source = tmp_path / "code.py"
+    source.write_text("", encoding="utf-8")
+    out = gallery.Shown("bar_wall", (), tmp_path, kept_run(tmp_path, source, "OUT"))
+    assert out.wrong == ["force"]
+    assert '<td class="out">OUT</td>' in gallery.page(out, "A line.", "A line.")
+    assert "OUT" in gallery.index([out], {"bar_wall": "A line."}, True)
+
+    monkeypatch.setattr(gallery, "words_of", lambda name: ("elements=0",))
+    failed = gallery.shown("bar_wall", tmp_path / "store", False)
+    assert failed.why == "not run in this build"
+    (tmp_path / "store").mkdir()
+    failed = gallery.shown("bar_wall", tmp_path / "store", True)
+    assert failed.why.startswith("failed: ") and "elements" in failed.why
+    assert failed.why in gallery.page(failed, "A line.", "A line.")

@@ -1,8 +1,8 @@
 """The gallery: every case run, compared with its reference and drawn when the site is built.
 
-A case is run by `run_case.py`, two at a time, with the parameters of `docs/gallery.toml`. What it gives is kept in
-`docs/build/runs`, and taken from there as long as the parameters and all files of the project that took part are the
-same. A case that fails, or lies outside its tolerance, is shown as it is and is a warning, so that `make docs` fails.
+A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. What it gives is
+kept in `docs/build/runs`, and taken from there as long as the parameters and all files of the project that took part
+are the same. A case that fails, or lies outside its tolerance, is shown as it is and is a warning, so that `make docs` fails.
 `ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages without running anything that is not kept.
 """
 
@@ -30,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-WORKERS = 2
 LIMIT = 600  # s
 FAILED = "failed"
 
@@ -125,7 +124,10 @@ def page(case: Shown, line: str, text: str) -> str:
         out += [f"{len(rows) - len(case.wrong)} of {len(rows)} within tolerance.", ""]
     if case.about:
         facts = "; ".join(f"{name} {value}" for name, value in case.about["facts"].items())
-        out += [f"<p>{escape(facts)}; run, reference and figures: {case.about['seconds']:.0f} s.</p>", ""]
+        out += [
+            f"<p>{escape(facts)}; run, reference and figures took {case.about['seconds']:.0f} s of processor time.</p>",
+            "",
+        ]
     out += ["## About", "", markdown(text.partition("\n")[2].strip()), ""]
     if case.about:
         headers = ("parameter", "value here", "unit", "default", "meaning")
@@ -173,7 +175,7 @@ def build(app: Sphinx) -> None:
     store, folder = Path(app.srcdir) / "build" / "runs", Path(app.srcdir) / "gallery"
     store.mkdir(parents=True, exist_ok=True)
     folder.mkdir(exist_ok=True)
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(int(app.config.gallery_workers)) as pool:
         cases = list(pool.map(lambda name: shown(name, store, runs), registry.names()))
     wanted = {"index.md"}
     for case in cases:
@@ -195,5 +197,6 @@ def build(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("gallery_run", True, "env", types=(bool, int, str))
+    app.add_config_value("gallery_workers", 2, "", types=(int, str))
     app.connect("builder-inited", build)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

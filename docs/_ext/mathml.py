@@ -1,9 +1,15 @@
-"""Formulas as MathML, which browsers set themselves: no script, no font, nothing to load.
+"""Formulas as MathML, which browsers set themselves: no script, and nothing from elsewhere.
 
-docutils turns TeX into MathML; what it cannot read is a warning with its place, and so fails the build.
+docutils turns TeX into MathML; what it cannot read is a warning with its place, and so fails the build. Scripts and
+roots are only well placed in a font with a table of mathematics: STIX Two Math (SIL Open Font Licence) goes with the
+site where the package ziamath, which brings it, is installed; else the browser takes one of the system's.
 """
 
 from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -13,6 +19,8 @@ from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
+
+FONT = "STIXTwoMath-Regular.ttf"
 
 
 def markup(tex: str, block: bool, node: nodes.Node) -> str:
@@ -38,6 +46,16 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def bring_font(app: Sphinx, error: Exception | None) -> None:
+    """Puts the font beside the pages."""
+    found = find_spec("ziamath")
+    if error is None and found is not None and found.origin is not None:
+        font = Path(found.origin).parent / "fonts" / FONT
+        if font.exists():
+            shutil.copyfile(font, Path(app.outdir) / "_static" / FONT)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.connect("build-finished", bring_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -43,7 +43,6 @@ def main(name: str, folder: Path, words: list[str]) -> None:
     from cases.reporting import caption
     from cases.results import figures_of
 
-    begin = time.perf_counter()
     case, parameters = prepare(name, dict(word.split("=", 1) for word in words))
     result = execute(case, parameters)
     checks = list(case.function("check")(result, parameters)) if case.has("check") else []
@@ -62,7 +61,7 @@ def main(name: str, folder: Path, words: list[str]) -> None:
         "checks": tables.rows_of_checks(checks),
         "figures": figures,
         "facts": {k: v for k, v in summary(result).facts.items() if k in FACTS and v},
-        "seconds": time.perf_counter() - begin,
+        "seconds": time.process_time(),
         "files": files_used(),
     }
     (folder / "case.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
