@@ -1,8 +1,9 @@
 """The gallery: every case run, compared with its reference and drawn when the site is built.
 
-A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. What it gives is
-kept in `docs/build/runs`, and taken from there as long as the parameters and all files of the project that took part
-are the same. A case that fails, or lies outside its tolerance, is shown as it is and is a warning, so that `make docs` fails.
+A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. What it gives
+is kept in `docs/build/runs`, and taken from there as long as the parameters and all files of the project that took
+part are the same. A case that fails, or lies outside its tolerance, is shown as it is and is a warning: `make docs`
+fails, with the site built.
 `ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages without running anything that is not kept.
 """
 

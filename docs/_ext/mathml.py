@@ -7,6 +7,7 @@ site where the package ziamath, which brings it, is installed; else the browser 
 
 from __future__ import annotations
 
+import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,12 +22,13 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 FONT = "STIXTwoMath-Regular.ttf"
+FENCE = re.compile(r"<mo( class=\"[a-z]+\")?>([‖⟨⟩|])</mo>")  # browsers stretch these to the height of the whole line
 
 
 def markup(tex: str, block: bool, node: nodes.Node) -> str:
     """The MathML of a formula; its text where it cannot be read."""
     try:
-        return str(tex2mathml(tex, as_block=block))
+        return FENCE.sub(r'<mo\1 stretchy="false">\2</mo>', str(tex2mathml(tex, as_block=block)))
     except MathError as error:
         logger.warning("formula %r: %s", tex, error, location=node, type="mathml")
         return f"<code>{tex}</code>"
