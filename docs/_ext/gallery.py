@@ -22,7 +22,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from plain import markdown
+from plain import markdown, plain
 from run_case import digest
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -117,7 +117,7 @@ def page(case: Shown, line: str, text: str) -> str:
         out += [":::{admonition} No figures", f":class: {'error' if FAILED in case.why else 'note'}", ""]
         out += [f"This case was {case.why}." if FAILED not in case.why else f"`{case.why}`", ":::", ""]
     for figure, caption in case.about.get("figures", ()):
-        out += [f"```{{figure}} {figure}", ":width: 100%", "", caption.replace("$", r"\$"), "```", ""]
+        out += [f"```{{figure}} {figure}", ":width: 100%", "", plain(caption), "```", ""]
     rows = case.about.get("checks", [])
     if rows:
         headers = ("quantity", "value", "reference", "unit", "error", "accepted", "")

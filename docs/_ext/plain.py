@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 CODE = re.compile(r"(`[^`]+`)")
-MARKS = re.compile(r"([\\*_|<>\[\]#`])")
+MARKS = re.compile(r"([\\*_|<>\[\]#`$])")
 ITEM = re.compile(r"(\* +)")
 
 
@@ -46,7 +46,7 @@ def markdown(text: str) -> str:
         if indented:
             out += ["```text", *(line[4:] for line in lines), "```", ""]
         else:
-            out += [prose(line, r"\\\1", "{}") for line in lines] + [""]
+            out += [plain(line) for line in lines] + [""]
     return "\n".join(out)
 
 
@@ -61,6 +61,11 @@ def restructured(text_lines: Sequence[str]) -> list[str]:
         else:
             out += [prose(line, r"\\\1", "`{}`") for line in lines] + [""]
     return out
+
+
+def plain(line: str) -> str:
+    """A line of prose as Markdown."""
+    return prose(line, r"\\\1", "{}")
 
 
 def prose(line: str, escape: str, code: str) -> str:
