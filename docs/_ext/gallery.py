@@ -88,9 +88,12 @@ def shown(name: str, store: Path, run: bool) -> Shown:
         )
     except subprocess.TimeoutExpired:
         return Shown(name, words, folder, why=f"{FAILED}: not done after {LIMIT} s")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
+        return Shown(name, words, folder, why=f"{FAILED}: {last}")
     about = kept(folder)
-    if done.returncode or not about:
-        return Shown(name, words, folder, why=f"{FAILED}: {(done.stderr.strip().splitlines() or ['nothing said'])[-1]}")
+    if not about:
+        return Shown(name, words, folder, why=f"{FAILED}: its code changed while it ran")
     logger.info("gallery: %s took %.1f s", name, about["seconds"])
     return Shown(name, words, folder, about)
 
