@@ -111,6 +111,11 @@ def table(headers: tuple[str, ...], rows: list[list[str]], marks: bool = False) 
     )
 
 
+def is_energies(figure: tuple[str, str]) -> bool:
+    """Whether a figure is that of the energies, which come last."""
+    return figure[0].endswith("-energies.png")
+
+
 def page(case: Shown, line: str, text: str) -> str:
     """The page of a case, in Markdown."""
     out = [f"# {case.name}", "", markdown(line), ""]
@@ -119,7 +124,7 @@ def page(case: Shown, line: str, text: str) -> str:
     if case.why:
         out += [":::{admonition} No figures", f":class: {'error' if FAILED in case.why else 'note'}", ""]
         out += [f"This case was {case.why}." if FAILED not in case.why else f"`{case.why}`", ":::", ""]
-    for figure, caption in case.about.get("figures", ()):
+    for figure, caption in sorted(case.about.get("figures", ()), key=is_energies):
         out += [f"```{{figure}} {figure}", ":width: 100%", "", plain(caption), "```", ""]
     rows = case.about.get("checks", [])
     if rows:
@@ -143,8 +148,8 @@ def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
     """The page of all cases, with a figure each."""
     cards = []
     for case in cases:
-        figures = [figure for figure, _ in case.about.get("figures", ())]
-        best = next((f for f in figures if not f.endswith("energies.png")), figures[0] if figures else "")
+        figures = sorted(case.about.get("figures", ()), key=is_energies)
+        best = figures[0][0] if figures else ""
         image = f'<img src="../_images/{best}" alt="" loading="lazy">' if best else ""
         verdict = (
             ' <b class="out">failed</b>' if FAILED in case.why else ' <b class="out">OUT</b>' if case.wrong else ""
