@@ -32,5 +32,5 @@ bench: setup
 
 # the site; ARLEQUIN_GALLERY=off builds it without running the cases
 docs: setup
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/build/html
+	$(BIN)/sphinx-build -q -a -E -W --keep-going -b html docs docs/build/html
 	@echo "open docs/build/html/index.html"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -225,12 +225,13 @@ def page(group: Group) -> str:
 
 
 def groups() -> list[Group]:
-    """The groups, and one of the names of `arlequin` that none of them has."""
+    """The groups with the names that `arlequin` has, and one of those that none of them has."""
     import arlequin
 
-    listed = {name for group in GROUPS for name in group.names}
+    made = [replace(group, names=tuple(name for name in group.names if name in arlequin.__all__)) for group in GROUPS]
+    listed = {name for group in made for name in group.names}
     rest = tuple(name for name in arlequin.__all__ if name not in listed and name not in AS_MODULES)
-    return [*GROUPS, *([Group("more", "More", "Other names of `arlequin`.", rest)] if rest else [])]
+    return [*made, *([Group("more", "More", "Other names of `arlequin`.", rest)] if rest else [])]
 
 
 def build(app: Sphinx) -> None:

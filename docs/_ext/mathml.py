@@ -28,7 +28,7 @@ FENCE = re.compile(r"<mo( class=\"[a-z]+\")?>([‖⟨⟩|])</mo>")  # browsers s
 def markup(tex: str, block: bool, node: nodes.Node) -> str:
     """The MathML of a formula; its text where it cannot be read."""
     try:
-        return FENCE.sub(r'<mo\1 stretchy="false">\2</mo>', str(tex2mathml(tex, as_block=block)))
+        return FENCE.sub(r'<mo\1 stretchy="false" lspace="0" rspace="0">\2</mo>', str(tex2mathml(tex, as_block=block)))
     except MathError as error:
         logger.warning("formula %r: %s", tex, error, location=node, type="mathml")
         return f"<code>{tex}</code>"
