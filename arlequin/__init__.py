@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from arlequin.cycle_jump import CycleJump
     from arlequin.cycles import simulate_cycles
     from arlequin.dual import dual_condition
+    from arlequin.ensemble import simulate_ensemble
     from arlequin.frequencies import natural_frequencies
     from arlequin.glue import JunctionWarning
     from arlequin.junction import Junction
@@ -95,6 +96,7 @@ _HOMES = {
     "arlequin.cycle_jump": ("CycleJump",),
     "arlequin.cycles": ("simulate_cycles",),
     "arlequin.dual": ("dual_condition",),
+    "arlequin.ensemble": ("simulate_ensemble",),
     "arlequin.frequencies": ("natural_frequencies",),
     "arlequin.glue": ("JunctionWarning",),
     "arlequin.junction": ("Junction",),
@@ -159,8 +161,8 @@ __all__ = [
     "Scalar", "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study",
     "SymplecticEuler", "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce",
     "contact_ratio", "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh",
-    "natural_frequencies", "open", "open_sweep", "power_spectrum", "rough", "simulate", "simulate_cycles", "sweep",
-    "worn_depth", "worn_volume"
+    "natural_frequencies", "open", "open_sweep", "power_spectrum", "rough", "simulate", "simulate_cycles",
+    "simulate_ensemble", "sweep", "worn_depth", "worn_volume"
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from numba import njit
 _FEW, _SIDE = 4, 64  # vectors from which on they are taken side by side, and how many at once
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_rows(starts, columns, values, fields):
     """A x (b, r) of each x of fields (b, d); A by rows.
 
@@ -22,7 +22,7 @@ def by_rows(starts, columns, values, fields):
                     alone += values[e] * fields[b, columns[e]]
                 out[b, r] = alone
         return out
-    beside, sums = np.empty((fields.shape[1], _SIDE)), np.empty(_SIDE)
+    beside, sums = np.empty((fields.shape[1], min(count, _SIDE))), np.empty(_SIDE)
     for first in range(0, count, _SIDE):
         size = min(_SIDE, count - first)
         for b in range(size):
@@ -40,7 +40,7 @@ def by_rows(starts, columns, values, fields):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def by_columns(starts, rows, values, fields, count):
     """A x (b, count) of each x of fields (b, d); A by columns."""
     out = np.zeros((fields.shape[0], count))
@@ -52,7 +52,7 @@ def by_columns(starts, rows, values, fields, count):
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def strains(starts, columns, values, anchor, own, fields):
     """Strains (b, s) of displacements (b, d); see `arlequin.strains`."""
     out = np.empty((fields.shape[0], starts.size - 1))

@@ -51,6 +51,18 @@ class Columns:
         else:
             y[self.rows] = total
 
+    def add_each(self, y: Array, coefficients: Array) -> None:
+        """The same for each of many: y (n, d), coefficients (n, r)."""
+        acting = np.flatnonzero(coefficients.any(axis=0))
+        if not acting.size:
+            return
+        some = slice(acting[0], acting[-1] + 1)  # a slice spares a copy
+        change = coefficients[:, some] @ self.matrix.T[some]
+        if self.rows.size == y.shape[1]:
+            y += change
+        else:
+            y[:, self.rows] += change
+
 
 class Answers(Protocol):
     """How the rows of the contact's basis (q,) answer impulses on them, W (q, q)."""
@@ -121,6 +133,17 @@ class Compliance:
         bare = np.where(self._bare, impulse, 0.0)
         if bare.any():
             y[self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare[None]) @ self._basis))[0][:, 0]
+
+    def respond_each(self, impulse: Array, y: Array, multipliers: Array) -> None:
+        """y (n, d) += X P and multipliers (n, m) −= what the impulses P (n, q) take off them."""
+        self._need(np.flatnonzero(impulse.any(axis=0)))
+        for rows, columns in self._blocks:
+            columns.add_each(y, impulse[:, rows])
+        for rows, block in self._multipliers:
+            multipliers -= impulse[:, rows] @ block.T
+        bare = np.where(self._bare, impulse, 0.0)
+        if bare.any():
+            y[:, self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare) @ self._basis))[0].T
 
     def release(self, impulse: Array, count: int) -> Array:
         """What the impulses P (q,) take off the multipliers (count,)."""

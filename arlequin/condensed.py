@@ -1,6 +1,7 @@
 """One linear step, condensed on the constraints and the contact."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
 from arlequin.compliance import Columns, Compliance
+from arlequin.products import applied
 from models.errors import UserError
 from models.factor import CholeskyFactor, Factor, factorise
+from models.side_factor import SideFactor
 from multilevel.law import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
@@ -139,6 +142,39 @@ class Condensed:
             self._from_c.add(y, own)
             multipliers[self._kept] = own
         return Free(y, multipliers, self._moves.of(y))
+
+    def free_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Free:
+        """The same for each of many, with fields (n, …), y into the given one: a pass over the factor serves some."""
+        whole = isinstance(self._active, slice)
+        right = b if whole else b[:, self._active]
+        if not whole:
+            y[:] = 0.0
+        if given is not None:
+            y[:, self._given] = given
+            if self._to_given is not None:
+                right = right - applied(self._to_given, np.broadcast_to(given, (len(b), self._given.size)))
+        if self._penalty is not None:
+            right = right + applied(self._penalty, c if whole else c - applied(self._all, y))
+        if whole:
+            self._side.solve(right, y)
+        else:
+            y[:, self._active] = self._side.solve(right)
+        multipliers = np.zeros((len(b), self._multiplier_count))
+        if self._kept.size:
+            rest = c[:, self._kept] - applied(self._c, y)
+            own = scipy.linalg.cho_solve(self._schur, rest.T).T
+            self._from_c.add_each(y, own)
+            multipliers[:, self._kept] = own
+        return Free(y, multipliers, self._moves.of(y))
+
+    def react_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
+        """Adds to y (n, d) and φ (n, m) of each what the contact impulses P (n, q) do."""
+        if impulse.any():
+            self.compliance.respond_each(impulse, y, multipliers)
+
+    @cached_property
+    def _side(self) -> SideFactor:
+        return SideFactor.of(self.factor)
 
     @property
     def basis(self) -> sp.csr_array:

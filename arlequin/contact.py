@@ -146,12 +146,12 @@ class Contact:
         return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=1.0)
 
     def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
-        """Points (k,) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
+        """Points (…, k) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
 
         Nor is one of the size of the arcs of a step, moves (q,) = basis · Δt v: a corner on which a rigid part turns
         rises by as much.
         """
-        limit = np.full(gaps.size, self.touching)
+        limit = np.full(gaps.shape, self.touching)
         if self.indeterminate:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]

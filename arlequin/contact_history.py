@@ -104,35 +104,35 @@ class ContactHistory:
     def add(self, block: Block, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
         """The values of the steps on `time`, and those of the steps `kept` (f,) of the block on `frame`."""
         group, points, action = self._group, self._points, block.action
-        gaps, normal = block.gaps[:, points], action.normal[:, points]
+        gaps, normal = block.gaps[..., points], action.normal[..., points]
         rows: dict[Key, Array] = {
-            (group, "force"): np.vecdot(action.spread[:, None, self._span], self._resultant) / self._duration,
-            (group, "impulse"): normal.sum(axis=1) * (self._step / self._duration),
-            (group, "active"): np.count_nonzero(normal > 0.0, axis=1),
-            (group, "gap_min"): gaps.min(axis=1),
+            (group, "force"): np.vecdot(action.spread[..., None, self._span], self._resultant) / self._duration,
+            (group, "impulse"): normal.sum(axis=-1) * (self._step / self._duration),
+            (group, "active"): np.count_nonzero(normal > 0.0, axis=-1),
+            (group, "gap_min"): gaps.min(axis=-1),
         }
         frames: dict[Key, Array] = {
             (group, "gap"): gaps[kept],
             (group, "pressure"): normal[kept] / (self._duration * self._area),
-            (group, "status"): action.status[kept, points].astype(float),
+            (group, "status"): action.status[kept][..., points].astype(float),
         }
         if self._frictional:
-            slip, wear = _summed(self._slip, action.slip[:, points]), _summed(self._wear, action.wear[:, points])
+            slip, wear = _summed(self._slip, action.slip[..., points]), _summed(self._wear, action.wear[..., points])
             self._slip, self._wear = slip[-1], wear[-1]
-            rows[group, "wear_power"] = action.wear[:, points].sum(axis=1) / self._step
-            rows[group, "friction_power"] = action.rubbed[:, points].sum(axis=1) / self._step
-            frames[group, "traction"] = action.tangential[kept, points] / (self._duration * self._area[:, None])
+            rows[group, "wear_power"] = action.wear[..., points].sum(axis=-1) / self._step
+            rows[group, "friction_power"] = action.rubbed[..., points].sum(axis=-1) / self._step
+            frames[group, "traction"] = action.tangential[kept][..., points, :] / (self._duration * self._area[:, None])
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
         if self._follow is not None:
             moved = applied(self._follow, block.u)
-            rows[group, "point_displacement"] = moved.reshape(len(block), -1, self._axes)
+            rows[group, "point_displacement"] = moved.reshape(*moved.shape[:-1], -1, self._axes)
         if self._lone:
             rows[group, "point_force"] = normal / self._duration
             if self._frictional:
-                rows[group, "point_wear_power"] = action.wear[:, points] / self._step
+                rows[group, "point_wear_power"] = action.wear[..., points] / self._step
         if self._wear_law is not None:
-            depth = np.zeros_like(gaps) if block.worn is None else block.worn[:, points]
+            depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
             rows[group, "worn_volume"] = depth @ self._area
             frames[group, "worn_depth"] = depth[kept]
             if self._wear_law.density is not None:
@@ -141,5 +141,6 @@ class ContactHistory:
 
 
 def _summed(before: Array, values: Array) -> Array:
-    """Running sums (b, k) of the values (b, k) on top of those (k,) before, added one by one."""
-    return np.asarray(np.cumsum(np.concatenate([before[None], values]), axis=0)[1:])
+    """Running sums (b, …, k) of the values (b, …, k) on top of those (…, k) before, added one by one."""
+    first = np.broadcast_to(before, values.shape[1:])
+    return np.asarray(np.cumsum(np.concatenate([first[None], values]), axis=0)[1:])

@@ -1,5 +1,6 @@
 """The energy audit: every term from its own definition, the balance as a check that can fail."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -100,56 +101,115 @@ def works(
     viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. loss: of friction with
     springs, see `multilevel.stick`. plastic: what matter dissipated, J.
     """
-    strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
-    work = Work(np.zeros((*np.shape(strain), len(KINDS))))
-    work["strain"], work["asperity"] = stored_after
+    sums = Sums.of(assembly, forces, step, du, path, flow)
+    ways = {id(way): way for way in (du, impulse_path, stored_path, slip_path)}  # most schemes have two of them
+    moved = {own: touch.rates(way) for own, way in ways.items()} if assembly.contact_count else {}
+    pulled = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) if multipliers.size else None
+    return sums.works(
+        step=step,
+        rates=[moved.get(id(way)) for way in (du, impulse_path, stored_path, slip_path)],
+        touch=touch,
+        contact=contact,
+        pulled=pulled,
+        stored_before=stored_before,
+        stored_after=stored_after,
+        loss=loss,
+        plastic=plastic,
+    )
 
-    given = forces.external + forces.reaction
-    work["external_work"] = np.vecdot(given, du)
-    losses = np.zeros_like(strain)
-    for kind, matrix in (("damping", assembly.damping), ("absorbed", assembly.absorber)):
-        if matrix is not None:
-            # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
-            work[kind] = step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
-            losses = losses + work[kind]
-    if forces.viscous is not None:
-        rotated = np.maximum(np.vecdot(forces.viscous, du), 0.0)
-        work["damping"] += rotated
-        losses = losses + rotated
-    work["plastic"] = plastic
-    scheme = np.vecdot(forces.internal, path) - strain - plastic
-    scheme = scheme + np.vecdot(forces.damping, path) - losses
-    scheme = scheme + work["external_work"] - np.vecdot(given, path)
 
-    if assembly.contact_count:
-        first = touch.first
-        ways = {id(way): way for way in (du, impulse_path, stored_path, slip_path)}  # most schemes have two of them
-        moved = {own: touch.rates(way) for own, way in ways.items()}
-        opening = touch.openings(moved[id(du)]) / step
-        impulse_opening = touch.openings(moved[id(impulse_path)]) / step
-        if touch.opening is not None:
-            normal = contact.stored + contact.dissipated + contact.multiplier
-            work["wear"] = normal @ touch.opening / step
-        layers = -np.vecdot(contact.dissipated, opening)
-        work["asperity_damping"] = layers
-        work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
-        if touch.frictional:
-            rubbed = -contact.impulse * moved[id(slip_path)] / step
-            rubbed[..., first] = 0.0
-            rubbing = 0.0
-            if loss is not None:
-                rows, rubbing = loss.laws.sprung_rows, loss.each.sum(axis=-1)
-                scheme = scheme + np.take(rubbed, rows, axis=-1).sum(axis=-1) - rubbing
-                rubbed[..., rows] = 0.0
-            each = np.add.reduceat(rubbed, first, axis=-1)
-            work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
-            work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
-        scheme = scheme - np.vecdot(contact.stored, touch.openings(moved[id(stored_path)])) / step - asperity
-        scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
-    if multipliers.size:
-        work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) / step
-    work["scheme"] = scheme
-    return work
+@dataclass(frozen=True)
+class Sums:
+    """What the forces of the bulk do in a step, J, numbers or those of some steps (…,): external forces and reactions
+    on du, `given`, and on the path, `given_path`; `internal` and `damping` ones on the path; losses by kind."""
+
+    given: Any
+    given_path: Any
+    internal: Any
+    damping: Any
+    losses: dict[str, Any]
+
+    @classmethod
+    def of(cls, assembly: Assembly, forces: Forces, step: float, du: Array, path: Array, flow: Array) -> "Sums":
+        """Of mean forces, as `works` takes them."""
+        given = forces.external + forces.reaction
+        losses = viscous_losses(assembly, step, flow)
+        if forces.viscous is not None:
+            losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, du), 0.0)
+        return cls(
+            given=np.vecdot(given, du),
+            given_path=np.vecdot(given, path),
+            internal=np.vecdot(forces.internal, path),
+            damping=np.vecdot(forces.damping, path),
+            losses=losses,
+        )
+
+    def works(
+        self,
+        *,
+        step: float,
+        rates: Sequence[Array | None],
+        touch: Touch,
+        contact: Pushes,
+        pulled: Any,
+        stored_before: tuple[Any, Any],
+        stored_after: tuple[Any, Any],
+        loss: Loss | None = None,
+        plastic: float = 0.0,
+    ) -> Work:
+        """With those of the contact; rates: how its rows move (…, r) by du and the paths of impulses, stored ones and
+        slips, m, None without contact; pulled: impulses of the constraints on what they move by, J s."""
+        strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
+        work = Work(np.zeros((*np.shape(strain), len(KINDS))))
+        work["strain"], work["asperity"] = stored_after
+        work["external_work"] = self.given
+        losses = np.zeros_like(strain)
+        for kind, lost in self.losses.items():
+            work[kind] = lost
+            losses = losses + lost
+        work["plastic"] = plastic
+        scheme = self.internal - strain - plastic
+        scheme = scheme + self.damping - losses
+        scheme = scheme + work["external_work"] - self.given_path
+        by_du, by_impulse, by_stored, by_slip = rates
+        if by_du is not None and by_impulse is not None and by_stored is not None and by_slip is not None:
+            first = touch.first
+            opening = touch.openings(by_du) / step
+            impulse_opening = touch.openings(by_impulse) / step
+            if touch.opening is not None:
+                normal = contact.stored + contact.dissipated + contact.multiplier
+                work["wear"] = normal @ touch.opening / step
+            layers = -np.vecdot(contact.dissipated, opening)
+            work["asperity_damping"] = layers
+            work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
+            if touch.frictional:
+                rubbed = -contact.impulse * by_slip / step
+                rubbed[..., first] = 0.0
+                rubbing = 0.0
+                if loss is not None:
+                    rows, rubbing = loss.laws.sprung_rows, loss.each.sum(axis=-1)
+                    scheme = scheme + np.take(rubbed, rows, axis=-1).sum(axis=-1) - rubbing
+                    rubbed[..., rows] = 0.0
+                each = np.add.reduceat(rubbed, first, axis=-1)
+                work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
+                work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
+            scheme = scheme - np.vecdot(contact.stored, touch.openings(by_stored)) / step - asperity
+            scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
+        if pulled is not None:
+            work["junction"] = pulled / step
+        work["scheme"] = scheme
+        return work
+
+
+def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, Any]:
+    """Δt flow·D flow of the damping and of the absorbing zones, J."""
+    matrices = {"damping": assembly.damping, "absorbed": assembly.absorber}
+    # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
+    return {
+        kind: step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
+        for kind, matrix in matrices.items()
+        if matrix is not None
+    }
 
 
 class Audit:
@@ -162,29 +222,30 @@ class Audit:
     largest of the run.
     """
 
-    def __init__(self, kinetic: float, strain: float, asperity: float) -> None:
-        self._table = np.zeros(len(KINDS))
-        self._table[:3] = kinetic, strain, asperity
+    def __init__(self, kinetic: Any, strain: Any, asperity: Any) -> None:
+        """J; of an ensemble (n,), and so is all else before the last axis."""
+        self._table = np.zeros((*np.shape(kinetic), len(KINDS)))
+        self._table[..., :3] = np.stack([kinetic, strain, asperity], axis=-1)
         self._first = self._table
         self._start = kinetic + strain + asperity
         self._largest = abs(self._start)
-        self._rests = [np.zeros(1)]
+        self._rests = [np.zeros((1, *np.shape(kinetic)))]
 
     @property
     def start(self) -> Array:
-        """The table (kind,) at the start, J."""
+        """The table (…, kind) at the start, J."""
         return self._first
 
     def add(self, works: Array) -> tuple[Array, Array]:
-        """Adds steps, works (b, kind); returns the table (b, kind), J, and the balance (b,) relative to the largest
-        energy so far."""
+        """Adds steps, works (b, …, kind); returns the table (b, …, kind), J, and the balance (b, …) relative to the
+        largest energy so far."""
         # added one by one: the sums do not depend on how many steps come at once
-        sums = np.cumsum(np.concatenate([self._table[None, 3:], works[:, 3:]]), axis=0)[1:]
-        table = np.concatenate([works[:, :3], sums], axis=1)
-        sizes = np.maximum(np.abs(table).max(axis=1), np.abs(table[:, :3].sum(axis=1)))
-        largest = np.maximum.accumulate(np.maximum(sizes, self._largest))
+        sums = np.cumsum(np.concatenate([self._table[None, ..., 3:], works[..., 3:]]), axis=0)[1:]
+        table = np.concatenate([works[..., :3], sums], axis=-1)
+        sizes = np.maximum(np.abs(table).max(axis=-1), np.abs(table[..., :3].sum(axis=-1)))
+        largest = np.maximum.accumulate(np.maximum(sizes, self._largest), axis=0)
         rests = self._rest(table)
-        self._table, self._largest = table[-1], float(largest[-1])
+        self._table, self._largest = table[-1], largest[-1]
         self._rests.append(rests)
         return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest != 0.0)
 
@@ -193,19 +254,19 @@ class Audit:
         return self._table, self._first, self._largest
 
     def keep(self, kept: Any, tables: Array) -> None:
-        """Goes on from there; tables (t, kind), J: of all steps so far."""
+        """Goes on from there; tables (t, …, kind), J: of all steps so far."""
         self._table, self._first, self._largest = kept
-        self._start = float(self._first[0] + self._first[1] + self._first[2])
+        self._start = self._first[..., 0] + self._first[..., 1] + self._first[..., 2]
         self._rests = [self._rest(tables)]
 
     def _rest(self, tables: Array) -> Array:
-        """What the tables (t, kind) do not account for (t,), J."""
+        """What the tables (t, …, kind) do not account for (t, …), J."""
         return np.asarray(np.vecdot(tables, _SIGN) - self._start)
 
     @property
     def balance(self) -> Array:
-        """Balance of every step so far (t,), relative to the largest energy of all of them."""
-        return np.concatenate(self._rests) / (self._largest or 1.0)
+        """Balance of every step so far (t, …), relative to the largest energy of all of them."""
+        return np.concatenate(self._rests) / np.where(self._largest > 0.0, self._largest, 1.0)
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:

@@ -42,8 +42,17 @@ class History:
     """
 
     def __init__(
-        self, assembly: Assembly, step: float, steps: int, record: Record, static: bool, located: bool
+        self,
+        assembly: Assembly,
+        step: float,
+        steps: int,
+        record: Record,
+        static: bool,
+        located: bool,
+        members: int | None = None,
     ) -> None:
+        """members: of an ensemble: what is recorded of each has `member` as its second dimension."""
+        self._members = members
         self._assembly = assembly
         self._step = step
         self._duration = 1.0 if static else step  # impulses are forces in statics
@@ -99,8 +108,8 @@ class History:
 
     def tables(self, energies: Array) -> Array:
         """Energies (t, kind) of all kinds from those recorded; the others are 0."""
-        out = np.zeros((len(energies), len(KINDS)))
-        out[:, self._columns] = energies
+        out = np.zeros((*energies.shape[:-1], len(KINDS)))
+        out[..., self._columns] = energies
         return out
 
     @property
@@ -110,6 +119,10 @@ class History:
 
     def variables(self) -> list[Variable]:
         """All variables of the result, with units and names."""
+        own = self._of_one()
+        return own if self._members is None else [variable.of_each(self._members) for variable in own]
+
+    def _of_one(self) -> list[Variable]:
         kinds, kind = (len(self.kinds),), {"kind": self.kinds}
         names = "energies, and cumulative works and losses", "energy balance relative to the largest energy"
         out = [
@@ -177,11 +190,11 @@ class History:
         ]
 
     def add(self, block: Block, table: Array, balance: Array) -> None:
-        """Takes the states of some steps, their energies (b, kind) and balance (b,)."""
+        """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
         self.count += len(block)
         assembly, n = self._assembly, block.n
         kept = np.flatnonzero((n % self._every == 0) | (n == self._steps))
-        rows: dict[Key, Array] = {("", "energy"): table[:, self._columns], ("", "balance"): balance}
+        rows: dict[Key, Array] = {("", "energy"): table[..., self._columns], ("", "balance"): balance}
         shown = kept if block.momenta is None else kept - (len(block) - 1)
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
@@ -190,32 +203,35 @@ class History:
         for i, (part, own, (a, b)) in enumerate(bounds):
             group, axes = f"part/{part.name}", _translations(part)
             if block.momenta is None:
-                rows[group, "momentum"] = np.vecdot(block.v[:, None, a:b], self._inertia[part.name])
+                rows[group, "momentum"] = np.vecdot(block.v[..., None, a:b], self._inertia[part.name])
             else:
                 rows[group, "momentum"] = block.momenta[i]
             if own.turning:
                 rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
             if not kept.size:
                 continue
-            moved = own.nodal_motion(block.u[shown, a:b], block.v[shown, a:b])
-            u, v = (nodal.reshape(-1, part.node_count, part.components) for nodal in moved)
-            frames[group, "displacement"], frames[group, "velocity"] = u[:, :, :axes], v[:, :, :axes]
+            fields = [field[shown][..., a:b] for field in (block.u, block.v)]
+            moved = own.nodal_motion(*(field.reshape(-1, b - a) for field in fields))
+            shape = (*fields[0].shape[:-1], part.node_count, part.components)
+            u, v = (nodal.reshape(shape) for nodal in moved)
+            frames[group, "displacement"], frames[group, "velocity"] = u[..., :axes], v[..., :axes]
             if i in self._points:
                 # such steps come one by one
                 frames |= self._points[i].frame(block.u[0, a:b], block.memory[i])
             if part.components > axes:
-                frames[group, "rotation"], frames[group, "angular_velocity"] = u[:, :, axes:], v[:, :, axes:]
+                frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:
-            timed, fields = contact.add(block, kept)
+            timed, framed = contact.add(block, kept)
             rows.update(timed)
-            frames.update(fields)
+            frames.update(framed)
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, gram, volume, resultant in self._junctions:
             rest = applied(operator, block.v)
-            squares = np.vecdot(rest, [gram @ each for each in rest])
+            flat = rest.reshape(-1, rest.shape[-1])
+            squares = np.vecdot(flat, [gram @ each for each in flat]).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
-            rows[group, "force"] = np.vecdot(block.multipliers[:, None, chosen], resultant) / self._duration
+            rows[group, "force"] = np.vecdot(block.multipliers[..., None, chosen], resultant) / self._duration
         self._rows.append(rows)
         self._time.append(self._step * n.astype(float))
         if kept.size:

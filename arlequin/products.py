@@ -62,13 +62,15 @@ class Rows:
 
 
 def applied(matrix: Any, fields: Array) -> Array:
-    """A x (r,) for x (d,), or (b, r) for each x of fields (b, d); A sparse (r, d), by rows or by columns."""
+    """A x (r,) for x (d,), or (…, r) for each x of fields (…, d); A sparse (r, d), by rows or by columns."""
     if not all(matrix.shape):  # systems without contact or constraints; SciPy takes its time over nothing
         return np.zeros((*fields.shape[:-1], matrix.shape[0]))
     if fields.ndim == 1:
         return np.asarray(matrix @ fields)
     from arlequin._product_kernels import by_columns, by_rows
 
+    if fields.ndim > 2:
+        return applied(matrix, fields.reshape(-1, fields.shape[-1])).reshape(*fields.shape[:-1], matrix.shape[0])
     fields = np.ascontiguousarray(fields, dtype=float)
     entries = matrix.indptr, matrix.indices, matrix.data
     if sp.issparse(matrix) and matrix.format == "csc":

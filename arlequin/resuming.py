@@ -12,11 +12,10 @@ from arlequin.identity import digest
 from arlequin.record import Record
 from arlequin.result import open as open_result
 from arlequin.schemes import Scheme
-from arlequin.system import System
 from models.errors import FAILURE, UserError
 
 
-def study_of(system: System, scheme: Scheme, step: float, steps: int, record: Record) -> dict[str, Any]:
+def study_of(system: Any, scheme: Scheme, step: float, steps: int, record: Record) -> dict[str, Any]:
     """What has to be the same where a run goes on, by what it is."""
     return {
         "version": version(),

@@ -9,7 +9,6 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
-from arlequin.assembly import assemble
 from arlequin.checkpoint import Checkpoint
 from arlequin.description import run_attributes
 from arlequin.energy import Audit
@@ -18,10 +17,10 @@ from arlequin.identity import digest
 from arlequin.record import Record, Recorder
 from arlequin.resuming import left_at, study_of
 from arlequin.schemes import Scheme, State
-from arlequin.schemes.block import Block, taker
+from arlequin.schemes.block import Block
 from arlequin.schemes.keeping import Keeping
 from arlequin.schemes.located_theta import LocatedThetaStepper
-from arlequin.start import start_fields
+from arlequin.subject import Ensemble, Many, One
 from arlequin.system import System
 from arlequin.uninterrupted import heard, uninterrupted
 from models.errors import UserError
@@ -43,7 +42,7 @@ class Run:
 
     def __init__(
         self,
-        system: System,
+        system: System | Ensemble,
         scheme: Scheme,
         *,
         step: float,
@@ -57,7 +56,8 @@ class Run:
         With a record that asks for it the run goes on from its checkpoint; `complete` says that nothing is left to do.
         """
         begin = clock.perf_counter()
-        self.assembly = assemble(system)
+        subject = Many.of(system) if isinstance(system, Ensemble) else One.of(system)
+        self.assembly = subject.assembly
         self.steps = steps
         self._study = study_of(system, scheme, step, steps, record)
         record, found = left_at(record, self._study)
@@ -65,13 +65,14 @@ class Run:
         if isinstance(found, xarray.DataTree):
             self.result = found
             return
-        self._stepper = scheme.prepare(self.assembly, step)
+        self._moves = subject.prepare(scheme, step, record.fields_every)
+        self._stepper = self._moves.stepper
         if found is None:
-            self.state = self._stepper.start(*start_fields(self.assembly, step, scheme.static))
+            self.state = self._moves.start()
         else:
             self.state, self.extra = found.state, found.extra
         located = isinstance(self._stepper, LocatedThetaStepper)
-        self._history = History(self.assembly, step, steps, record, scheme.static, located)
+        self._history = History(self.assembly, step, steps, record, scheme.static, located, subject.members)
         setup = clock.perf_counter() - begin
         about = run_attributes(self.assembly, scheme, step, steps * step)
         self._recorder = Recorder(
@@ -89,7 +90,7 @@ class Run:
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
         self._keeping = self._stepper if isinstance(self._stepper, Keeping) else None
-        self._take = taker(self._stepper, self.assembly, record.fields_every)
+        self._take = self._moves.take
         self._most = _BLOCK
         self._check: Callable[[], None] = lambda: None
         self.attributes: dict[str, str | int | float] = {}  # known at the end alone
@@ -156,8 +157,8 @@ class Run:
         self._due = self._statistics.begin + _SHOWN
         found = self._found
         if found is None:
-            first = Block.of(self.assembly, self.state, None, self._audit.start)
-            self._history.add(first, self._audit.start[None], np.zeros(1))
+            first = self._moves.first(self.state, self._audit.start)
+            self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
             self._history.keep(found.history)
             energies = self._recorder.recorded(("", "energy"))
@@ -192,8 +193,9 @@ class Run:
         self.state = state
         table, balance = audit.add(block.works)
         if not np.isfinite(balance).all():
-            first = block.n[~np.isfinite(balance)][0]
-            raise UserError(f"the energies are no longer finite at t = {first * self._stepper.step:.6g} s", code=1)
+            first, *member = np.argwhere(~np.isfinite(balance))[0]
+            who, t = "".join(f"member {i}: " for i in member), block.n[first] * self._stepper.step
+            raise UserError(f"{who}the energies are no longer finite at t = {t:.6g} s", code=1)
         history.add(block, table, balance)
         self._statistics.add(block)
         now = clock.perf_counter()

@@ -11,6 +11,7 @@ import xarray
 from arlequin.record import Record, as_record
 from arlequin.run import Progress, Run
 from arlequin.schemes import Scheme
+from arlequin.subject import Ensemble
 from arlequin.system import System
 from models.checks import positive
 from models.errors import UserError
@@ -68,6 +69,30 @@ def simulate(
     disk has a checkpoint, written every ten seconds and where a run stops early: the same call with `Record(path,
     resume=True)` goes on from it, to the same result, bit by bit, as if nothing had happened.
     """
+    return run_study(
+        system,
+        scheme,
+        duration=duration,
+        step=step,
+        record=record,
+        fields_every=fields_every,
+        attributes=attributes,
+        progress=progress,
+    )
+
+
+def run_study(
+    system: System | Ensemble,
+    scheme: Scheme,
+    *,
+    duration: float,
+    step: float,
+    record: Record | str | Path | None,
+    fields_every: int,
+    attributes: Mapping[str, Any] | None,
+    progress: Progress | None,
+) -> xarray.DataTree:
+    """Runs a system, or the members of an ensemble; see `simulate`."""
     positive("duration", duration)
     positive("step", step)
     count = duration / step

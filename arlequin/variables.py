@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,13 @@ class Variable:
             raise ValueError(f"{self.group}/{self.name}: dims {self.dims} do not fit shape {self.shape}")
         if not self.long_name:
             raise ValueError(f"{self.group}/{self.name}: no long_name")
+
+    def of_each(self, members: int) -> Variable:
+        """The same of each member of an ensemble, with the dimension `member` after the first one."""
+        if self.static:
+            return self
+        coords = {**self.coords, "member": range(members)} if not self.group else self.coords
+        return replace(self, dims=(self.dims[0], "member", *self.dims[1:]), shape=(members, *self.shape), coords=coords)
 
     @property
     def static(self) -> bool:

@@ -11,9 +11,10 @@ import numpy as np
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
+SIDE = 16  # displacements taken side by side
 
 
-@numba.njit(cache=True, fastmath=FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def internal_line(nodes, gradients, weight, modulus, u, force):
     """Uniaxial: stress = modulus · u′."""
     cells, points, _, size = gradients.shape
@@ -37,7 +38,7 @@ def internal_line(nodes, gradients, weight, modulus, u, force):
     return energy
 
 
-@numba.njit(cache=True, fastmath=FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def internal_plane(nodes, gradients, weight, lam, mu, u, force):
     """Plane strain, or plane stress with λ*."""
     cells, points, _, size = gradients.shape
@@ -80,49 +81,7 @@ def internal_plane(nodes, gradients, weight, lam, mu, u, force):
     return energy
 
 
-@numba.njit(cache=True, fastmath=FAST)
-def internal_four(nodes, gradients, weight, lam, mu, u, force):
-    """`internal_plane` of cells with four nodes, in half the time: their loops are written out.
-
-    The first node's gradient is −Σ of the others and is not read; the forces of a cell so add up to nothing.
-    """
-    cells, points = weight.shape
-    energy = 0.0
-    for c in range(cells):
-        a, i, j, k = 2 * nodes[c, 0], 2 * nodes[c, 1], 2 * nodes[c, 2], 2 * nodes[c, 3]
-        xi, xj, xk = u[i] - u[a], u[j] - u[a], u[k] - u[a]
-        yi, yj, yk = u[i + 1] - u[a + 1], u[j + 1] - u[a + 1], u[k + 1] - u[a + 1]
-        fi = fj = fk = hi = hj = hk = 0.0
-        for q in range(points):
-            gxi, gxj, gxk = gradients[c, q, 0, 1], gradients[c, q, 0, 2], gradients[c, q, 0, 3]
-            gyi, gyj, gyk = gradients[c, q, 1, 1], gradients[c, q, 1, 2], gradients[c, q, 1, 3]
-            xx = gxi * xi + gxj * xj + gxk * xk
-            yy = gyi * yi + gyj * yj + gyk * yk
-            xy = gyi * xi + gyj * xj + gyk * xk + gxi * yi + gxj * yj + gxk * yk
-            w = weight[c, q]
-            pressure = lam * (xx + yy) * w
-            sxx = pressure + 2 * mu * w * xx
-            syy = pressure + 2 * mu * w * yy
-            sxy = mu * w * xy
-            energy += 0.5 * (sxx * xx + syy * yy + sxy * xy)
-            fi += gxi * sxx + gyi * sxy
-            fj += gxj * sxx + gyj * sxy
-            fk += gxk * sxx + gyk * sxy
-            hi += gxi * sxy + gyi * syy
-            hj += gxj * sxy + gyj * syy
-            hk += gxk * sxy + gyk * syy
-        force[a] -= fi + fj + fk
-        force[a + 1] -= hi + hj + hk
-        force[i] += fi
-        force[i + 1] += hi
-        force[j] += fj
-        force[j + 1] += hj
-        force[k] += fk
-        force[k + 1] += hk
-    return energy
-
-
-@numba.njit(cache=True, fastmath=FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force):
     """Axisymmetric, components (r, z); hoop (c, q, n) = φ_n/r gives ε_θθ = u_r/r."""
     cells, points, _, size = gradients.shape
@@ -168,7 +127,7 @@ def internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force):
     return energy
 
 
-@numba.njit(cache=True, fastmath=FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def internal_solid(nodes, gradients, weight, lam, mu, u, force):
     """Three dimensions."""
     cells, points, _, size = gradients.shape
@@ -228,3 +187,80 @@ def internal_solid(nodes, gradients, weight, lam, mu, u, force):
             force[d + 1] += fy[n]
             force[d + 2] += fz[n]
     return energy
+
+
+# the same of the rows of u (n, d), into those of force (n, d) and energies (n,)
+
+
+@numba.njit(cache=True, nogil=True)
+def each_line(nodes, gradients, weight, modulus, u, force, energies):
+    """`internal_line`."""
+    for m in range(u.shape[0]):
+        energies[m] += internal_line(nodes, gradients, weight, modulus, u[m], force[m])
+
+
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
+def each_plane(nodes, gradients, weight, lam, mu, u, force, energies):
+    """`internal_plane`, some rows side by side: loops over them become vector instructions, those over nodes do not."""
+    cells, points, _, size = gradients.shape
+    local, out = np.empty((2 * size, SIDE)), np.empty((2 * size, SIDE))
+    strain, total = np.empty((3, SIDE)), np.empty(SIDE)
+    for first in range(0, u.shape[0], SIDE):
+        count = min(SIDE, u.shape[0] - first)
+        total[:] = 0.0
+        local[:] = 0.0
+        for c in range(cells):
+            base = 2 * nodes[c, 0]
+            for n in range(size):
+                d = 2 * nodes[c, n]
+                for b in range(count):
+                    local[2 * n, b] = u[first + b, d] - u[first + b, base]
+                    local[2 * n + 1, b] = u[first + b, d + 1] - u[first + b, base + 1]
+            out[:] = 0.0
+            for q in range(points):
+                strain[:] = 0.0
+                for n in range(size):
+                    gx = gradients[c, q, 0, n]
+                    gy = gradients[c, q, 1, n]
+                    ux, uy = local[2 * n], local[2 * n + 1]
+                    for b in range(SIDE):
+                        strain[0, b] += gx * ux[b]
+                        strain[1, b] += gy * uy[b]
+                        strain[2, b] += gy * ux[b] + gx * uy[b]
+                w = weight[c, q]
+                for b in range(SIDE):
+                    xx, yy, xy = strain[0, b], strain[1, b], strain[2, b]
+                    pressure = lam * (xx + yy) * w
+                    sxx = pressure + 2 * mu * w * xx
+                    syy = pressure + 2 * mu * w * yy
+                    sxy = mu * w * xy
+                    total[b] += 0.5 * (sxx * xx + syy * yy + sxy * xy)
+                    strain[0, b], strain[1, b], strain[2, b] = sxx, syy, sxy
+                for n in range(size):
+                    gx = gradients[c, q, 0, n]
+                    gy = gradients[c, q, 1, n]
+                    fx, fy = out[2 * n], out[2 * n + 1]
+                    for b in range(SIDE):
+                        fx[b] += gx * strain[0, b] + gy * strain[2, b]
+                        fy[b] += gx * strain[2, b] + gy * strain[1, b]
+            for n in range(size):
+                d = 2 * nodes[c, n]
+                for b in range(count):
+                    force[first + b, d] += out[2 * n, b]
+                    force[first + b, d + 1] += out[2 * n + 1, b]
+        for b in range(count):
+            energies[first + b] += total[b]
+
+
+@numba.njit(cache=True, nogil=True)
+def each_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force, energies):
+    """`internal_axisymmetric`."""
+    for m in range(u.shape[0]):
+        energies[m] += internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u[m], force[m])
+
+
+@numba.njit(cache=True, nogil=True)
+def each_solid(nodes, gradients, weight, lam, mu, u, force, energies):
+    """`internal_solid`."""
+    for m in range(u.shape[0]):
+        energies[m] += internal_solid(nodes, gradients, weight, lam, mu, u[m], force[m])

@@ -67,8 +67,7 @@ class ElasticAssembled(Loaded):
         elif cells.hoop is not None:
             energy = _kernels.internal_axisymmetric(cells.nodes, cells.gradients, cells.hoop, weight, lam, mu, u, force)
         else:
-            plane = _kernels.internal_four if cells.nodes.shape[1] == 4 else _kernels.internal_plane
-            energy = plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
+            energy = _kernels.internal_plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
         return force, float(energy)
 
     @cached_property
@@ -77,6 +76,22 @@ class ElasticAssembled(Loaded):
         if not are_quads(self.kernel, self.components):
             return None
         return Quads.of(self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // 2)
+
+    def add_internal(self, u: Array, force: Array, energies: Array) -> None:
+        """Adds internal forces to force (n, d) and energies to those (n,) of each u (n, d)."""
+        from models import _kernels
+
+        lam, mu = self.lame
+        cells, weight = self.kernel, self.kernel_weight
+        out = u, force, energies
+        if self.components == 1:
+            _kernels.each_line(cells.nodes, cells.gradients, weight, lam + 2 * mu, *out)
+        elif self.components == 3:
+            _kernels.each_solid(cells.nodes, cells.gradients, weight, lam, mu, *out)
+        elif cells.hoop is not None:
+            _kernels.each_axisymmetric(cells.nodes, cells.gradients, cells.hoop, weight, lam, mu, *out)
+        else:
+            _kernels.each_plane(cells.nodes, cells.gradients, weight, lam, mu, *out)
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""

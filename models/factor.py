@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array
 
 from models import blas
 from models.errors import FAILURE, UserError
@@ -34,6 +35,9 @@ class Factor(Protocol):
 
     def solve(self, b: ArrayLike) -> Array:
         """x with A x = b; b and x (d,) or (d, r)."""
+
+    def lower(self) -> tuple[NDArray[np.int32], csc_array]:
+        """Order (d,) and L, by columns with sorted rows: A[order][:, order] = L Lᵀ; a copy."""
 
     def refactorise(self, A: Any) -> "Factor":
         """Factor another matrix in place, reusing the symbolic analysis where its pattern is the same."""
@@ -78,6 +82,10 @@ class DiagonalFactor:
         rhs = _right_hand_side(b, self.shape[0])
         return rhs / (self.diagonal if rhs.ndim == 1 else self.diagonal[:, None])
 
+    def lower(self) -> tuple[NDArray[np.int32], csc_array]:
+        order = np.arange(self.shape[0], dtype=np.int32)
+        return order, csc_array((np.sqrt(self.diagonal), order, np.append(order, order.size)), shape=self.shape)
+
     def refactorise(self, A: Any) -> "DiagonalFactor":
         diagonal = only_diagonal(canonical(A))
         if diagonal is None:
@@ -116,6 +124,11 @@ class CholeskyFactor:
 
     def solve(self, b: ArrayLike) -> Array:
         return self._ready().solve(_right_hand_side(b, self.shape[0]))
+
+    def lower(self) -> tuple[NDArray[np.int32], csc_array]:
+        lower = csc_array(self._ready().lower())
+        lower.sort_indices()
+        return self._ready().permutation(), lower
 
     def refactorise(self, A: Any) -> "CholeskyFactor":
         engine, self._engine, self._nnz = self._engine, None, None  # a failure leaves no stale factor behind
@@ -168,6 +181,7 @@ class _Engine(Protocol):
     def pivots(self) -> Array: ...
     def permutation(self) -> NDArray[np.int32]: ...
     def nnz(self) -> int: ...
+    def lower(self) -> Any: ...
 
 
 def _engine(A: Any, ordering: str) -> _Engine:
@@ -231,6 +245,9 @@ class _Engine04:
     def nnz(self) -> int:
         return int(self._factor.L().nnz)  # a copy of L: this API has no count
 
+    def lower(self) -> Any:
+        return self._factor.L()
+
 
 class _Engine05:
     """scikit-sparse 0.5: `CholeskyFactor`, then `factorize`, which turns a supernodal factor simplicial.
@@ -261,6 +278,9 @@ class _Engine05:
 
     def nnz(self) -> int:
         return int(self._factor.nnz)
+
+    def lower(self) -> Any:
+        return self._factor.factor
 
 
 def blas_name() -> str:

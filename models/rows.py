@@ -9,11 +9,12 @@ Array = NDArray[np.float64]
 
 
 def row_products(fields: Any, matrix: Any) -> Array:
-    """x A (b, r) of each x of fields (b, d); A (d, r), dense.
+    """x A (…, r) of each x of fields (…, d); A (d, r), dense.
 
     A BLAS sums in another order where there are more rows: a run would differ in its last digits with the size of
     the blocks in which steps are taken.
     """
     from models._row_kernels import row_products as kernel
 
-    return np.asarray(kernel(np.ascontiguousarray(fields, dtype=float), np.ascontiguousarray(matrix, dtype=float)))
+    rows = np.ascontiguousarray(fields, dtype=float).reshape(-1, fields.shape[-1])
+    return np.asarray(kernel(rows, np.ascontiguousarray(matrix, dtype=float))).reshape(*fields.shape[:-1], -1)

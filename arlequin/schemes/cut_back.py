@@ -7,14 +7,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from arlequin.schemes.keeping import Keeping
-from arlequin.schemes.scheme import Failed, State, StepReport
+from arlequin.schemes.scheme import Failed, State, Stepper, StepReport
 from models.errors import FAILURE, UserError
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
 
 
-class Divisible(Keeping, Protocol):
+class Divisible(Keeping, Stepper, Protocol):
     """A stepper whose steps can be done in parts."""
 
     def with_step(self, step: float) -> Self:

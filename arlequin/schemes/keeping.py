@@ -3,11 +3,10 @@
 from typing import Any, Protocol, runtime_checkable
 
 from arlequin.condensed import Condensed
-from arlequin.schemes.scheme import Stepper
 
 
 @runtime_checkable
-class Keeping(Stepper, Protocol):
+class Keeping(Protocol):
     """A stepper whose steps depend, if only in their last digits, on what earlier ones made: factors, columns."""
 
     def kept(self) -> Any:

@@ -27,7 +27,8 @@ class State:
 
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
     of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through;
-    worn: what is worn off the contact points, None where nothing wears or at the start.
+    worn: what is worn off the contact points, None where nothing wears or at the start. Of an ensemble every field but
+    n has the member as first axis.
     """
 
     n: int
@@ -35,16 +36,16 @@ class State:
     v: Array
     history: Array
     internal: Array
-    kinetic: float
-    strain: float
-    asperity: float
+    kinetic: Any
+    strain: Any
+    asperity: Any
     impulse: Array
     own: Any = None
     memory: Memory = ()
     worn: Worn | None = None
 
     @property
-    def stored(self) -> tuple[float, float]:
+    def stored(self) -> tuple[Any, Any]:
         return self.strain, self.asperity
 
 

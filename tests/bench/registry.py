@@ -9,8 +9,11 @@ from collections.abc import Callable
 
 ENTRIES = {
     "factor": "bench_factor:factors",
+    "block": "bench_block:block_impact",
     "condensed": "bench_step:condensed_step",
     "glued": "bench_glued:glued",
+    "ensemble": "bench_ensemble:ensemble",
+    "sweep": "bench_sweep:sweep",
     "explicit": "bench_explicit:explicit",
     "small": "bench_small:small_systems",
     "search": "bench_search:contact_search",

@@ -72,8 +72,8 @@ def run_in_parts(factor: Factor, b: np.ndarray, size: int = 10) -> tuple[np.ndar
 
 def fresh(record: str | None) -> float:
     """Seconds of the whole run in a new process after `import arlequin`, libraries and kernels loaded in it."""
-    folder = Path(__file__).parent
-    path = os.pathsep.join([str(folder), str(folder.parent)])
+    folder = Path(__file__).resolve().parent
+    path = os.pathsep.join([str(folder), str(folder.parent.parent)])
     command = [sys.executable, "-c", FRESH.format(record=record)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
     return float(done.stdout)
