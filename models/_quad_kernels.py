@@ -15,13 +15,13 @@ _TILE, _SHORT = 128, 8  # cells taken at once: their forces stay in the first ca
 @njit(inline="always")
 def _cell(m, c, lam, mu, x0, y0, x1, y1, x2, y2, x3, y3):
     """Forces on the four nodes and the energy of cell c, from its moments m (12, c)."""
-    bx0, bx1, by0, by1, sx, sy = m[0, c], m[1, c], m[2, c], m[3, c], m[4, c], m[5, c]
+    bx0, bx1, by0, by1, c0, c1 = m[0, c], m[1, c], m[2, c], m[3, c], m[4, c], m[5, c]
     w, wx, wy, wxx, wxy, wyy = m[6, c], m[7, c], m[8, c], m[9, c], m[10, c], m[11, c]
     dx, ex, dy, ey = x0 - x2, x1 - x3, y0 - y2, y1 - y3
     xx, xy = bx0 * dx + bx1 * ex, by0 * dx + by1 * ex
     yx, yy = bx0 * dy + bx1 * ey, by0 * dy + by1 * ey
-    gx = 0.25 * ((x0 - x1) + (x2 - x3)) - sx * xx - sy * xy
-    gy = 0.25 * ((y0 - y1) + (y2 - y3)) - sx * yx - sy * yy
+    gx = 0.25 * ((x0 - x1) + (x2 - x3)) - c0 * dx - c1 * ex
+    gy = 0.25 * ((y0 - y1) + (y2 - y3)) - c0 * dy - c1 * ey
     trace, shear = xx + yy, xy + yx
     p = lam * (w * trace + gx * wx + gy * wy)
     axx = p + 2.0 * mu * (w * xx + gx * wx)
@@ -32,9 +32,8 @@ def _cell(m, c, lam, mu, x0, y0, x1, y1, x2, y2, x3, y3):
     bx = lam * (trace * wx + cx) + mu * (2.0 * xx * wx + shear * wy + gx * both + cx)
     by = lam * (trace * wy + cy) + mu * (shear * wx + 2.0 * yy * wy + gy * both + cy)
     energy = 0.5 * (axx * xx + ayy * yy + axy * shear + bx * gx + by * gy)
-    rxx, rxy, ryx, ryy = axx - sx * bx, axy - sy * bx, axy - sx * by, ayy - sy * by
-    px, qx = rxx * bx0 + rxy * by0, rxx * bx1 + rxy * by1
-    py, qy = ryx * bx0 + ryy * by0, ryx * bx1 + ryy * by1
+    px, qx = axx * bx0 + axy * by0 - c0 * bx, axx * bx1 + axy * by1 - c1 * bx
+    py, qy = axy * bx0 + ayy * by0 - c0 * by, axy * bx1 + ayy * by1 - c1 * by
     hx, hy = 0.25 * bx, 0.25 * by
     return px + hx, py + hy, qx - hx, qy - hy, hx - px, hy - py, -qx - hx, -qy - hy, energy
 

@@ -2,10 +2,12 @@
 
 The gradients of the four shape functions are, at any point of any quadrilateral,
 
-    ∂φ_n/∂x_j = b_jn + γ_n h_j,   h = ∇(ξη),   γ_n = ¼ s_n − σ_j b_jn,   s = (1, −1, 1, −1),
+    ∂φ_n/∂x_j = b_jn + γ_n h_j,   h = ∇(ξη),   γ_n = ¼ s_n − c_n,   s = (1, −1, 1, −1),
 
-with b the gradients at the centre, b_j2 = −b_j0 and b_j3 = −b_j1. With G_ij = b_jn u_in and g_i = γ_n u_in the
-displacement gradient is G_ij + g_i h_j, and the quadrature of forces and energy needs its moments alone, exactly:
+with b the gradients at the centre and c_n = ¼ s_m x_jm b_jn; b and c change their signs from a node to the one across.
+(c is kept, not its factors ¼ s_m x_jm: these lose digits in thin cells that lie askew.) With G_ij = b_jn u_in and
+g_i = γ_n u_in the displacement gradient is G_ij + g_i h_j, and the quadrature of forces and energy needs its moments
+alone, exactly:
 
     W = Σ_q w_q,   W_j = Σ_q w_q h_j,   W_ij = Σ_q w_q h_i h_j.
 
@@ -38,7 +40,8 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Quads:
-    """Cells (c, 4) with their moments (12, c), or (12, 1) of congruent cells: b_x0, b_x1, b_y0, b_y1, σ, W, W_j, W_ij.
+    """Cells (c, 4) with their moments (12, c), or (12, 1) of congruent cells: b_x0, b_x1, b_y0, b_y1, c_0, c_1, W, W_j,
+    W_ij.
 
     Each piece of the nodes sums all its forces, and cells on its border are gone through by both sides: nothing
     depends on the number of threads.
@@ -84,15 +87,13 @@ def _moments(gradients: Array, weight: Array) -> Array:
     gamma = np.einsum("cqjn,cqj->cn", gradients - mean[:, None], spread)
     gamma /= np.einsum("cqj,cqj->c", spread, spread)[:, None]
     b = mean - central[:, :, None] * gamma[:, None]
-    # γ and ¼ s differ by a combination of b_x and b_y
-    products = np.einsum("cin,cjn->cij", b, b)
-    shift = np.linalg.solve(products, np.einsum("cin,cn->ci", b, 0.25 * _SIDES - gamma)[..., None])[..., 0]
+    shift = 0.5 * (gamma[:, 2:] - gamma[:, :2])
     first, second = np.einsum("cq,cqj->cj", weight, h), np.einsum("cq,cqi,cqj->cij", weight, h, h)
     rows = b[:, 0, :2], b[:, 1, :2], shift, weight.sum(axis=1)[:, None], first, second[:, 0], second[:, 1, 1:]
     moments = np.ascontiguousarray(np.concatenate(rows, axis=1).T)
     # the size of each row, whatever the cells' shape: b sets that of lengths
     size, total = np.abs(moments[:4]).max(), moments[6].max(initial=0.0)
-    sizes = np.array([size] * 4 + [1.0 / size] * 2 + [total] + [total * size] * 2 + [total * size**2] * 3)
+    sizes = np.array([size] * 4 + [1.0] * 2 + [total] + [total * size] * 2 + [total * size**2] * 3)
     middle = moments[:, :1]
     if (np.abs(moments - middle) <= _EQUAL * sizes[:, None]).all():
         return moments.mean(axis=1, keepdims=True)

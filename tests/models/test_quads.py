@@ -41,6 +41,7 @@ MESHES = {
     "nodes in any order": numbered_anyhow(bent(grid())),
     "one": bent(grid((1, 1))),
     "long runs": bent(grid((3, 300))),
+    "thin and askew": replace(grid(), doflocs=np.array([[8000.0, -0.6], [6000.0, 0.8]]) @ bent(grid()).p),
 }
 
 
