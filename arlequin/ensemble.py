@@ -41,10 +41,11 @@ def simulate_ensemble(
     other parameters are those of `simulate`. Linear parts, junctions, springs, relations and contact of fixed pairings
     without wear are stepped so; all else is refused. A member that does not converge ends the run and is named.
     """
-    if not systems:
-        raise UserError("simulate_ensemble needs at least one system")
+    members = () if isinstance(systems, System) else tuple(systems)
+    if not members or not all(isinstance(system, System) for system in members):
+        raise UserError.parameter("systems", systems, "simulate_ensemble takes a list of at least one System")
     return run_study(
-        Ensemble(tuple(systems)),
+        Ensemble(members),
         scheme,
         duration=duration,
         step=step,

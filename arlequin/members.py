@@ -32,13 +32,13 @@ class Members:
     @classmethod
     def of(cls, systems: Sequence[System]) -> "Members":
         """Of the members; UserError where they are not of one system."""
-        first = assemble(systems[0])
+        first = _linear(0, systems[0])
         _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # found once for all
         each, source = [first], [0]
         for i, system in enumerate(systems[1:], 1):
             like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
             if like is None:
-                own = assemble(system)
+                own = _linear(i, system)
                 _check_alike(i, first, own)
                 each.append(replace(first, system=system, parts=own.parts))
                 source.append(i)
@@ -53,24 +53,6 @@ class Members:
     def count(self) -> int:
         """Members."""
         return len(self.each)
-
-    def check_linear(self) -> None:
-        """UserError where a step is not linear in one set of matrices, but for contact on fixed pairings."""
-        for part, own in zip(self.assembly.system.parts, self.assembly.parts, strict=True):
-            if isinstance(own, Nonlinear | PathDependent) or own.turning:
-                raise UserError(
-                    f"part '{part.name}' is not linear: an ensemble shares one factor: simulate its members"
-                )
-        for interface, steady in zip(self.assembly.contact.interfaces, self.assembly.contact.steady, strict=True):
-            what = None if steady else "has a pairing that moves"
-            if interface.wear is not None:
-                what = "wears"
-            elif interface.friction is not None and np.isfinite(interface.friction.stiffness):
-                what = "has springs of friction"
-            if what is not None:
-                raise UserError(
-                    f"interface '{interface.name}' {what}: an ensemble shares one contact: simulate its members"
-                )
 
     def load(self, t: float) -> Array:
         """External forces (n, d) at the time t, N; (1, d) where they are those of all."""
@@ -89,6 +71,28 @@ class Members:
     def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         first, place = np.unique(self.source, return_inverse=True)
         return first, place
+
+
+def _linear(i: int, system: System) -> Assembly:
+    """A member assembled; UserError where its steps are not linear in one set of matrices, but for contact on fixed
+    pairings."""
+    assembly = assemble(system)
+    for part, own in zip(system.parts, assembly.parts, strict=True):
+        if isinstance(own, Nonlinear | PathDependent) or own.turning:
+            raise UserError(
+                f"member {i}: part '{part.name}' is not linear: an ensemble shares one factor: simulate its members"
+            )
+    for interface, steady in zip(assembly.contact.interfaces, assembly.contact.steady, strict=True):
+        what = None if steady else "has a pairing that moves"
+        if interface.wear is not None:
+            what = "wears"
+        elif interface.friction is not None and np.isfinite(interface.friction.stiffness):
+            what = "has springs of friction"
+        if what is not None:
+            raise UserError(
+                f"member {i}: interface '{interface.name}' {what}: an ensemble shares one contact: simulate its members"
+            )
+    return assembly
 
 
 def _with(assembly: Assembly, system: System) -> Assembly:
@@ -110,11 +114,16 @@ def _same(a: Any, b: Any) -> bool:
 
 def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
     """What one factor, one contact and one record are made of must be the same."""
-    if first.system.names != own.system.names:
-        raise _differs(i, "parts")
-    for what in ("mass", "stiffness", "viscous", "constraints"):
+    for what in _SHARED:
+        names = ([item.name for item in getattr(assembly.system, what)] for assembly in (first, own))
+        if len({tuple(some) for some in names}) > 1:
+            raise _differs(i, f"list of {what}")
+    places = zip(first.system.parts, own.system.parts, strict=True)
+    if not all(np.array_equal(one.positions, other.positions) for one, other in places):
+        raise _differs(i, "mesh")
+    for what in ("mass", "stiffness", "damping", "absorber", "constraints"):
         if not _equal(getattr(first, what), getattr(own, what)):
-            raise _differs(i, what.replace("viscous", "damping"))
+            raise _differs(i, what)
     if not np.array_equal(first.imposed_dofs, own.imposed_dofs) or not np.array_equal(
         first.imposes_displacement, own.imposes_displacement
     ):

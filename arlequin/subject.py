@@ -81,8 +81,8 @@ class Many:
     def prepare(self, scheme: Scheme, step: float, every: int) -> Moves:
         """Made ready for a scheme, a step (s) and so many steps from frame to frame."""
         if not isinstance(scheme, Theta) or scheme.events != "step":
-            raise UserError(
-                'an ensemble is stepped by Theta with events="step": simulate its members under other schemes'
+            raise UserError.parameter(
+                "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
             )
         stepper = ThetaMembers(self.all, scheme.theta, step)
         return Moves(stepper, stepper.start, stepper.first, stepper.advance_block)

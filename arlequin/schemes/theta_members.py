@@ -36,7 +36,6 @@ class ThetaMembers:
         self.step = step
         self._members, self._theta = members, theta
         self._assembly = assembly = members.assembly
-        members.check_linear()
         self._condensed = LinearStep(assembly, theta, step).condensed
         self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
         self._moving = assembly.free & ~assembly.massless

@@ -216,24 +216,32 @@ def refused(systems: Sequence[aq.System], scheme: Any = None) -> str:
 
 def test_what_is_not_of_one_system_is_refused() -> None:
     system = block()
-    assert refused([]) == "simulate_ensemble needs at least one system"
-    assert refused([system, block((10, 5))]).startswith("member 1: its mass is not that of member 0")
+    for none in ([], [system, 1], system):
+        assert refused(none).endswith("simulate_ensemble takes a list of at least one System")
+    assert refused([system, block((10, 5))]).startswith("member 1: its mesh is not that of member 0")
     assert refused([system, block(friction=aq.Coulomb(0.1))]).startswith("member 1: its contact is not")
     held = block(imposed={"left": {"x": 0.0}})
     assert refused([system, system, held]).startswith("member 2: its imposed dofs is not")
     other = replace(system, contact=aq.ContactMethod("augmented"))
     assert refused([system, other]).startswith("member 1: its contact method is not")
+    named = replace(system.interfaces[0], name="other")
+    assert refused([system, replace(system, interfaces=[named])]).startswith("member 1: its list of interfaces is not")
+    line = [aq.Bar("bar", aq.mesh.interval(x, x + 1.0, cells=2), STEEL) for x in (0.0, 1.0)]
+    assert refused([aq.System([bar]) for bar in line]).startswith("member 1: its mesh is not")
 
 
 def test_what_is_not_stepped_together_is_refused() -> None:
     for scheme in (aq.Newmark(), aq.CentralDifference(), aq.Theta(0.5, events="locate")):
-        assert refused([block()], scheme).startswith("an ensemble is stepped by Theta")
-    assert "part 'block' is not linear" in refused([block(kinematics="finite")])
+        assert refused([block()], scheme).startswith(f"scheme = {type(scheme).__name__}(")
+    linear, rough = block(), block(friction=aq.Coulomb(0.2))
+    for members in ([block(kinematics="finite")], [linear, block(kinematics="finite")]):
+        assert refused(members).startswith(f"member {len(members) - 1}: part 'block' is not linear")
     sprung = aq.Coulomb(0.2, stiffness=1e9)
     assert "interface 'wall' has springs of friction" in refused([block(normal=aq.Shock(1e12), friction=sprung)])
-    worn = block(friction=aq.Coulomb(0.2))
-    touch = replace(worn.interfaces[0], wear=aq.Archard(1e-12))
-    assert "interface 'wall' wears" in refused([aq.System(worn.parts, interfaces=[touch])])
+    touch = replace(rough.interfaces[0], wear=aq.Archard(1e-12))
+    worn = aq.System(rough.parts, interfaces=[touch])
+    for members in ([worn], [rough, worn]):
+        assert refused(members).startswith(f"member {len(members) - 1}: interface 'wall' wears")
     ball = aq.RigidSphere(centre=(0.21, 0.02), radius=0.1)
     moving = aq.Interface("ball", worn.parts[0].boundary("right"), ball, aq.Unilateral())
     assert "interface 'ball' has a pairing that moves" in refused([aq.System(worn.parts, interfaces=[moving])])
