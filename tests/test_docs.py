@@ -219,6 +219,15 @@ def test_a_run_is_kept_until_its_code_changes(extensions, tmp_path):
     assert kept(tmp_path) == {}
 
 
+def test_the_gallery_runs_a_case(extensions, tmp_path):
+    import run_case
+
+    run_case.main("bar_wall", tmp_path / "kept", ["elements=20"])
+    about = json.loads((tmp_path / "kept" / "case.json").read_text(encoding="utf-8"))
+    assert about["checks"] and about["parameters"] and len(about["files"]) > 10
+    assert all((tmp_path / "kept" / figure).stat().st_size > 1000 and said for figure, said in about["figures"])
+
+
 def test_a_case_out_of_tolerance_or_failed_is_shown(extensions, tmp_path, monkeypatch):
     import gallery
 

@@ -40,7 +40,7 @@ def main(name: str, folder: Path, words: list[str]) -> None:
     from cases import tables
     from cases.execution import execute, prepare
     from cases.parameters import fields
-    from cases.reporting import caption
+    from cases.report_parts import caption
     from cases.results import figures_of
 
     case, parameters = prepare(name, dict(word.split("=", 1) for word in words))
