@@ -42,7 +42,6 @@ GROUPS = (
             "Record",
             "open",
             "natural_frequencies",
-            "Scalar",
             "mean_power",
             "worn_volume",
             "worn_depth",
@@ -53,6 +52,12 @@ GROUPS = (
             "export_netcdf",
             "UserError",
         ),
+    ),
+    Group(
+        "sweeps",
+        "Sweeps and ensembles",
+        "Many runs: see [how to sweep](../how-to/sweep.md).",
+        ("sweep", "open_sweep", "Scalar", "simulate_ensemble"),
     ),
     Group(
         "parts",
@@ -171,7 +176,12 @@ GROUPS = (
         "Cases",
         "The cases from Python, and what a case is made of: see [how to write one](../how-to/case.md).",
         (),
-        (("cases", None), ("cases.parameters", ("Quantity",)), ("cases.comparison", ("Check",))),
+        (
+            ("cases", None),
+            ("cases.parameters", ("Quantity",)),
+            ("cases.comparison", ("Check",)),
+            ("cases.scalars", ("of", "errors")),
+        ),
     ),
     Group(
         "contracts",
