@@ -190,6 +190,7 @@ def test_docstrings_keep_their_signs(extensions):
     text = "A `b*c` of E* and h_rms.\n\n    p = a_b\n\n    q\n\nEnd [1]."
     assert markdown(text) == "A `b*c` of E\\* and h\\_rms.\n\n```text\np = a_b\n\nq\n```\n\nEnd \\[1\\].\n"
     lines = restructured(text.split("\n"))
+    assert markdown("Call `f(a,\nb=1)` and\ngo.") == "Call `f(a, b=1)` and\ngo.\n"
     assert lines[:5] == ["A ``b*c`` of E\\* and h\\_rms.", "", "::", "", "    p = a_b"]
 
 

@@ -7,6 +7,7 @@ group has is put on the page `more`, so that none is ever left out.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -266,7 +267,15 @@ def plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines:
     lines[:] = restructured(lines)
 
 
+def plain_signature(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
+) -> tuple[str | None, str | None]:
+    """autodoc's hook: a default that is no expression, as `<factory>`, would leave the whole signature unread."""
+    return (re.sub(r"= ?<[^<>]*>", "= ...", signature) if signature else signature), result
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", build)
     app.connect("autodoc-process-docstring", plain_text)
+    app.connect("autodoc-process-signature", plain_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,15 +23,20 @@ def paragraphs(lines: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
             indented = inside if not kept else indented
             kept.append(line)
         elif line.strip():
-            yield indented, trimmed(kept)
+            yield indented, trimmed(kept) if indented else joined(kept)
             kept, indented = [line], inside
         elif indented:
             kept.append("")  # the next paragraph may go on with it
         elif kept:
-            yield indented, kept
+            yield indented, joined(kept)
             kept = []
     if kept:
         yield indented, trimmed(kept)
+
+
+def joined(lines: Sequence[str]) -> list[str]:
+    """With each `name` that goes over the end of a line on one line."""
+    return CODE.sub(lambda code: re.sub(r"\n\s*", " ", code.group()), "\n".join(lines)).split("\n")
 
 
 def trimmed(lines: Sequence[str]) -> list[str]:
