@@ -89,6 +89,78 @@ def _stretch(first, area, friction, springs, gain, impulse, step, held):
 
 
 @njit(cache=True)
+def _free_motion(
+    step, theta, factor, free, given, to_given, constraints, by_constraint, schur, external, driven, displaced,
+    u, v, momentum, rest, internal, force, free_b, y, multipliers,
+):  # fmt: skip
+    """y (d,) and θ φ (m,) of a step without contact; force (d,) and free_b (f,) are work space. See `theta_block`."""
+    lever = theta * step
+    for d in range(y.size):
+        force[d] = momentum[d] + lever * (external[d] - internal[d])
+        y[d] = 0.0
+    for g in range(given.size):
+        d = given[g]
+        if displaced[g]:
+            y[d] = (driven[g] - u[d]) / step
+        else:
+            y[d] = theta * driven[g] + (1.0 - theta) * v[d]
+    for i in range(free.size):
+        free_b[i] = force[free[i]]
+    if given.size:
+        for i in range(free.size):
+            for e in range(to_given[0][i], to_given[0][i + 1]):
+                free_b[i] -= to_given[2][e] * y[given[to_given[1][e]]]
+    _solve(factor, free_b)
+    for i in range(free.size):
+        y[free[i]] = free_b[i]
+    if rest.size:
+        missing = np.zeros(rest.size)
+        _add(constraints, y, missing)
+        wanted = np.zeros(rest.size)
+        if theta == 0.5:
+            wanted -= rest
+        else:
+            _add(constraints, v, wanted)
+            wanted *= 1.0 - theta
+        missing = wanted - missing
+        multipliers[:] = schur @ missing
+        y += by_constraint @ missing
+
+
+@njit(cache=True)
+def _onward(
+    step, theta, mass, strains, viscous, constraints, rows, external, summed, y, multipliers, impulse,
+    u, v, momentum, rest, internal, force, drag, relative,
+):  # fmt: skip
+    """The state at the end of a step by y, φ and the impulses (q,) on the rows; whether it is finite. force, drag and
+    relative (d,) are work space. See `theta_block`."""
+    finite = True
+    drag[:] = 0.0
+    if viscous[0].size > 1:
+        _add(viscous, y, drag)
+    for d in range(u.size):
+        force[d] = momentum[d] + step * (external[d] - (1.0 - theta) * internal[d] - drag[d])
+        u[d] += step * y[d]
+        v[d] += (y[d] - v[d]) / theta
+        finite = finite and np.isfinite(u[d])
+    if not finite:
+        return False
+    _resist(strains, u, relative, internal)
+    if rest.size:
+        _add(constraints, y, rest)
+    for d in range(u.size):
+        force[d] -= step * theta * internal[d]
+    _pull(constraints, multipliers, force)
+    _pull(rows, impulse, force)
+    momentum[:] = 0.0
+    _add(mass, v, momentum)
+    for d in range(u.size):
+        if summed[d]:
+            momentum[d] = force[d]
+    return True
+
+
+@njit(cache=True)
 def theta_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, delassus, gap, summed, touching,
@@ -109,7 +181,7 @@ def theta_block(
     """
     points, size = gap.size, u.size
     y, free_b = np.empty(size), np.empty(free.size)
-    force, drag, relative = np.empty(size), np.empty(size), np.empty(size)
+    force, drag, relative, multipliers = np.empty(size), np.empty(size), np.empty(size), np.zeros(rest.size)
     moves = rows[0].size - 1
     place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
     closed = np.empty(points, dtype=np.bool_)
@@ -118,38 +190,10 @@ def theta_block(
     status = np.zeros(points, dtype=np.int8)
     lever = theta * step
     for n in range(count):
-        # the motion without contact
-        for d in range(size):
-            force[d] = momentum[d] + lever * (external[n, d] - internal[d])
-            y[d] = 0.0
-        for g in range(given.size):
-            d = given[g]
-            if displaced[g]:
-                y[d] = (driven[n, g] - u[d]) / step
-            else:
-                y[d] = theta * driven[n, g] + (1.0 - theta) * v[d]
-        for i in range(free.size):
-            free_b[i] = force[free[i]]
-        if given.size:
-            for i in range(free.size):
-                for e in range(to_given[0][i], to_given[0][i + 1]):
-                    free_b[i] -= to_given[2][e] * y[given[to_given[1][e]]]
-        _solve(factor, free_b)
-        for i in range(free.size):
-            y[free[i]] = free_b[i]
-        multipliers = np.zeros(rest.size)
-        if rest.size:
-            missing = np.zeros(rest.size)
-            _add(constraints, y, missing)
-            wanted = np.zeros(rest.size)
-            if theta == 0.5:
-                wanted -= rest
-            else:
-                _add(constraints, v, wanted)
-                wanted *= 1.0 - theta
-            missing = wanted - missing
-            multipliers = schur @ missing
-            y += by_constraint @ missing
+        _free_motion(
+            step, theta, factor, free, given, to_given, constraints, by_constraint, schur,
+            external[n], driven[n], displaced, u, v, momentum, rest, internal, force, free_b, y, multipliers,
+        )  # fmt: skip
 
         # the contact
         acts = False
@@ -201,30 +245,11 @@ def theta_block(
             iterations[n], residuals[n] = 0, 0.0
         multipliers /= theta
 
-        # the new state
-        finite = True
-        drag[:] = 0.0
-        if viscous[0].size > 1:
-            _add(viscous, y, drag)
-        for d in range(size):
-            force[d] = momentum[d] + step * (external[n, d] - (1.0 - theta) * internal[d] - drag[d])
-            u[d] += step * y[d]
-            v[d] += (y[d] - v[d]) / theta
-            finite = finite and np.isfinite(u[d])
-        if not finite:
+        if not _onward(
+            step, theta, mass, strains, viscous, constraints, rows, external[n], summed, y, multipliers, impulse,
+            u, v, momentum, rest, internal, force, drag, relative,
+        ):  # fmt: skip
             return n
-        _resist(strains, u, relative, internal)
-        if rest.size:
-            _add(constraints, y, rest)
-        for d in range(size):
-            force[d] -= step * theta * internal[d]
-        _pull(constraints, multipliers, force)
-        _pull(rows, impulse, force)
-        momentum[:] = 0.0
-        _add(mass, v, momentum)
-        for d in range(size):
-            if summed[d]:
-                momentum[d] = force[d]
         history[:] = trial
         all_u[n], all_v[n], all_y[n] = u, v, y
         all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status

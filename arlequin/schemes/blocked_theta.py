@@ -72,7 +72,7 @@ class BlockedThetaStepper(ThetaStepper):
         if not taken:
             return None
         went = went.first(taken)
-        block, energies = went.audited(assembly, self._touch, state.n + 1, step, theta)
+        block, energies = went.audited(assembly, self._touch, state.n + 1, step, theta, state.asperity)
         kinetic, strain, asperity = energies[-1].tolist()
         end = State(
             n=state.n + taken,

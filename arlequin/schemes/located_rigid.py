@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.contact import used_rows
 from arlequin.schemes.located_theta import LocatedThetaStepper, check_laws
 from arlequin.schemes.small_theta import FEW
+from arlequin.schemes.turning_rows import corner_rows
 from models.errors import UserError
 from models.part import Surface
 from models.rows import row_products
@@ -58,14 +58,13 @@ class LocatedRigidStepper(LocatedThetaStepper):
                 arms.append(np.zeros((b - a, 2)))
                 self._along.append(None)
                 continue
-            own, surface = slave.rows.toarray(), interface.slave
-            nodal = used_rows(interface, contact.reference[i]).toarray()  # (r, 2 n) of the nodes
-            along = np.zeros((len(nodal), 3))
-            along[:, 0], along[:, 1] = nodal[:, ::2].sum(axis=1), nodal[:, 1::2].sum(axis=1)
-            x, y = (surface.positions - surface.part.positions[0]).T
+            own = slave.rows.toarray()
+            ways, own_arms = corner_rows(interface, contact.reference[i])
+            along = np.zeros((len(ways), 3))
+            along[:, :2] = ways
             rows.append(along @ own)
-            turns.append(np.broadcast_to(own[2], (len(nodal), count)))
-            arms.append(np.stack([nodal[:, ::2] @ x + nodal[:, 1::2] @ y, nodal[:, 1::2] @ x - nodal[:, ::2] @ y], 1))
+            turns.append(np.broadcast_to(own[2], (len(ways), count)))
+            arms.append(own_arms)
             self._along.append(along)
         modal = [np.ascontiguousarray(np.concatenate(each)[:, self._free] @ self._shapes) for each in (rows, turns)]
         return modal[0], modal[1], np.concatenate(arms)

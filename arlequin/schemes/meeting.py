@@ -18,7 +18,7 @@ from multilevel.stick import Held, Loss, gain
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
-_SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
+SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def meet(
         end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
         reached = end if static else 0.5 * (motion.place + end)
         change = np.abs(reached - middle).max(initial=0.0)
-        if change <= _SETTLED * contact.extent:
+        if change <= SETTLED * contact.extent:
             break
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2

@@ -60,24 +60,32 @@ class Passage:
         return Passage(**cut)
 
     def audited(
-        self, assembly: Assembly, touch: Touch, first: int, step: float, theta: float, still: Any = False
+        self,
+        assembly: Assembly,
+        touch: Touch,
+        first: int,
+        step: float,
+        theta: float,
+        asperity: float,
+        still: Any = False,
     ) -> tuple[Block, Array]:
         """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
-        strain, asperity; still (b, k): points that do not slip, whatever round-off says."""
+        strain, asperity; touch: of all steps, or some of one each; asperity: J, stored there at their start, with
+        the springs of friction; still (b, k): points that do not slip, whatever round-off says."""
         laws, y, impulse, multipliers = assembly.laws, self.y, self.impulse, self.multipliers
-        gaps = touch.gaps(applied(touch.basis, self.u))
-        asperity, loss = laws.energy(gaps), None
+        gaps = touch.gaps(applied(touch.basis, self.u[1:]))
+        sprung, loss = laws.energy(gaps), None
         if self.held is not None:
             springs = Held(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
             loss = springs.loss(impulse, touch.rates(step * y), step, theta)
-            asperity = asperity + laws.sprung_energy(self.held)
+            sprung = sprung + laws.sprung_energy(self.held[1:])
         path = 0.5 * step * (self.v[:-1] + self.v[1:])
         mean = (1.0 - theta) * self.internal[:-1] + theta * self.internal[1:]
         damping = np.zeros_like(y) if self.damping is None else self.damping
         reaction = np.zeros_like(y)
         dofs = assembly.imposed_dofs
         if dofs.size:
-            given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, impulse)
+            given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, touch.spread(impulse))
             missing = (np.diff(self.momentum, axis=0) - given) / step + mean + damping - self.external
             reaction[:, dofs] = missing[:, dofs]
         work = works(
@@ -93,8 +101,8 @@ class Passage:
             contact=Pushes(impulse, *np.moveaxis(self.normal, 1, 0)),
             multipliers=multipliers,
             flow=y,
-            stored_before=(self.strain[:-1], asperity[:-1]),
-            stored_after=(self.strain[1:], asperity[1:]),
+            stored_before=(self.strain[:-1], np.append(asperity, sprung[:-1])),
+            stored_after=(self.strain[1:], sprung),
             loss=loss,
         )
         work["kinetic"] = 0.5 * np.vecdot(self.v[1:], self.momentum[1:])
@@ -104,7 +112,7 @@ class Passage:
             v=self.v[1:],
             works=work.values,
             multipliers=multipliers,
-            gaps=gaps[1:],
+            gaps=gaps,
             action=Action.of(touch, impulse, self.status, path, step, still, loss),
             iterations=self.iterations,
             residual=self.residual,

@@ -77,8 +77,6 @@ class SmallThetaStepper(ThetaStepper):
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""
-        from arlequin.schemes._block_kernels import theta_block
-
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
         count = min(count, max(_CACHED // state.u.size, 1))
         loads = assembly.loads(step * np.arange(state.n, state.n + count + 1, dtype=float))
@@ -107,23 +105,21 @@ class SmallThetaStepper(ThetaStepper):
             np.zeros((count, m)),
             np.zeros((count, r)),
         ]
-        out += [np.zeros(count, dtype=np.int64), np.zeros(count)]
+        out += [np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)]
         kernels, kind = laws.kernels
-        contact, method = assembly.contact, assembly.contact.method
+        method = assembly.contact.method
         held = laws.held(history, self._touch.tangents)
         share = gain(laws, theta, step)
         soft = softness(laws, share, theta * step)
         springs = np.zeros(r)
         springs[laws.sprung_rows] = soft[laws.sprung_points]
-        taken = theta_block(
-            count, step, theta,
-            *self._operators, self._touch.gap, self._moving, contact.touching,
-            external, driven, assembly.imposes_displacement,
+        tables = (
             laws.first, laws.area, laws.level, laws.compliance, laws.friction, soft, springs, share, kernels,
             laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation,
             proximal_term(method.method, method.augmentation, method.stabilised),
-            u, v, momentum, rest, internal, history, impulse, held, *out,
         )  # fmt: skip
+        now = u, v, momentum, rest, internal, history, impulse, held
+        taken = self._take(count, (external, driven), tables, now, out)
         if not taken:
             return None
         out = [values[:taken] for values in out]
@@ -143,11 +139,33 @@ class SmallThetaStepper(ThetaStepper):
         )
         return end, block
 
+    def _take(self, count: int, driven: tuple[Array, Array], laws: Any, state: Any, out: Any) -> int:
+        """Fills `out` with up to `count` steps from a state, which becomes that of the last one; how many it took."""
+        from arlequin.schemes._block_kernels import theta_block
+
+        assembly = self._assembly
+        return int(
+            theta_block(
+                count, self.step, self._theta,
+                *self._operators, self._touch.gap, self._moving, assembly.contact.touching,
+                *driven, assembly.imposes_displacement,
+                *laws, *state, *out,
+            )
+        )  # fmt: skip
+
+    def _more(self, count: int) -> list[Array]:
+        """What is kept of the kinematics of so many steps: nothing, they are all the same."""
+        return []
+
+    def _met(self, more: list[Array]) -> Touch:
+        """The kinematics of the steps."""
+        return self._touch
+
     def _audited(self, state: State, external: Array, out: Any) -> tuple[Block, Array, NDArray[np.bool_]]:
         """What is recorded of the steps; the energies (b, 3) at their ends (kinetic, strain, asperity), and the points
         that stuck in the last one."""
         assembly, touch, laws = self._assembly, self._touch, self._assembly.laws
-        u, v, y, impulse, normal, status, multipliers, held, iterations, residuals = out
+        u, v, y, impulse, normal, status, multipliers, held, iterations, residuals, *more = out
         all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
         strain = self._strains.at(all_u)
         springs = np.concatenate([laws.held(state.history, touch.tangents)[None], held]) if laws.has_springs else None
@@ -170,7 +188,9 @@ class SmallThetaStepper(ThetaStepper):
         )
         sticks = self._sticking(status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
-        return *passage.audited(assembly, touch, state.n + 1, self.step, self._theta, still), sticks[-1]
+        met = self._met(more)
+        audited = passage.audited(assembly, met, state.n + 1, self.step, self._theta, state.asperity, still)
+        return *audited, sticks[-1]
 
     def _sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Points that stick at the end of each step (b, k); what softens friction slides a little where it sticks."""
@@ -199,8 +219,9 @@ def _tangential(touch: Touch, values: Array) -> Array:
 
 
 def _columns(condensed: Condensed, assembly: Assembly) -> tuple[Array, Array, Array, Array, Array]:
-    """y (d, m) and φ (m, m) by C y = c, y (d, r) and what is taken off φ (m, r) by contact impulses, and W (r, r)."""
-    d, m, r = assembly.dof_count, assembly.constraints.shape[0], assembly.laws.row_count
+    """y (d, m) and φ (m, m) by C y = c, y (d, q) and what is taken off φ (m, q) by impulses on the contact's basis, and
+    W (q, q)."""
+    d, m, r = assembly.dof_count, *(rows.shape[0] for rows in (assembly.constraints, assembly.contact.basis))
     rest, none = np.zeros(assembly.imposed_dofs.size), np.zeros(d)
     by_constraint = [condensed.free(none, c, rest) for c in np.eye(m)]
     by_impulse = [condensed.response(p) for p in np.eye(r)]

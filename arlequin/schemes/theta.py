@@ -74,6 +74,7 @@ class Theta:
         from arlequin.schemes.located_rigid import LocatedRigidStepper
         from arlequin.schemes.located_theta import LocatedThetaStepper
         from arlequin.schemes.small_theta import SmallThetaStepper, is_small
+        from arlequin.schemes.turning_theta import TurningThetaStepper, is_turning
 
         if self.events == "locate":
             unworn_only(assembly, 'Theta(events="locate")')
@@ -81,6 +82,8 @@ class Theta:
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
+        if is_turning(assembly):
+            return TurningThetaStepper(assembly, step, self.theta)
         if not is_steady(assembly):
             return ThetaStepper(assembly, step, self.theta)
         return (SmallThetaStepper if is_small(assembly) else BlockedThetaStepper)(assembly, step, self.theta)

@@ -83,6 +83,8 @@ RUNS = {
     "theta, beam": (lambda: rod(aq.Unilateral()), aq.Theta(0.5), 1e-4),
     "theta, solids": (lambda: pressed(ROUGH), aq.Theta(0.5), 1e-6),
     "theta, sprung solids": (lambda: pressed(STIFF), aq.Theta(0.7), 1e-6),
+    "theta, rigid": (rocking, aq.Theta(1.0), 1e-3),
+    "theta, rigid, midpoint": (rocking, aq.Theta(0.5), 1e-3),
     "located": (lambda: sliders(aq.Unilateral(), ROUGH), LOCATE, 1e-3),
     "located, modal": (lambda: rod(aq.Unilateral(), 5), LOCATE, 1e-4),
     "located, rigid": (rocking, LOCATE, 1e-3),

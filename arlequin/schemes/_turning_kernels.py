@@ -1,0 +1,289 @@
+"""Steps of small systems with turning bodies of the plane on flat obstacles, in one compiled loop."""
+
+import numpy as np
+from numba import njit
+
+from arlequin.schemes._block_kernels import _add, _free_motion, _onward, _stretch
+from multilevel._kernels import solve_contact
+
+PASSES = 25  # pairings of a step at most, as in `arlequin.schemes.meeting`
+
+
+@njit(cache=True)
+def turned(shares, at, width, moves):
+    """Rows of H (b, r) from those of the basis (b, q): shares (b, r, 3) of the `width` columns from `at` (r,) on."""
+    out = np.zeros(shares.shape[:2])
+    for b in range(out.shape[0]):
+        _turn(shares[b], at, width, moves[b], out[b])
+    return out
+
+
+@njit(cache=True)
+def spread(shares, at, width, impulse, count):
+    """Impulses (b, r) on the rows of H as those on the basis (b, count)."""
+    out = np.zeros((impulse.shape[0], count))
+    for b in range(out.shape[0]):
+        _spread(shares[b], at, width, impulse[b], out[b])
+    return out
+
+
+@njit(cache=True)
+def _turn(shares, at, width, x, out):
+    for r in range(out.size):
+        total = 0.0
+        for a in range(width[r]):
+            total += shares[r, a] * x[at[r] + a]
+        out[r] = total
+
+
+@njit(cache=True)
+def _spread(shares, at, width, x, out):
+    out[:] = 0.0
+    for r in range(x.size):
+        for a in range(width[r]):
+            out[at[r] + a] += shares[r, a] * x[r]
+
+
+@njit(cache=True)
+def _look(corners, place, shares, moved):
+    """Shares (r, 3) of the rows at a place (q,) of the basis, and how far they have moved (r,), m.
+
+    On a body at (x, y, θ) the row e of a corner of arm a moves by e·(x, y) + c (cos θ − 1) + s sin θ, c = e·a the arm
+    along it and s = e × a across.
+    """
+    at, width, ways, arms = corners
+    for r in range(at.size):
+        if width[r] == 1:
+            shares[r, 0], moved[r] = 1.0, place[at[r]]
+            continue
+        x, y, angle = place[at[r]], place[at[r] + 1], place[at[r] + 2]
+        along, across, sin, cos = arms[r, 0], arms[r, 1], np.sin(angle), np.cos(angle)
+        moved[r] = ways[r, 0] * x + ways[r, 1] * y + across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
+        shares[r, 0], shares[r, 1], shares[r, 2] = ways[r, 0], ways[r, 1], across * cos - along * sin
+
+
+@njit(cache=True)
+def _between(shares, at, width, compliance, rows, out):
+    """out = H W Hᵀ (a, a) between some rows of H."""
+    for i in range(rows.size):
+        for j in range(i + 1):
+            r, s = rows[i], rows[j]
+            total = 0.0
+            for a in range(width[r]):
+                for b in range(width[s]):
+                    total += shares[r, a] * compliance[at[r] + a, at[s] + b] * shares[s, b]
+            out[i, j] = out[j, i] = total
+
+
+@njit(cache=True)
+def _within(some, starts):
+    """starts[k] … starts[k + 1] of the points k that are in, one after the other; where those of each begin."""
+    rows, begins = np.empty(starts[-1], dtype=np.int64), np.zeros(some.size + 1, dtype=np.int64)
+    count = points = 0
+    for k in range(some.size):
+        if some[k]:
+            for r in range(starts[k], starts[k + 1]):
+                rows[count] = r
+                count += 1
+            points += 1
+            begins[points] = count
+    return rows[:count].copy(), begins[: points + 1].copy()
+
+
+@njit(cache=True)
+def _chosen(some, first, laws, area, level, compliance, friction, soft, kind, coefficients):
+    """Some points and their rows, rows of regular laws, and the tables of their laws; see `PointLaws.chosen`."""
+    points = np.flatnonzero(some)
+    rows, own_first = _within(some, first)
+    regular, own_laws = _within(some, laws)
+    table = np.empty((regular.size, coefficients.shape[1]))
+    for i in range(regular.size):
+        table[i] = coefficients[regular[i]]
+    tables = (
+        own_first, area[points], level[points], compliance[points], friction[points], soft[points], own_laws,
+        kind[regular], table,
+    )  # fmt: skip
+    return points, rows, regular, tables
+
+
+@njit(cache=True)
+def _push(
+    delassus, lever, gaps, rate, closed, tables, kernels, history, step, theta, impulse, trial, normal, status,
+    method, rho, proximal, stable,
+):  # fmt: skip
+    """The contact problem of the chosen points, from the impulses as a guess: iterations, residual, singular; `stable`
+    is the proximal term where multipliers are not unique."""
+    first, area, level, compliance, friction, soft, laws, kind, coefficients = tables
+    if not area.size:
+        return 0, 0.0, False
+    if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0:
+        slack, only = compliance[0] / (step * area[0]), 0.0
+        if level[0] == 1:
+            only = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
+        elif level[0] == 2 and closed[0]:
+            only = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
+        impulse[0] = only
+        normal[:] = 0.0
+        normal[2, 0] = only
+        status[0] = 1 if only > 0.0 else 0
+        return 1, 0.0, False
+    used, residual, singular = solve_contact(
+        delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
+        coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho, proximal, 20000,
+    )  # fmt: skip
+    if singular:
+        used, residual, singular = solve_contact(
+            delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
+            coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho, stable, 20000,
+        )  # fmt: skip
+    return used, residual, singular
+
+
+@njit(cache=True)
+def turning_block(
+    count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
+    schur, rows, by_impulse, released, across, corners, gap, reach, turn, summed, touching, settled,
+    external, driven, displaced,
+    first, area, level, compliance, friction, soft, springs, gain, kernels, laws, kind, coefficients, method, rho,
+    proximal, stable,
+    u, v, momentum, rest, internal, history, impulse, held,
+    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held, iterations, residuals,
+    all_shares, all_gap, all_place,
+):  # fmt: skip
+    """Up to `count` steps of the θ-scheme with pairings as `arlequin.schemes.meeting.meet` alternates them; returns how
+    many were accepted. Arguments as those of `theta_block`, but for the contact on rows of the basis (q,):
+
+    rows (q, d); by_impulse (d, q), released (m, q), across (q, q): y, φ and velocities by impulses on them. corners:
+    columns, width, ways and arms of the rows of H, see `_look`. gap (k,): at u = 0. reach (k,), m: what a corner rises
+    over its tangent by the square of the turn in the step, whose row of the basis is turn (k,). settled: change of the
+    positions, m, below which the pairing stands. all_shares (b, r, 3), all_gap (b, k), all_place (b, q): the kinematics
+    on which the impulses act.
+    """
+    at, width, points, size, moves = corners[0], corners[1], gap.size, u.size, rows[0].size - 1
+    y, free_b = np.empty(size), np.empty(free.size)
+    force, drag, relative, multipliers = np.empty(size), np.empty(size), np.empty(size), np.zeros(rest.size)
+    place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
+    middle, following, pushed = np.empty(moves), np.empty(moves), np.empty(moves)
+    shares, moved = np.zeros((at.size, 3)), np.empty(at.size)
+    ahead, rates, before = np.empty(at.size), np.empty(at.size), np.empty(at.size)
+    gaps, closed, some = np.empty(points), np.empty(points, dtype=np.bool_), np.zeros(points, dtype=np.bool_)
+    trial, normal, status = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
+    push, lever = impulse.copy(), theta * step
+    at_points, at_rows, at_laws, tables = _chosen(
+        some, first, laws, area, level, compliance, friction, soft, kind, coefficients
+    )
+    for n in range(count):
+        _free_motion(
+            step, theta, factor, free, given, to_given, constraints, by_constraint, schur,
+            external[n], driven[n], displaced, u, v, momentum, rest, internal, force, free_b, y, multipliers,
+        )  # fmt: skip
+        place[:] = 0.0
+        speed[:] = 0.0
+        pushed[:] = 0.0
+        _add(rows, u, place)
+        _add(rows, v, speed)
+        _add(rows, y, pushed)
+        for q in range(moves):
+            end[q] = place[q] + step * pushed[q]
+            rate[q] = (1.0 - 1.0 / theta) * speed[q] + pushed[q] / theta
+            middle[q] = place[q] + 0.5 * step * speed[q]
+        _look(corners, middle, shares, moved)
+        changed = False
+        for k in range(points):
+            limit = touching + reach[k] * (step * speed[turn[k]]) ** 2
+            closed[k] = gap[k] + moved[first[k]] <= limit
+            acts = closed[k] or level[k] == 1 or laws[k + 1] > laws[k]
+            changed = changed or acts != some[k]
+            some[k] = acts
+        if changed:
+            at_points, at_rows, at_laws, tables = _chosen(
+                some, first, laws, area, level, compliance, friction, soft, kind, coefficients
+            )
+        delassus = np.empty((at_rows.size, at_rows.size))
+        own_gaps, own_rates, own_closed = np.empty(at_points.size), np.empty(at_rows.size), closed[at_points]
+        own_normal, own_status = np.zeros((3, at_points.size)), np.zeros(at_points.size, dtype=np.int8)
+        own_history = np.empty((at_laws.size, history.shape[1]))
+        for i in range(at_laws.size):
+            own_history[i] = history[at_laws[i]]
+        own_trial, own_push = own_history.copy(), impulse[at_rows]
+        used, residual, singular = 0, 0.0, False
+        for _ in range(PASSES):
+            # the motion without contact, as the rows see it from here
+            _turn(shares, at, width, rate, rates)
+            for q in range(moves):
+                pushed[q] = end[q] - middle[q]
+            _turn(shares, at, width, pushed, ahead)
+            for q in range(moves):
+                pushed[q] = place[q] - middle[q]
+            _turn(shares, at, width, pushed, before)
+            for i in range(at_points.size):
+                k = at_points[i]
+                gaps[k] = gap[k] + moved[first[k]]
+                own_gaps[i] = gaps[k] + ahead[first[k]]
+                for row in range(tables[6][i], tables[6][i + 1]):
+                    own_history[row, 0] = gaps[k] + before[first[k]]
+            for i in range(at_rows.size):
+                r = at_rows[i]
+                if springs[r] > 0.0:
+                    own_rates[i] = (ahead[r] - before[r]) / lever - springs[r] * held[r]
+                else:
+                    own_rates[i] = rates[r]
+            _between(shares, at, width, across, at_rows, delassus)
+            own_trial[:] = own_history
+            steps, residual, degenerate = _push(
+                delassus, lever, own_gaps, own_rates, own_closed, tables, kernels, own_history, step, theta, own_push,
+                own_trial, own_normal, own_status, method, rho, proximal, stable,
+            )  # fmt: skip
+            used += steps
+            # a pass that finds its guess right solves no system and cannot tell
+            singular = degenerate if steps else singular
+            push[:] = 0.0
+            for i in range(at_rows.size):
+                push[at_rows[i]] = own_push[i]
+            _spread(shares, at, width, push, pushed)
+            change = 0.0
+            for q in range(moves):
+                reached = end[q]
+                for s in range(moves):
+                    reached += lever * across[q, s] * pushed[s]
+                following[q] = 0.5 * (place[q] + reached)
+                change = max(change, abs(following[q] - middle[q]))
+            if change <= settled:
+                break
+            middle[:] = following
+            _look(corners, middle, shares, moved)
+        if singular or not residual <= 1e-10:
+            return n
+        impulse[:] = push
+        normal[:] = 0.0
+        status[:] = 0
+        for i in range(at_points.size):
+            k = at_points[i]
+            normal[:, k] = own_normal[:, i]
+            status[k] = own_status[i]
+        trial[:] = history
+        for i in range(at_laws.size):
+            trial[at_laws[i]] = own_trial[i]
+        iterations[n], residuals[n] = used, residual
+        _stretch(first, area, friction, springs, gain, impulse, step, held)
+        for d in range(size):
+            for q in range(moves):
+                y[d] += theta * by_impulse[d, q] * pushed[q]
+        for m in range(rest.size):
+            for q in range(moves):
+                multipliers[m] -= theta * released[m, q] * pushed[q]
+            multipliers[m] /= theta
+
+        if not _onward(
+            step, theta, mass, strains, viscous, constraints, rows, external[n], summed, y, multipliers, pushed,
+            u, v, momentum, rest, internal, force, drag, relative,
+        ):  # fmt: skip
+            return n
+        history[:] = trial
+        all_u[n], all_v[n], all_y[n] = u, v, y
+        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
+        all_multipliers[n], all_held[n] = multipliers, held
+        all_shares[n], all_place[n] = shares, middle
+        for k in range(points):
+            all_gap[n, k] = gap[k] + moved[first[k]]
+    return count
