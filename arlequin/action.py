@@ -41,19 +41,18 @@ class Action:
         touch: Touch,
         impulse: Array,
         status: NDArray[np.int8],
-        path: Array,
+        moved: Array,
         time: float,
         still: Any = False,
         loss: Loss | None = None,
     ) -> "Action":
-        """Of the impulses (r,) on a touch, along the path (d,) of a step, or of some with the step as first axis; time:
-        what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says; loss:
+        """Of the impulses (r,) on a touch whose rows `moved` (r,) in a step, m, or of some with the step as first axis;
+        time: what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says; loss:
         of friction with springs."""
         normal = np.take(impulse, touch.first, axis=-1)
         tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
         length, rubbed = np.zeros_like(normal), np.zeros_like(normal)
         if touch.frictional:
-            moved = touch.rates(path)
             squares = np.zeros_like(normal)
             ends = np.append(touch.first[1:], touch.rows)
             for t in range(touch.tangents.shape[1]):

@@ -5,13 +5,13 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.products import applied
 from arlequin.schemes.block import Block
-from arlequin.schemes.linear_step import Drive, LinearStep, Start
-from arlequin.schemes.passage import Passage
+from arlequin.schemes.linear_step import Drive, LinearStep, Solved, Start
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, State
 from arlequin.schemes.theta import Carried, ThetaStepper
+from arlequin.schemes.trail import Trail
 from multilevel.law import Array
 
-_CACHED = 1 << 17  # values of a field of a block, at most: what is audited is still in cache
+_CACHED = 1 << 17  # values of a field of a block, at most: what is recorded is still in cache
 
 
 def is_steady(assembly: Assembly) -> bool:
@@ -20,66 +20,64 @@ def is_steady(assembly: Assembly) -> bool:
 
 
 class BlockedThetaStepper(ThetaStepper):
-    """The same steps as `ThetaStepper`, which takes those that end in an error, to say it."""
+    """The same steps as `ThetaStepper`, which takes those that end in an error, to say it.
+
+    Works of the bulk are summed in the pass over the dofs that makes the momentum: few fields go through the cache,
+    which the factor fills.
+    """
 
     _bulk: LinearStep
 
     def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
         super().__init__(assembly, step, theta)
         self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
+        self._steady = all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity)
+        pulls = np.concatenate([assembly.constraints.indices, assembly.contact.basis.indices])
+        self._pulled = np.flatnonzero((np.bincount(pulls, minlength=assembly.dof_count) > 0) & self._moving)
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""
-        from arlequin.schemes._step_kernels import move, push
+        from arlequin.schemes._member_kernels import move
 
-        assembly, theta, step, none = self._assembly, self._theta, self.step, np.zeros(0)
+        assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
         count = min(count, max(_CACHED // state.u.size, 1))
-        loads = assembly.loads(step * np.arange(state.n, state.n + count + 1, dtype=float))
-        went = self._room(state, (1.0 - theta) * loads[:-1] + theta * loads[1:])
-        moves, laws = assembly.contact.moves, assembly.laws
-        start = Start(moves.of(state.u), moves.of(state.v), state.internal, state.history, state.impulse)
-        momentum, rest, taken = state.own.momentum, state.own.rest, 0
+        loads, externals = self._loads(state, count)
+        held = laws.held(state.history, self._touch.tangents) if laws.has_springs else None
+        went = Trail.room(assembly, state, count, held)
+        start = Start(went.place[0], went.speed[0], state.internal, state.history, state.impulse)
+        momentum, inertia, rest, taken = state.own.momentum, assembly.mass @ state.v, state.own.rest, 0
         for i in range(count):
             t1 = (state.n + i + 1) * step
-            before = went.u[i], went.v[i]
-            wanted = -rest if theta == 0.5 else (1.0 - theta) * applied(assembly.constraints, before[1])
-            drive = Drive(momentum, went.external[i], wanted, self._given(*before, t1), t1)
-            solved = self._bulk.solve_from(start, drive)
-            contact, u, v = solved.meeting.solution, went.u[i + 1], went.v[i + 1]
-            finite = move(*before, solved.y, step, theta, u, v)
+            u0, v0, u1, v1 = went.u[i], went.v[i], went.u[i + 1], went.v[i + 1]
+            external = externals[i]
+            wanted = -rest if theta == 0.5 else (1.0 - theta) * applied(assembly.constraints, v0)
+            solved = self._bulk.solve_from(start, Drive(momentum, external, wanted, self._given(u0, v0, t1), t1))
+            contact, y = solved.meeting.solution, solved.y
+            move(step, theta, y[None], u0[None], v0[None], u1[None], v1[None])
+            internal, went.strain[i + 1] = assembly.internal(u1)
+            finite = np.isfinite(went.strain[i + 1] + y @ y)
             if contact.singular or not contact.residual <= RESIDUAL_LIMIT or not finite:
                 break
 
-            went.y[i] = solved.y
-            went.multipliers[i], went.impulse[i], went.status[i] = solved.multipliers, contact.impulse, contact.status
-            went.normal[i] = contact.stored, contact.dissipated, contact.multiplier
-            went.iterations[i], went.residual[i] = contact.iterations, contact.residual
-            if went.held is not None and contact.held is not None:
-                went.held[i + 1] = laws.held(contact.history, self._touch.tangents)
-            went.internal[i + 1], went.strain[i + 1] = assembly.internal(u)
-            went.momentum[i + 1] = assembly.mass @ v
-            if assembly.viscous is not None and went.damping is not None:
-                went.damping[i] = assembly.viscous @ solved.y
-            summed = np.empty_like(momentum)
-            push(
-                momentum, went.internal[i], went.internal[i + 1], none if went.damping is None else went.damping[i],
-                went.external[i], assembly.pull(solved.multipliers, solved.meeting.impulse), step, theta,
-                self._moving, went.momentum[i + 1], summed,
-            )  # fmt: skip
-            momentum, rest = summed, rest + applied(assembly.constraints, solved.y)
-            start = Start(moves.of(u), moves.of(v), went.internal[i + 1], contact.history, contact.impulse)
+            before, inertia = inertia, assembly.mass @ v1
+            momentum = self._settle(
+                solved, (v0, v1), (start.internal, internal), external, (momentum, before, inertia), went.sums[i]
+            )
+            rest = rest + applied(assembly.constraints, y)
+            went.put(i, assembly, solved, self._touch, step)
+            start = Start(went.place[i + 1], went.speed[i + 1], internal, contact.history, contact.impulse)
             taken += 1
         if not taken:
             return None
         went = went.first(taken)
-        block, energies = went.audited(assembly, self._touch, state.n + 1, step, theta, state.asperity)
+        block, energies = went.audited(assembly, self._touch, state.n + 1, step, theta)
         kinetic, strain, asperity = energies[-1].tolist()
         end = State(
             n=state.n + taken,
             u=went.u[-1],
             v=went.v[-1],
             history=start.history,
-            internal=went.internal[-1],
+            internal=start.internal,
             kinetic=kinetic,
             strain=strain,
             asperity=asperity,
@@ -89,29 +87,46 @@ class BlockedThetaStepper(ThetaStepper):
         )
         return end, block
 
-    def _room(self, state: State, external: Array) -> Passage:
-        """What the steps fill, with the state they start from."""
-        assembly, laws, (count, d) = self._assembly, self._assembly.laws, external.shape
-        held = np.zeros((count + 1, laws.row_count)) if laws.has_springs else None
-        if held is not None:
-            held[0] = laws.held(state.history, self._touch.tangents)
-        went = Passage(
-            u=np.empty((count + 1, d)),
-            v=np.empty((count + 1, d)),
-            internal=np.empty((count + 1, d)),
-            momentum=np.empty((count + 1, d)),
-            strain=np.empty(count + 1),
-            held=held,
-            y=np.empty((count, d)),
-            damping=None if assembly.viscous is None else np.empty((count, d)),
-            external=external,
-            multipliers=np.empty((count, assembly.constraints.shape[0])),
-            impulse=np.empty((count, laws.row_count)),
-            normal=np.empty((count, 3, laws.count)),
-            status=np.empty((count, laws.count), dtype=np.int8),
-            iterations=np.empty(count, dtype=np.int64),
-            residual=np.empty(count),
-        )
-        went.u[0], went.v[0], went.internal[0], went.strain[0] = state.u, state.v, state.internal, state.strain
-        went.momentum[0] = assembly.mass @ state.v
-        return went
+    def _loads(self, state: State, count: int) -> tuple[Array, Array]:
+        """External forces (count + 1, d) from a state on, and their means (count, d) in the steps, N."""
+        theta, load = self._theta, state.own.load
+        if self._steady:
+            mean = (1.0 - theta) * load + theta * load
+            return np.broadcast_to(load, (count + 1, load.size)), np.broadcast_to(mean, (count, load.size))
+        loads = self._assembly.loads(self.step * np.arange(state.n, state.n + count + 1, dtype=float))
+        return loads, (1.0 - theta) * loads[:-1] + theta * loads[1:]
+
+    def _settle(
+        self,
+        solved: Solved,
+        v: tuple[Array, Array],
+        internal: tuple[Array, Array],
+        external: Array,
+        momenta: tuple[Array, Array, Array],
+        sums: Array,
+    ) -> Array:
+        """The momentum (d,) carried on, and the works of the bulk in a step, into `sums` (5,).
+
+        v, internal: at both ends; momenta: what was carried so far, M v₀ and M v₁.
+        """
+        from arlequin.schemes._member_kernels import settle
+
+        assembly, theta, step, y = self._assembly, self._theta, self.step, solved.y
+        momentum, before, inertia = momenta
+        damping = y[None][:0] if assembly.viscous is None else (assembly.viscous @ y)[None]
+        carried = np.empty_like(momentum)
+        settle(
+            step, theta, y[None], v[0][None], v[1][None], internal[0][None], internal[1][None], external[None],
+            damping, momentum[None], inertia[None], self._moving, carried[None], sums[None],
+        )  # fmt: skip
+        pull = assembly.pull(solved.multipliers, solved.meeting.impulse)
+        carried[self._pulled] += pull[self._pulled]
+        dofs = assembly.imposed_dofs
+        if dofs.size:  # their reactions, what the balance of momentum misses there, work as external forces
+            force = (inertia[dofs] - before[dofs] - pull[dofs]) / step - external[dofs]
+            force += (1.0 - theta) * internal[0][dofs] + theta * internal[1][dofs]
+            if damping.size:
+                force += damping[0, dofs]
+            sums[1] += step * np.vecdot(force, y[dofs])
+            sums[2] += 0.5 * step * np.vecdot(force, v[0][dofs] + v[1][dofs])
+        return carried

@@ -219,6 +219,7 @@ class ExplicitStepper:
             work["junction"] = np.vecdot(multipliers, applied(assembly.constraints, mean))
         kept = np.diff(strain + asperity) + out.works[:, 1:].sum(axis=1) + work["friction"] - out.works[:, 0]
         work["scheme"] = -np.vecdot(mean, out.push) - kept
+        path = np.diff(all_u, axis=0)
         block = Block(
             n=state.n + 1 + np.arange(taken),
             u=out.u,
@@ -226,9 +227,7 @@ class ExplicitStepper:
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=Action.of(
-                touch, out.impulse, out.status, np.diff(all_u, axis=0), self.step, loss=Loss(laws, out.rubbed)
-            ),
+            action=Action.of(touch, out.impulse, out.status, touch.rates(path), self.step, loss=Loss(laws, out.rubbed)),
             iterations=out.tries,
             residual=np.zeros(taken),
             newton=np.zeros(taken, dtype=np.int64),

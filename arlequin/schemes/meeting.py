@@ -68,7 +68,7 @@ class Meeting:
     ) -> StepReport:
         """What the step did, after so many linearisations of the bulk."""
         own = self.solution
-        action = Action.of(self.touch, own.impulse, own.status, path, self.time, loss=loss)
+        action = Action.of(self.touch, own.impulse, own.status, self.touch.rates(path), self.time, loss=loss)
         return StepReport(
             own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, action, newton
         )

@@ -113,7 +113,7 @@ class Passage:
             works=work.values,
             multipliers=multipliers,
             gaps=gaps,
-            action=Action.of(touch, impulse, self.status, path, step, still, loss),
+            action=Action.of(touch, impulse, self.status, touch.rates(path), step, still, loss),
             iterations=self.iterations,
             residual=self.residual,
             newton=np.ones_like(self.iterations),

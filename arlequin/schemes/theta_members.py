@@ -82,7 +82,7 @@ class ThetaMembers:
         gaps = self._touch.gaps(self._assembly.contact.moves.of(state.u))
         none = SideSolution.none(self._assembly.laws, state.history)
         multipliers = np.zeros((len(state.u), self._assembly.constraints.shape[0]))
-        return self._block(state, works, multipliers, gaps, none, np.zeros_like(state.u), 0)
+        return self._block(state, works, multipliers, gaps, none, np.zeros_like(none.impulse), 0)
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block]:
         """One step."""
@@ -164,11 +164,10 @@ class ThetaMembers:
             impulse=met.impulse,
             own=Carried(carried, load, held),
         )
-        way = 0.5 * step * (state.v + v) if self._touch.frictional else y
-        return end, self._block(end, work.values, multipliers, gaps, met, way, 1)
+        return end, self._block(end, work.values, multipliers, gaps, met, rates[1], 1)
 
     def _block(
-        self, state: State, works: Array, multipliers: Array, gaps: Array, met: SideSolution, path: Array, newton: int
+        self, state: State, works: Array, multipliers: Array, gaps: Array, met: SideSolution, moved: Array, newton: int
     ) -> Block:
         return Block(
             n=np.array([state.n]),
@@ -177,7 +176,7 @@ class ThetaMembers:
             works=works[None],
             multipliers=multipliers[None],
             gaps=gaps[None],
-            action=Action.of(self._touch, met.impulse, met.status, path, self.step).stacked(),
+            action=Action.of(self._touch, met.impulse, met.status, moved, self.step).stacked(),
             iterations=met.iterations[None],
             residual=met.residual[None],
             newton=np.full((1, len(gaps)), newton),
