@@ -60,13 +60,14 @@ def test_the_rod_starts_in_line_and_reaches_every_card():
 
 
 def test_velocity_law_does_not_flip():
-    """θ = 1/2 on the gap flips, and its check says so; by the velocity law spells last longer and forces vary less."""
+    """θ = 1/2 on the gap flips; by the velocity law fewer spells reopen, they last longer and forces vary less."""
     found = {}
     for law in ("velocity", "gap"):
         p = replace(SMALL, law=law, guides=10, duration=0.09)
         result = build(p).run()
         found[law] = Spells.of(result, p.step)
-        assert failed(result, p) == ([] if law == "velocity" else ["openings of up to two steps"])
+        assert law == "gap" or not failed(result, p)
+    assert found["gap"].reopened > 1.4 * found["velocity"].reopened
     assert found["velocity"].mean > 1.5 * found["gap"].mean
     assert found["velocity"].variation < found["gap"].variation
 

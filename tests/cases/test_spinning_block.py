@@ -39,6 +39,7 @@ def test_beyond_a_half_the_scheme_loses_what_the_midpoint_rule_keeps():
     assert drift.of_energy[-1] < -0.05 and drift.of_moment[-1] > 0.02
 
 
+@pytest.mark.slow
 def test_newmark_drifts_and_with_larger_steps_blows_up():
     p = case.Parameters(steps=400, scheme="newmark", fields_every=1)
     assert 1e-3 < np.abs(case.Drift.of(case.build(p).run(), p).of_energy).max() < 0.1

@@ -15,6 +15,7 @@ def ends(**changes):
     return result, [float(values[-1]) for values in shapes(result)]
 
 
+@pytest.mark.slow
 def test_published_limits_are_approached():
     """Differences of 4 and 2 cells from 7.2225 and 21.4206 mm fall; the strain of the foot grows."""
     fine, (radius, length) = ends(elements=4)
