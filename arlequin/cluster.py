@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,26 +11,43 @@ from arlequin.sweep_plan import Point
 from arlequin.sweep_point import Outcome, evaluate
 from models.errors import UserError
 
-ANSWER_SECONDS = 10.0  # for a scheduler to answer
+ANSWER_SECONDS = 5.0  # for a scheduler to answer
 
 
-def compute_on_cluster(
-    function: Callable[..., Any], points: Sequence[Point], scheduler: Any
-) -> Iterator[tuple[int, Outcome]]:
-    """Each point, with its place among the points, as the cluster finishes it.
+@contextlib.contextmanager
+def client_of(scheduler: Any) -> Iterator[Any]:
+    """A client of the scheduler, or one line where nobody answers.
 
-    scheduler: the address of a Dask scheduler, a `distributed.Client`, or a cluster that a client can be made of. It
-    gives a point whose worker died to another one, and gives it up as failed where
-    `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) more have died of it.
+    scheduler: the address of a Dask scheduler, a `distributed.Client`, which stays open, or a cluster that a client can
+    be made of.
     """
     try:
-        from distributed import CancelledError, Client, KilledWorker, as_completed
+        from distributed import Client
     except ImportError:
         raise UserError('scheduler: needs Dask: pip install "arlequin[cluster]"') from None
 
+    if isinstance(scheduler, Client):
+        yield scheduler
+        return
+    try:
+        client = Client(scheduler, timeout=ANSWER_SECONDS)
+    # an address can lead to anything that is no scheduler, whose answer then makes no sense
+    except Exception as error:
+        raise UserError(f"scheduler = {scheduler!r}: no Dask scheduler answers there", code=1) from error
+    with client:
+        yield client
+
+
+def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Iterator[tuple[int, Outcome]]:
+    """Each point, with its place among the points, as the cluster finishes it; sent: as `workers.pickled` gives it.
+
+    The cluster gives a point whose worker died to another one, and gives it up as failed where
+    `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) more have died of it.
+    """
+    from distributed import CancelledError, KilledWorker, as_completed
+
     with contextlib.ExitStack() as stack:
-        client = scheduler if isinstance(scheduler, Client) else stack.enter_context(_client(Client, scheduler))
-        places = {client.submit(evaluate, function, point, pure=False): n for n, point in enumerate(points)}
+        places = {client.submit(pickle.loads, _call(sent, point), pure=False): n for n, point in enumerate(points)}
         stack.callback(lambda: client.cancel(list(places)))
         for future in as_completed(list(places)):
             n = places.pop(future)
@@ -46,9 +64,23 @@ def compute_on_cluster(
             yield n, outcome
 
 
-def _client(make: Callable[..., Any], scheduler: Any) -> Any:
-    """A client of the scheduler, or one line where nobody answers."""
-    try:
-        return make(scheduler, timeout=ANSWER_SECONDS)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UserError(f"scheduler = {scheduler!r}: no Dask scheduler answers there", code=1) from error
+class _Call:
+    """What is the outcome of a point once it is loaded."""
+
+    def __init__(self, sent: bytes, point: Point) -> None:
+        self._of = sent, point
+
+    def __reduce__(self) -> tuple[Callable[..., Outcome], tuple[bytes, Point]]:
+        return _evaluated, self._of
+
+
+def _call(sent: bytes, point: Point) -> bytes:
+    """A point as a task that any worker can take: one that cannot import the function, or this package, says so.
+
+    Dask loads what it is given by itself, and a worker that fails at that tries for ever.
+    """
+    return pickle.dumps(_Call(sent, point))
+
+
+def _evaluated(sent: bytes, point: Point) -> Outcome:
+    return evaluate(pickle.loads(sent), point)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +25,14 @@ def assemble(plan: Plan, outcomes: Mapping[str, Outcome], versions: Sequence[Seq
 
     found = [outcomes.get(key(point)) for point in plan.points()]
     variables: dict[str, Any] = {}
-    for name, unit, text in _scalars(found):
+    scalars, coords = _scalars(found), _coordinates(plan)
+    taken = {"message", "seconds", *plan.dims, *coords}
+    arrays = _all_series(found, plan, coords, taken, {name for name, _, _ in scalars})
+    for name, unit, text in scalars:
         numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in found]
-        variables[_free(name, plan)] = (plan.dims, _shaped(numbers, plan), {"units": unit, "long_name": text or name})
-    coords = _coordinates(plan)
-    for variable, array in _all_series(found, plan, coords).items():
-        variables[variable if variable not in variables else f"{variable}_series"] = array
+        about = {"units": unit, "long_name": text or name}
+        variables[_new(name, "result", taken)] = (plan.dims, _shaped(numbers, plan), about)
+    variables |= arrays
     messages = [MISSING if o is None else o.message for o in found]
     seconds = [np.nan if o is None else o.seconds for o in found]
     variables["message"] = (plan.dims, _shaped(messages, plan), {"long_name": "why the point failed"})
@@ -80,13 +83,20 @@ def _shaped(values: Sequence[Any], plan: Plan) -> NDArray[Any]:
     return np.array(values).reshape(plan.shape)
 
 
-def _free(name: str, plan: Plan) -> str:
-    """A name that no parameter and no variable of every sweep has."""
-    return f"{name}_result" if name in {"message", "seconds", "point", *(axis.name for axis in plan.axes)} else name
+def _new(name: str, ending: str, taken: set[str], beside: Collection[str] = ()) -> str:
+    """The name, which is taken by this; with the ending, and a number, where it is taken already or stands beside."""
+    others = (f"{name}_{ending}{n or ''}" for n in itertools.chain([0], itertools.count(2)))
+    found = next(new for new in itertools.chain([name], others) if new not in taken and new not in beside)
+    taken.add(found)
+    return found
 
 
-def _all_series(found: Sequence[Outcome | None], plan: Plan, coords: dict[str, Any]) -> dict[str, Any]:
+def _all_series(
+    found: Sequence[Outcome | None], plan: Plan, coords: dict[str, Any], taken: set[str], scalars: Collection[str]
+) -> dict[str, Any]:
     """The series of all points in one array each, padded with nan; adds the coordinates of their own dimensions.
+
+    taken: names that are given, to which it adds its own; scalars: those that scalars would have.
 
     A dimension has the coordinate of the longest series where the others' are a beginning of it; else, as with time
     steps that differ, each series has its own at each point: `NAME_DIM` over the parameters and the dimension.
@@ -95,7 +105,8 @@ def _all_series(found: Sequence[Outcome | None], plan: Plan, coords: dict[str, A
     names = list(dict.fromkeys(name for point in given for name in point))
     whole = [series for point in given for series in point.values()]
     dims = list(dict.fromkeys(dim for series in whole for dim in series.dims))
-    own = {dim: f"{dim}_series" if dim in plan.dims or dim in coords else dim for dim in dims}
+    own = {dim: _new(dim, "series", taken) for dim in dims}
+    taken.add("point")  # of no variable, though a series may have it
     sizes = {dim: max(s.values.shape[s.dims.index(dim)] for s in whole if dim in s.dims) for dim in dims}
     common = set()
     for dim in dims:
@@ -105,6 +116,7 @@ def _all_series(found: Sequence[Outcome | None], plan: Plan, coords: dict[str, A
             about = next(s.coord_attributes.get(dim, {}) for s in whole if dim in s.coords)
             coords[own[dim]] = (own[dim], longest, about)
             common.add(dim)
+    called = {name: _new(name, "series" if name in scalars else "result", taken, scalars) for name in names}
     variables = {}
     for name in names:
         first = next(point[name] for point in given if name in point)
@@ -113,13 +125,17 @@ def _all_series(found: Sequence[Outcome | None], plan: Plan, coords: dict[str, A
         places = tuple(own[dim] for dim in first.dims)
         full = tuple(sizes[dim] for dim in first.dims)
         rows = np.array([_padded(None if s is None else s.values, full) for s in column])
-        variables[_free(name, plan)] = ((*plan.dims, *places), rows.reshape(plan.shape + full), first.attributes)
+        variables[called[name]] = ((*plan.dims, *places), rows.reshape(plan.shape + full), first.attributes)
         for dim in first.dims:
             if dim in common or first.coords.get(dim, np.array("")).dtype.kind not in "iuf":
                 continue
             rows = np.array([_padded(None if s is None else s.coords.get(dim), (sizes[dim],)) for s in column])
             about = first.coord_attributes.get(dim, {})
-            coords[f"{name}_{dim}"] = ((*plan.dims, own[dim]), rows.reshape((*plan.shape, sizes[dim])), about)
+            coords[_new(f"{called[name]}_{own[dim]}", "places", taken)] = (
+                (*plan.dims, own[dim]),
+                rows.reshape((*plan.shape, sizes[dim])),
+                about,
+            )
     return variables
 
 

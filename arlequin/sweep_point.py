@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+LONGEST = 1000  # letters of a message: in a dataset all are as long as the longest
 _ONE_AT_A_TIME = threading.Lock()  # a Dask worker may have several threads: one point each would share its caches
 
 
@@ -48,10 +49,10 @@ def evaluate(function: Callable[..., Any], point: Point) -> Outcome:
         begin = time.perf_counter()
         try:
             scalars, series = _sorted(function(**point))
-        except UserError as error:
-            return Outcome(message=str(error), seconds=time.perf_counter() - begin)
-        except (Exception, SystemExit) as error:
-            return Outcome(message=_line(error), seconds=time.perf_counter() - begin)
+        except KeyboardInterrupt:  # the user's, who ends the sweep
+            raise
+        except BaseException as error:
+            return Outcome(message=line(error), seconds=time.perf_counter() - begin)
         return Outcome(scalars, series, "", time.perf_counter() - begin)
 
 
@@ -70,7 +71,7 @@ def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
         if isinstance(given, xarray.DataArray) and given.ndim:
             series[name] = _series(name, given)
         elif isinstance(given, Scalar):
-            scalars[name] = given
+            scalars[name] = Scalar(given.value, str(given.unit), str(given.text))
         else:
             number = np.asarray(given)
             if number.ndim or number.dtype.kind not in "biuf":
@@ -109,9 +110,16 @@ def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
     return {str(name): str(text) for name, text in attributes.items()}
 
 
-def _line(error: BaseException) -> str:
-    """Kind and text of an exception, and where in the study it arose, in one line."""
+def line(error: BaseException) -> str:
+    """Kind and text of an exception, and where in the study it arose, in one line; of a UserError its text."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # a text of its own that fails
+        text = ""
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} …"
+    if text and isinstance(error, UserError):
+        return text
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    text = " ".join(str(error).split())
     return f"{type(error).__name__}{': ' if text else ''}{text}{place}"

@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from arlequin.scalar import Scalar
 from arlequin.sweep_plan import Plan, Point, key
@@ -36,13 +37,16 @@ class SweepStore:
 
         self.path, self.given = Path(path), str(path)
         with self._writing():
-            past: list[list[str]] = []
-            if _found(self.path, self.given) and not overwrite:
-                earlier, past = read_plan(path)
-                self._refuse(plan.difference(earlier))
-            (self.path / "points").mkdir(parents=True, exist_ok=True)
+            _found(self.path, self.given)
+            self.path.mkdir(parents=True, exist_ok=True)
             self._lock = writer_lock(self.path, self.given)
             try:
+                past: list[list[str]] = []
+                # another process may have written it until the lock was had
+                if _found(self.path, self.given) and not overwrite:
+                    earlier, past = read_plan(path)
+                    self._refuse(plan.difference(earlier))
+                (self.path / "points").mkdir(exist_ok=True)
                 if overwrite:
                     shutil.rmtree(self.path / "points")
                     (self.path / "points").mkdir()
@@ -65,10 +69,6 @@ class SweepStore:
                 draft.replace(self._file(f"{name}.npz"))
             about = {"point": point, **_as_json(outcome)}
             _write(self._file(f"{name}.json"), json.dumps(about, ensure_ascii=False).encode())
-
-    def read(self, point: Point) -> Outcome | None:
-        """What became of a point; None where it is not there yet."""
-        return read_point(self.path, point)
 
     def close(self) -> None:
         os.close(self._lock)
@@ -127,7 +127,7 @@ def read_point(path: str | Path, point: Point) -> Outcome | None:
             with np.load(file.with_suffix(".npz"), allow_pickle=False) as arrays:
                 series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
         return Outcome(scalars, series, about["message"], _number(about["seconds"]))
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile):
         return None
 
 

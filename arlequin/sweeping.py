@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import xarray
 
 Progress = Callable[[int, int, int], None]
+
+LONGEST = 200  # letters of a fixed parameter in the store
 
 
 def sweep(
@@ -105,23 +108,26 @@ def run_plan(
     points = plan.points()
     versions = (version(), commit())
     with contextlib.ExitStack() as stack:
+        # before the folder is made: a function that cannot be sent or a cluster that does not answer leaves nothing
+        compute = _computing(function, workers, scheduler, stack)
         kept = None
         outcomes: dict[str, Outcome] = {}
         if store is not None:
             kept = stack.enter_context(contextlib.closing(SweepStore(store, plan, versions, overwrite)))
             outcomes = _there(store, points)
-        missing = [p for p in points if key(p) not in outcomes or (retry and outcomes[key(p)].message)]
-        begin = {k: o for k, o in outcomes.items() if not (retry and o.message)}
-        done, failed = len(begin), sum(bool(outcome.message) for outcome in begin.values())
+        outcomes = {name: outcome for name, outcome in outcomes.items() if not (retry and outcome.message)}
+        missing = [point for point in points if key(point) not in outcomes]
+        done, failed = len(outcomes), sum(bool(outcome.message) for outcome in outcomes.values())
         if missing:
             show = progress if progress is not None else stack.enter_context(_bar(plan.name))
             show(done, failed, len(points))
             # closed at once, not when it is collected: Ctrl-C ends its processes
-            found = stack.enter_context(contextlib.closing(_computed(function, missing, workers, scheduler)))
+            found = stack.enter_context(contextlib.closing(compute(missing)))
             for n, outcome in found:
-                outcomes[key(missing[n])] = outcome
                 if kept is not None:
                     kept.write(missing[n], outcome)
+                else:
+                    outcomes[key(missing[n])] = outcome
                 done, failed = done + 1, failed + bool(outcome.message)
                 show(done, failed, len(points))
     return open_sweep(store) if store is not None else assemble(plan, outcomes, [versions])
@@ -144,17 +150,20 @@ def _there(path: str | Path, points: Sequence[Point]) -> dict[str, Outcome]:
     return {name: outcome for name, outcome in found if outcome is not None}
 
 
-def _computed(function: Callable[..., Any], points: Sequence[Point], workers: int | None, scheduler: Any) -> Any:
-    """The points as they are finished, wherever they are computed."""
-    from arlequin.workers import compute_here, compute_locally, cores
+def _computing(
+    function: Callable[..., Any], workers: int | None, scheduler: Any, stack: contextlib.ExitStack
+) -> Callable[[Sequence[Point]], Any]:
+    """What gives the points as they are finished, wherever they are computed; stack: closes what it opens."""
+    from arlequin.workers import compute_here, compute_locally, cores, pickled
 
     if scheduler is not None:
-        from arlequin.cluster import compute_on_cluster
+        from arlequin.cluster import client_of, compute_on_cluster
 
-        return compute_on_cluster(function, points, scheduler)
+        return functools.partial(compute_on_cluster, stack.enter_context(client_of(scheduler)), pickled(function))
     if workers == 0:
-        return compute_here(function, points)
-    return compute_locally(function, points, cores() if workers is None else workers)
+        return functools.partial(compute_here, function)
+    sent, count = pickled(function), cores() if workers is None else workers
+    return lambda points: compute_locally(sent, points, count)
 
 
 def _about(function: Any) -> tuple[str, dict[str, Any], str]:
@@ -168,19 +177,34 @@ def _about(function: Any) -> tuple[str, dict[str, Any], str]:
     if not callable(function):
         raise UserError.parameter("function", function, "must be a function")
     name = getattr(function, "__qualname__", type(function).__qualname__)
+    return name, {parameter: _text(given) for parameter, given in fixed.items()}, _digest(function)
+
+
+def _digest(function: Any) -> str:
+    """Of the text of a function and of what it has taken along: values of a closure, the object of a method."""
     try:
-        source = hashlib.sha256(inspect.getsource(function).encode()).hexdigest()[:16]
+        text = inspect.getsource(function)
     except (OSError, TypeError):  # typed in, or an object
-        source = ""
-    return name, {parameter: _text(given) for parameter, given in fixed.items()}, source
+        text = ""
+    taken = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    if not inspect.isroutine(function) and not inspect.isclass(function):
+        taken.append(function)
+    taken += [function.__self__] if inspect.ismethod(function) else []
+    text += "".join(f"\n{_text(value)}" for value in taken)
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
 
 def _text(given: Any) -> Any:
-    """A fixed parameter as the store keeps it, the same at each start."""
-    if isinstance(given, float | int | str | None):
+    """What a function is given or has taken along as the store keeps it, the same at each start."""
+    if isinstance(given, float | int | str | None) and given == given:
         return given
-    text = repr(given)
-    return type(given).__name__ if " at 0x" in text else text
+    import numpy as np
+
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays whole
+        text = repr(given)
+    if " at 0x" in text:
+        return type(given).__name__
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _check_names(function: Callable[..., Any], plan: Plan) -> None:

@@ -10,12 +10,15 @@ import threading
 import warnings
 from multiprocessing.connection import Connection
 
-from arlequin.sweep_point import evaluate
+from arlequin.sweep_point import Outcome, evaluate, line
 
 
-def serve(descriptor: int) -> None:
-    """Gets the function, says None or why it cannot be loaded, then answers each point with its outcome."""
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+def serve(descriptor: int, held: int) -> None:
+    """Gets the function, says None or why it cannot be loaded, then answers each point with its outcome.
+
+    held: the end of a pipe whose other end the sweep's process holds open.
+    """
+    threading.Thread(target=_end_with_the_parent, args=(held,), daemon=True).start()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # the same ones again at each point
     connection = Connection(descriptor)
@@ -27,11 +30,16 @@ def serve(descriptor: int) -> None:
             return
         connection.send(None)
         while True:
-            connection.send(evaluate(function, connection.recv()))
+            point = connection.recv()
+            try:
+                outcome = evaluate(function, point)
+            except KeyboardInterrupt as error:  # of the study: Ctrl-C does not come here
+                outcome = Outcome(message=line(error))
+            connection.send(outcome)
 
 
-def _end_with_the_parent() -> None:
-    """Standard input ends when the sweep's process does, however it is killed: nobody waits for the point any more."""
-    while os.read(0, 1):
+def _end_with_the_parent(held: int) -> None:
+    """The pipe ends when the sweep's process does, however it is killed: nobody waits for the point any more."""
+    while os.read(held, 1):
         pass
     os._exit(1)

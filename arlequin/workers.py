@@ -26,11 +26,12 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 TRIES = 2
+HINT = "define it in a module that can be imported, install cloudpickle, or compute here with workers=0"
 # this process finds the package where the parent does
 START = """import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from arlequin.worker import serve
-serve(int(sys.argv[2]))"""
+serve(int(sys.argv[2]), int(sys.argv[3]))"""
 
 
 def cores() -> int:
@@ -47,9 +48,11 @@ def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Itera
         yield n, evaluate(function, point)
 
 
-def compute_locally(function: Callable[..., Any], points: Sequence[Point], count: int) -> Iterator[tuple[int, Outcome]]:
-    """Each point, with its place among the points, as it is finished by one of `count` processes."""
-    sent = _pickled(function)
+def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterator[tuple[int, Outcome]]:
+    """Each point, with its place among the points, as it is finished by one of `count` processes.
+
+    sent: the function as `pickled` gives it.
+    """
     waiting, tried = deque(range(len(points))), [0] * len(points)
     workers: dict[Connection, _Worker] = {}
     try:
@@ -100,16 +103,18 @@ class _Worker:
 
     def __init__(self, function: bytes) -> None:
         here, there = socket.socketpair()
+        watched, held = os.pipe()
+        self._held = os.fdopen(held, "wb")  # ends with this process
         with here, there:
-            there.set_inheritable(True)
             options = [f"-W{option}" for option in sys.warnoptions]
             self.process = subprocess.Popen(
-                [sys.executable, *options, "-c", START, json.dumps(sys.path), str(there.fileno())],
+                [sys.executable, *options, "-c", START, json.dumps(sys.path), str(there.fileno()), str(watched)],
                 env={**os.environ, **ONE_THREAD},
-                stdin=subprocess.PIPE,  # tells the process when this one is gone
-                pass_fds=[there.fileno()],
+                stdin=subprocess.DEVNULL,  # a point that asks for input fails, and does not wait for ever
+                pass_fds=[there.fileno(), watched],
                 process_group=0,  # Ctrl-C is for this process alone
             )
+            os.close(watched)
             self.connection = Connection(here.detach())
         self.point: int | None = None
         self._started = False
@@ -124,13 +129,13 @@ class _Worker:
         try:
             found = self.connection.recv()
         except (EOFError, ConnectionResetError):
-            self.connection.close()
             code = self.process.wait()
+            self._close()
             if not self._started:
                 raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
             return _Died(code)
         if isinstance(found, str):
-            raise UserError(f"the function cannot be loaded in another process: {found}")
+            raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
         self._started = True
         assert found is None or isinstance(found, Outcome)
         return found
@@ -138,18 +143,20 @@ class _Worker:
     def kill(self) -> None:
         """Ends the process, whatever it is doing."""
         self.process.kill()
-        self.connection.close()
-        assert self.process.stdin is not None
-        self.process.stdin.close()
+        self._close()
         self.process.wait()
+
+    def _close(self) -> None:
+        self.connection.close()
+        self._held.close()
 
     def _send(self, data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: its answer will say so
             self.connection.send_bytes(data)
 
 
-def _pickled(function: Callable[..., Any]) -> bytes:
-    """The function as another process can load it: by name, or whole where cloudpickle is installed."""
+def pickled(function: Any) -> bytes:
+    """A function as another process can load it: by name, or whole where cloudpickle is installed."""
     try:
         import cloudpickle
 
@@ -159,11 +166,9 @@ def _pickled(function: Callable[..., Any]) -> bytes:
     except Exception as error:
         raise UserError(f"the function cannot be sent to another process: {error}") from error
     try:
-        if getattr(function, "__module__", "") == "__main__":
+        sent = pickle.dumps(function)
+        if b"__main__" in sent:  # also what a partial fixes; in the other process that is another script
             raise pickle.PicklingError("it is defined in the script that runs")
-        return pickle.dumps(function)
     except Exception as error:
-        raise UserError(
-            f"the function cannot be sent to another process: {error}: define it in a module that can be imported, "
-            "install cloudpickle, or compute here with workers=0"
-        ) from error
+        raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from error
+    return sent

@@ -4,6 +4,7 @@ import functools
 import os
 import signal
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -62,13 +63,22 @@ def test_a_cluster_whose_workers_are_killed(studies, cluster, tmp_path):
         assert died["message"].values[1].startswith("its worker died again and again")
         assert died["double"].values[[0, 2]].tolist() == [2.0, 6.0]
         assert client.status == "running"
+        ghost = types.ModuleType("ghost_module")
+        sys.modules["ghost_module"] = ghost
+        exec("def study(x):\n    return {'y': x}\n", ghost.__dict__)
+        try:
+            with pytest.raises(aq.UserError, match=r"the cluster cannot compute: ModuleNotFoundError: .*ghost_module"):
+                aq.sweep(ghost.study, {"x": [1, 2]}, scheduler=client)
+        finally:
+            del sys.modules["ghost_module"]
 
 
-def test_no_scheduler_answers(studies, monkeypatch):
+def test_no_scheduler_answers(studies, monkeypatch, tmp_path):
     monkeypatch.setattr("arlequin.cluster.ANSWER_SECONDS", 0.5)
     pytest.importorskip("distributed")
     with pytest.raises(aq.UserError, match=r"scheduler = 'tcp://127\.0\.0\.1:9': no Dask scheduler answers there"):
-        aq.sweep(studies.failing, {"x": [1]}, scheduler="tcp://127.0.0.1:9")
+        aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "a", scheduler="tcp://127.0.0.1:9")
+    assert not (tmp_path / "a").exists()
     with pytest.raises(aq.UserError, match="no Dask scheduler answers"):
         aq.sweep(studies.failing, {"x": [1]}, scheduler="nonsense")
 

@@ -53,3 +53,28 @@ def ramps(x):
         "count": xarray.DataArray(np.arange(x), {"step": np.arange(x)}, ("step",)),
         "pair": xarray.DataArray([[x, -x]], {"axis": ["x", "y"]}, ("row", "axis")),
     }
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def odd(x):
+    """What a study should not do, one thing at each point."""
+    raised = {1: SystemExit(3), 2: KeyboardInterrupt(), 3: BaseException("base"), 4: Mute(), 5: UserError("")}
+    if x in raised:
+        raise raised[x]
+    if x == 6:
+        raise ValueError("huge " * 10_000)
+    if x == 7:
+        return {"y": input()}
+    return {"y": aq.Scalar(x, lambda: "m")}  # no text, and nothing that can be pickled
+
+
+def crowded(x):
+    """Names that are also those of dimensions, coordinates and of one another."""
+    own = xarray.DataArray([x, 2 * x], {"time": [0.0, x]}, ("time",))
+    steps = xarray.DataArray([x, x], dims="step")
+    numbers = {"force_time": 1.0, "time": 2.0, "x": 3.0, "x_result": 4.0, "both": 5.0} if x < 3 else {"both": own}
+    return {"force": own, "step": steps, **numbers}

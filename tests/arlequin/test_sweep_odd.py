@@ -1,0 +1,109 @@
+"""Sweeps of studies that misbehave, of names that meet, of folders that are not what they seem."""
+
+import functools
+import io
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.sweep_plan import key
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def studies(monkeypatch):
+    monkeypatch.syspath_prepend(str(DATA))
+    import sweep_studies
+
+    return sweep_studies
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_whatever_a_study_does_is_said_in_one_line(studies, workers, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    points = [x for x in range(1, 9) if workers or x != 2]  # here an interrupt is the user's
+    found = aq.sweep(studies.odd, {"x": points}, workers=workers)
+    said = dict(zip(points, found["message"].values.tolist(), strict=True))
+    starts = {1: "SystemExit: 3 (", 2: "KeyboardInterrupt (", 3: "BaseException: base (", 4: "Mute (", 5: "UserError (",
+              6: "ValueError: huge huge", 7: "EOFError"}  # fmt: skip
+    assert all(said[x].startswith(start) for x, start in starts.items() if x in said)
+    assert len(said[6]) < 1200 and said[8] == "" and found["y"].sel(x=8) == 8.0
+
+
+def test_names_that_meet(studies, tmp_path):
+    found = aq.sweep(studies.crowded, {"x": [1.0, 2.0, 3.0]}, store=tmp_path / "a", workers=0)
+    np.testing.assert_array_equal(found["force"], [[1, 2], [2, 4], [3, 6]])
+    np.testing.assert_array_equal(found["force_time"], [[0, 1], [0, 2], [0, 3]])
+    np.testing.assert_array_equal(found["step_result"].sel(x=2.0), [2, 2])
+    nan = np.nan
+    for name, values in (
+        ("force_time_result", [1, 1, nan]),
+        ("time_result", [2, 2, nan]),
+        ("x_result", [3, 3, nan]),
+        ("x_result_result", [4, 4, nan]),
+        ("both", [5, 5, nan]),
+    ):
+        np.testing.assert_array_equal(found[name], values)
+    np.testing.assert_array_equal(found["both_series"], [[nan, nan], [nan, nan], [3, 6]])
+
+
+def test_what_a_function_has_taken_along_tells_sweeps_apart(studies, tmp_path):
+    def of(k):
+        return lambda x: {"y": k * x}
+
+    long = np.arange(5000.0)
+    other = long.copy()
+    other[2500] = -1.0
+    for n, (one, another) in enumerate(
+        [
+            (of(2), of(3)),
+            (functools.partial(studies.parabola, y=long), functools.partial(studies.parabola, y=other)),
+            (functools.partial(studies.parabola, offset=np.nan, y=1), functools.partial(studies.parabola, y=1)),
+        ]
+    ):
+        for _ in range(2):
+            aq.sweep(one, {"x": [1]}, store=tmp_path / f"{n}", workers=0)
+        with pytest.raises(aq.UserError, match="holds another sweep") as refused:
+            aq.sweep(another, {"x": [1]}, store=tmp_path / f"{n}", workers=0)
+        assert len(str(refused.value)) < 800
+
+
+@pytest.mark.parametrize("harm", ["json", "npz"])
+def test_a_point_that_is_not_whole_is_missing(studies, tmp_path, harm):
+    aq.sweep(studies.ramps, {"x": [1, 2]}, store=tmp_path / "a", workers=0)
+    file = tmp_path / "a" / "points" / f"{key({'x': 2})}.{harm}"
+    file.write_bytes(b'{"message": "", "seconds": 1.0, "scalars": []}' if harm == "json" else file.read_bytes()[:300])
+    assert aq.open_sweep(tmp_path / "a")["message"].values.tolist() == ["", "not computed"]
+    found = aq.sweep(studies.ramps, {"x": [1, 2]}, store=tmp_path / "a", workers=0)
+    assert (found["message"] == "").all()
+
+
+def test_a_function_that_cannot_be_sent_leaves_no_folder(studies, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    monkeypatch.setattr(studies.parabola, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "parabola", studies.parabola, raising=False)
+    with pytest.raises(aq.UserError, match=r"is defined in the script that runs: define it in a module"):
+        aq.sweep(functools.partial(studies.parabola, y=1), {"x": [1]}, store=tmp_path / "a", workers=1)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_that_another_sweep_has_just_filled(studies, tmp_path, monkeypatch):
+    """Between the first look at the folder and the lock."""
+    from arlequin import stores
+
+    aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "other", workers=0)
+    lock = stores.writer_lock
+
+    def late(folder, given):
+        shutil.copytree(tmp_path / "other", folder, dirs_exist_ok=True)
+        return lock(folder, given)
+
+    monkeypatch.setattr(stores, "writer_lock", late)
+    with pytest.raises(aq.UserError, match="holds another sweep: it is of failing"):
+        aq.sweep(studies.ramps, {"x": [1]}, store=tmp_path / "a", workers=0)
+    assert (aq.open_sweep(tmp_path / "a")["inverse"] == 1.0).all()
