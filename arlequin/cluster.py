@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from arlequin.sweep_plan import Point
@@ -41,27 +41,43 @@ def client_of(scheduler: Any) -> Iterator[Any]:
 def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Iterator[tuple[int, Outcome]]:
     """Each point, with its place among the points, as the cluster finishes it; sent: as `workers.pickled` gives it.
 
-    The cluster gives a point whose worker died to another one, and gives it up as failed where
-    `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) more have died of it.
+    The cluster gives a point whose worker died to another one, and gives it up where
+    `distributed.scheduler.allowed-failures` (of the scheduler, 3 by default) more have died of it. It blames all points
+    that waited on those workers too: each that is given up has failed only where it is so again by itself.
     """
+    blamed = []
+    for n, found in _finished(client, sent, dict(enumerate(points))):
+        if isinstance(found, Outcome):
+            yield n, found
+        else:
+            blamed.append(n)
+    for n in blamed:
+        for _, found in _finished(client, sent, {n: points[n]}):
+            if not isinstance(found, Outcome):
+                found = Outcome(message=f"its worker died again and again (the last at {found})")
+            yield n, found
+
+
+def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator[tuple[int, Outcome | str]]:
+    """The outcome of each point, or the address of the last worker that died as it was there."""
     from distributed import CancelledError, KilledWorker, as_completed
 
     with contextlib.ExitStack() as stack:
-        places = {client.submit(pickle.loads, _call(sent, point), pure=False): n for n, point in enumerate(points)}
+        places = {client.submit(pickle.loads, _call(sent, point), pure=False): n for n, point in points.items()}
         stack.callback(lambda: client.cancel(list(places)))
         for future in as_completed(list(places)):
             n = places.pop(future)
+            found: Outcome | str
             try:
-                outcome = future.result()
+                found = future.result()
             except KilledWorker as error:
-                where = getattr(error.last_worker, "address", error.last_worker)
-                outcome = Outcome(message=f"its worker died again and again (the last at {where})")
+                found = str(getattr(error.last_worker, "address", error.last_worker))
             except CancelledError:
                 raise UserError("the cluster is gone, or the points were cancelled there", code=1) from None
             except Exception as error:  # of the cluster: what fails in a point is in its outcome
                 raise UserError(f"the cluster cannot compute: {type(error).__name__}: {error}", code=1) from error
             future.release()  # the cluster would compute it again where a worker that holds it dies
-            yield n, outcome
+            yield n, found
 
 
 class _Call:
