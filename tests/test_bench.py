@@ -48,7 +48,7 @@ def test_every_entry_is_there(bench: Any) -> None:
 
 def test_figures_of_small_runs(bench: Any) -> None:
     """Each entry that can be made small gives numbers, and JSON."""
-    found = bench("bench_explicit").explicit(20, 8), bench("bench_memory").memory(3)
+    found = bench("bench_explicit").explicit(20, 8, 0.0), bench("bench_memory").memory(3)
     for figures in found:
         for model in json.loads(json.dumps(figures)).values():
             assert model["dofs"] > 0 and all(value > 0 for value in model.values())

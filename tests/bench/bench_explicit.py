@@ -33,10 +33,10 @@ def solids(n: int = SIDE) -> dict[str, aq.Solid]:
     }
 
 
-def explicit(n: int = SIDE, steps: int = 200) -> Report:
+def explicit(n: int = SIDE, steps: int = 200, seconds: float = 1.5) -> Report:
     """Degrees of freedom a second of the internal force alone, and of runs of `simulate`, on all cores and on one.
 
-    The runs have their audit of energies at each step, in memory, with two frames. CSR: K u by SciPy, one thread.
+    The runs have their audit of energies at each step, in memory, with two frames. CSR: K u by SciPy, one thread. seconds: given to each force and product.
     """
     found: Report = {}
     for name, solid in solids(n).items():
@@ -53,7 +53,7 @@ def explicit(n: int = SIDE, steps: int = 200) -> Report:
             "force": lambda part=part, u=u: part.internal(u),
             "force, one core": alone,
         }
-        times = in_turns(actions, 1.5)
+        times = in_turns(actions, seconds)
         speeds = np.random.default_rng(1).normal(size=(solid.node_count, solid.components))
         system = aq.System([solid], velocity=lambda x, speeds=speeds: speeds)
         size = 1.0 / n if solid.components == 2 else 10.0 / n
