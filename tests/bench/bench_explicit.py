@@ -36,7 +36,8 @@ def solids(n: int = SIDE) -> dict[str, aq.Solid]:
 def explicit(n: int = SIDE, steps: int = 200, seconds: float = 1.5) -> Report:
     """Degrees of freedom a second of the internal force alone, and of runs of `simulate`, on all cores and on one.
 
-    The runs have their audit of energies at each step, in memory, with two frames. CSR: K u by SciPy, one thread. seconds: given to each force and product.
+    The runs have their audit of energies at each step, in memory, with two frames. CSR: K u by SciPy, one thread.
+    seconds: given to each force and product.
     """
     found: Report = {}
     for name, solid in solids(n).items():
