@@ -94,15 +94,7 @@ def _study(case: Case, parameters: Any) -> Study:
     """What the case's `build` gives."""
     from arlequin.simulation import Study
 
-    try:
-        study = case.function("build")(parameters)
-    except UserError:
-        raise
-    except Exception as error:
-        blamed = case.blame(error)
-        if blamed is None:
-            raise
-        raise blamed from error
+    study = case.call("build", parameters)
     if not isinstance(study, Study):
         raise UserError(f"{case.name}: `build` gives {type(study).__name__}, must give an arlequin.Study")
     return study

@@ -88,6 +88,18 @@ class Case:
     def has(self, function: str) -> bool:
         return callable(getattr(self.module, function, None))
 
+    def call(self, name: str, *given: Any) -> Any:
+        """What a function of the module gives; UserError with the line for what goes wrong in a user's own file."""
+        try:
+            return self.function(name)(*given)
+        except UserError:
+            raise
+        except Exception as error:
+            blamed = self.blame(error)
+            if blamed is None:
+                raise
+            raise blamed from error
+
     def function(self, name: str) -> Any:
         """`build`, `reference`, `check`, `figures`, `scalars` or `run` of the module; UserError where it has none."""
         if not self.has(name):

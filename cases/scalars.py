@@ -71,15 +71,7 @@ def of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar
     found = common(result)
     if not case.has("scalars"):
         return found
-    try:
-        own = case.function("scalars")(result, parameters)
-    except UserError:
-        raise
-    except Exception as error:
-        blamed = case.blame(error)
-        if blamed is None:
-            raise
-        raise blamed from error
+    own = case.call("scalars", result, parameters)
     if not isinstance(own, Mapping):
         raise UserError(f"{case.name}: `scalars` gives {type(own).__name__}, must give a mapping of names to Scalar")
     for name, scalar in own.items():
