@@ -77,10 +77,13 @@ class ElasticAssembled(Loaded):
             return None
         return Quads.of(self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // 2)
 
-    def add_internal(self, u: Array, force: Array, energies: Array) -> None:
-        """Adds internal forces to force (n, d) and energies to those (n,) of each u (n, d)."""
+    def internal_each(self, u: Array, force: Array) -> Array:
+        """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
         from models import _kernels
 
+        if self.quads is not None:
+            return self.quads.internal_each(u, force)
+        force[:], energies = 0.0, np.zeros(len(u))
         lam, mu = self.lame
         cells, weight = self.kernel, self.kernel_weight
         out = u, force, energies
@@ -92,6 +95,7 @@ class ElasticAssembled(Loaded):
             _kernels.each_axisymmetric(cells.nodes, cells.gradients, cells.hoop, weight, lam, mu, *out)
         else:
             _kernels.each_plane(cells.nodes, cells.gradients, weight, lam, mu, *out)
+        return energies
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
         """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""

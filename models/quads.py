@@ -66,6 +66,19 @@ class Quads:
         own = self.nodes, self.moments, *self.lame, piece.first, piece.last
         return float(_quad_kernels.internal_quads(piece.runs, *own, u, out))
 
+    def internal_each(self, u: Array, out: Array) -> Array:
+        """Internal forces of each u (n, d), written to out (n, d), N; their energies (n,), J: what `internal` gives."""
+        from models import _quad_kernels
+
+        u, energies = np.ascontiguousarray(u), np.zeros(len(u))
+        whole = out if out.flags.c_contiguous else np.empty_like(u)
+        for piece in self.pieces:
+            bounds = piece.first, piece.last
+            _quad_kernels.each_quads(piece.runs, self.nodes, self.moments, *self.lame, *bounds, u, whole, energies)
+        if whole is not out:
+            out[:] = whole
+        return energies
+
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,) in N and stored energy in J."""
         out = np.empty_like(u)

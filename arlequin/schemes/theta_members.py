@@ -17,12 +17,11 @@ from arlequin.schemes.scheme import RESIDUAL_LIMIT, State, accept
 from arlequin.schemes.theta import Carried
 from arlequin.start import start_fields
 from models.assembled import ElasticAssembled
-from models.side_factor import SIDE
 from models.threads import each
 from multilevel.law import Array
 from multilevel.side_solver import SideSolution, solve_members
 
-_PIECE = 16  # members that a thread takes at once, but for the passes over the factor
+_PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor
 
 
 class ThetaMembers:
@@ -42,8 +41,9 @@ class ThetaMembers:
         pulls = sp.csr_array(sp.vstack([assembly.constraints, assembly.contact.basis], format="csr"))
         self._pulled = np.unique(pulls.indices)
         self._pulls = sp.csr_array(pulls[:, self._pulled].T)
+        count = members.count
         self._pieces, self._solved = (
-            [slice(i, min(i + size, members.count)) for i in range(0, members.count, size)] for size in (_PIECE, SIDE)
+            [slice(i, min(i + size, count)) for i in range(0, count, size)] for size in (_PIECE, _SOLVED)
         )
 
     def kept(self) -> Any:
@@ -221,10 +221,9 @@ class ThetaMembers:
             out[:] = strains.forces(found)
             return strains.energy(found)
         assembly, energies = self._assembly, np.zeros(len(u))
-        out[:] = 0.0
         for part, a, b in zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True):
             if isinstance(part, ElasticAssembled):
-                part.add_internal(u[:, a:b], out[:, a:b], energies)
+                energies += part.internal_each(u[:, a:b], out[:, a:b])
                 continue
             for i, own in enumerate(u[:, a:b]):
                 out[i, a:b], energy = part.internal(own)

@@ -43,6 +43,7 @@ MESHES = {
     "long runs": bent(grid((3, 300))),
     "thin and askew": replace(grid(), doflocs=np.array([[8000.0, -0.6], [6000.0, 0.8]]) @ bent(grid()).p),
 }
+BIG = grid((90, 80))
 
 
 def by_points(part, u):
@@ -80,6 +81,21 @@ def test_forces_and_energy_are_those_of_the_points(mesh, weighted, plane):
     assert energy == pytest.approx(stored, rel=1e-12)
 
 
+@pytest.mark.parametrize("room", ["own", "part of a larger one"])
+def test_many_displacements_give_what_each_gives_alone(room):
+    part = aq.Solid("part", bent(BIG), STEEL, plane="strain").assemble()
+    size = part.stiffness.shape[0]
+    given = np.random.default_rng(7).normal(size=(3, size + 5))
+    u, force = (given[:, 2:-3], np.ones_like(given)[:, 2:-3]) if room != "own" else (given[:, 5:].copy(), None)
+    force = np.empty_like(u) if force is None else force
+    energies = part.internal_each(u, force)
+    for i in range(3):
+        alone, energy = part.internal(u[i].copy())
+        assert force[i].tobytes() == alone.tobytes() and energies[i] == energy
+    if room != "own":  # what lies beside is left alone
+        assert (force.base[:, :2] == 1.0).all() and (force.base[:, -3:] == 1.0).all()
+
+
 def test_a_translation_gives_nothing():
     part = aq.Solid("part", MESHES["bent"], STEEL, plane="strain").assemble()
     force, energy = part.internal(np.tile([1e3, -3e5], part.stiffness.shape[0] // 2))
@@ -92,9 +108,6 @@ def test_congruent_cells_are_told():
 
     assert kinds(MESHES["congruent"]) == kinds(MESHES["parallelograms"]) == 1
     assert kinds(MESHES["bent"]) == MESHES["bent"].nelements
-
-
-BIG = grid((90, 80))
 
 
 @pytest.mark.parametrize("mesh", [BIG, bent(BIG), scrambled(bent(BIG))], ids=["congruent", "bent", "in any order"])
