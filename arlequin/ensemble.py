@@ -37,8 +37,9 @@ def simulate_ensemble(
 
         A Y = B + θ (CᵀΦ + HᵀP),   A = M + θΔt D + θ²Δt² K factored once,
 
-    each pass over the factor serving some tens of columns; contact is solved and energy audited member by member. The
-    other parameters are those of `simulate`. Linear parts, junctions, springs, relations and contact of fixed pairings
+    each pass over the factor serving some tens of columns; contact is solved and energy audited member by member. Small
+    systems of bars, beams, masses and modes go each through the compiled loop of a run alone, to the bit. The other
+    parameters are those of `simulate`. Linear parts, junctions, springs, relations and contact of fixed pairings
     without wear are stepped so; all else is refused. A member that does not converge ends the run and is named.
     """
     members = () if isinstance(systems, System) else tuple(systems)

@@ -9,6 +9,8 @@ from arlequin.members import Members
 from arlequin.schemes import Scheme, State, Theta
 from arlequin.schemes.block import Block, Take, taker
 from arlequin.schemes.scheme import Stepper
+from arlequin.schemes.small_members import SmallMembers
+from arlequin.schemes.small_theta import is_small
 from arlequin.schemes.theta_members import ThetaMembers
 from arlequin.start import start_fields
 from arlequin.system import System
@@ -84,5 +86,5 @@ class Many:
             raise UserError.parameter(
                 "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
             )
-        stepper = ThetaMembers(self.all, scheme.theta, step)
+        stepper = (SmallMembers if is_small(self.assembly) else ThetaMembers)(self.all, scheme.theta, step)
         return Moves(stepper, stepper.start, stepper.first, stepper.advance_block)

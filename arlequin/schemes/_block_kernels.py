@@ -160,7 +160,7 @@ def _onward(
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def theta_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, delassus, gap, summed, touching,

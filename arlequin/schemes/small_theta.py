@@ -1,7 +1,8 @@
 """The θ-scheme for small linear systems: blocks of steps in one compiled loop."""
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -74,6 +75,12 @@ class SmallThetaStepper(ThetaStepper):
             *columns[2:],
         )
         self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
+
+    def driven_as(self, assembly: Assembly) -> Self:
+        """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
+        other = copy(self)
+        other._assembly = assembly
+        return other
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""

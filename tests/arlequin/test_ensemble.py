@@ -160,6 +160,28 @@ def test_a_member_moves_as_it_does_alone(name: str) -> None:
         assert largest(alone["balance"]) <= 1e-13
 
 
+SMALL = ("rods", "modes", "masses")  # each member in a compiled loop
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_members_have_the_bits_of_runs_alone(name: str) -> None:
+    make, theta, step, steps = RUNS[name]
+    systems, given = make(), {"duration": steps * step, "step": step, "fields_every": 7}
+    together = aq.simulate_ensemble(systems, aq.Theta(theta), **given)
+    for i, system in enumerate(systems):
+        for node in aq.simulate(system, aq.Theta(theta), **given).subtree:
+            for key, values in node.dataset.data_vars.items():
+                twin = together[node.path].dataset[key]
+                own = twin.isel(member=i) if "member" in twin.dims else twin
+                assert own.values.tobytes() == values.values.tobytes(), (node.path, key)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_members_by_one_factor(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arlequin.subject.is_small", lambda assembly: False)
+    test_a_member_moves_as_it_does_alone(name)
+
+
 def test_members_touch_each_at_its_time() -> None:
     """The ones that arrive, as they arrive: what `rubbed` compares is not rest."""
     result = aq.simulate_ensemble(rubbed(), aq.Theta(0.5), duration=5e-5, step=2e-7)
@@ -197,15 +219,16 @@ def test_force_and_rebound_of_bars_that_hit_a_wall() -> None:
     np.testing.assert_allclose(momentum, -7800.0 * 0.1 * speeds, rtol=1e-2)
 
 
-def test_an_ensemble_is_recorded_and_goes_on_as_a_run_does(goes_on: Any) -> None:
-    systems = rubbed()
+@pytest.mark.parametrize(("make", "step", "members"), [(rubbed, 2e-7, 5), (modes, 2e-6, 3)])
+def test_an_ensemble_is_recorded_and_goes_on_as_a_run_does(make: Any, step: float, members: int, goes_on: Any) -> None:
+    systems = make()
 
     def simulate(record: Any, progress: Any) -> xarray.DataTree:
         return aq.simulate_ensemble(
-            systems, aq.Theta(0.5), duration=8e-6, step=2e-7, record=record, progress=progress
+            systems, aq.Theta(0.5), duration=40 * step, step=step, record=record, progress=progress
         )  # fmt: skip
 
-    assert dict(goes_on(simulate, [20]).sizes)["member"] == 5
+    assert dict(goes_on(simulate, [20]).sizes)["member"] == members
 
 
 def refused(systems: Sequence[aq.System], scheme: Any = None) -> str:
@@ -254,3 +277,22 @@ def test_errors_name_the_member() -> None:
     fast = replace(system, velocity=(1e308, 0.0))
     with np.errstate(all="ignore"):
         assert refused([system, fast]).startswith("member 1: ")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("small", [True, False])
+def test_steps_before_one_that_fails_are_kept(small: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all members as many, though others could go on."""
+    if not small:
+        monkeypatch.setattr("arlequin.subject.is_small", lambda assembly: False)
+    first, *others = masses()
+    late = replace(first, gravity=lambda t: (0.0, 1e308 if t > 0.0305 else -1.0))
+    path, given = tmp_path / "run.zarr", {"duration": 0.1, "step": 1e-3}
+    with pytest.raises(aq.UserError, match=r"^member 1: .* t = 0\.03[12] s"):
+        aq.simulate_ensemble([first, late, *others], aq.Theta(0.5), record=path, **given)
+    kept = aq.open(path)
+    assert 31 <= kept.sizes["time"] <= 32 and kept.attrs["complete"] == 0
+    whole = aq.simulate(first, aq.Theta(0.5), **given)
+    np.testing.assert_allclose(
+        kept["energy"].isel(member=0), whole["energy"][: kept.sizes["time"]], rtol=1e-12, atol=1e-14
+    )
