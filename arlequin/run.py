@@ -183,7 +183,7 @@ class Run:
         """Some of the steps to n Δt."""
         self._check()
         begin = clock.perf_counter()
-        state, block = self._take(state, min(self._most, n - state.n))
+        state, block = self._take(state, min(max(self._most, self._moves.least), n - state.n))
         self._most = _next_block(self._most, len(block), clock.perf_counter() - begin)
         return state, block
 

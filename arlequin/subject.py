@@ -9,8 +9,7 @@ from arlequin.members import Members
 from arlequin.schemes import Scheme, State, Theta
 from arlequin.schemes.block import Block, Take, taker
 from arlequin.schemes.scheme import Stepper
-from arlequin.schemes.small_members import SmallMembers
-from arlequin.schemes.small_theta import is_small
+from arlequin.schemes.small_members import SmallMembers, are_small
 from arlequin.schemes.theta_members import ThetaMembers
 from arlequin.start import start_fields
 from arlequin.system import System
@@ -27,12 +26,13 @@ class Steps(Protocol):
 @dataclass(frozen=True)
 class Moves:
     """A stepper, how the first state is made, what is recorded of it with its energies (…, kind), J, and how the next
-    steps are taken."""
+    steps are taken: at least so many at once, to be worth it."""
 
     stepper: Steps
     start: Callable[[], State]
     first: Callable[[State, Array], Block]
     take: Take
+    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -86,5 +86,5 @@ class Many:
             raise UserError.parameter(
                 "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
             )
-        stepper = (SmallMembers if is_small(self.assembly) else ThetaMembers)(self.all, scheme.theta, step)
-        return Moves(stepper, stepper.start, stepper.first, stepper.advance_block)
+        stepper = (SmallMembers if are_small(self.all) else ThetaMembers)(self.all, scheme.theta, step)
+        return Moves(stepper, stepper.start, stepper.first, stepper.advance_block, stepper.least)

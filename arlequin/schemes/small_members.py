@@ -10,14 +10,20 @@ from arlequin.action import Action
 from arlequin.members import Members, named
 from arlequin.schemes.block import Block, taker
 from arlequin.schemes.scheme import State
-from arlequin.schemes.small_theta import SmallThetaStepper
+from arlequin.schemes.small_theta import SmallThetaStepper, is_small
 from arlequin.start import start_fields
 from models.threads import each
 from multilevel.law import Array
 
+_HELD = 1 << 22  # values of a field of a block of all members, at most: 32 MB
 # what each member has of a state
 _FIELDS = "u", "v", "history", "internal", "impulse"
 _ENERGIES = "kinetic", "strain", "asperity"
+
+
+def are_small(members: Members) -> bool:
+    """Whether blocks of steps of all members at once are worth their memory."""
+    return is_small(members.assembly) and members.count * members.assembly.dof_count <= _HELD // 16
 
 
 class SmallMembers:
@@ -26,6 +32,8 @@ class SmallMembers:
     A right-hand side of a small factor is solved in the first cache: nothing is gained by passes over it for many. One
     set of operators serves all.
     """
+
+    least = 64  # steps at once: what a block costs beside them is then about as much as they do
 
     def __init__(self, members: Members, theta: float, step: float) -> None:
         self.step = step
@@ -58,6 +66,7 @@ class SmallMembers:
     def advance_block(self, state: State, count: int) -> tuple[State, Block]:
         """Up to `count` steps, as many of each member: those before one that is not accepted, which the next call
         says."""
+        count = min(count, max(_HELD // state.u.size, self.least))
 
         def take(i: int, most: int) -> tuple[State, Block]:
             return named(i, lambda: self._take[i](_of(state, i), most))

@@ -31,6 +31,8 @@ class ThetaMembers:
     threads take blocks side by side. What stands beside a member does not change it but in last digits.
     """
 
+    least = 1  # steps at once
+
     def __init__(self, members: Members, theta: float, step: float) -> None:
         self.step = step
         self._members, self._theta = members, theta
