@@ -140,10 +140,11 @@ class Contact:
 
     @cached_property
     def extent(self) -> float:
-        """Largest extent of the slave surfaces and their masters, of their parts where these are points, m."""
+        """Largest extent of the slave surfaces and their masters, of their parts where these are points, m; 1 m where
+        there is but one point."""
         sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
         own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
-        return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=1.0)
+        return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0) or 1.0
 
     def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
         """Points (…, k) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.

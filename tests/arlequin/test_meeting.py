@@ -46,6 +46,19 @@ def test_a_point_at_rest_on_its_partner_stays_in_contact_at_velocity_level(mass,
     assert (contact["active"].values[1:] == 8).all()
 
 
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Theta(1.0), aq.Newmark()])
+def test_a_lone_mass_stays_on_the_slope_that_it_slides_down(scheme):
+    """It has no extent by which to tell round-off from a gap: N = m g cos α all the way, x = g sin α t²/2."""
+    normal = np.array([0.28, 0.96]) / np.hypot(0.28, 0.96)
+    one = aq.PointMasses("mass", (0.3, 0.7), 2.0)
+    contact = aq.Interface("slope", one.boundary("all"), aq.RigidPlane((0.3, 0.7), normal), aq.Unilateral())
+    result = aq.simulate(aq.System([one], interfaces=[contact], gravity=(0.0, -10.0)), scheme, duration=0.3, step=1e-3)
+    force = result["interface/slope/pressure"].values[2:, 0]
+    np.testing.assert_allclose(force, 20.0 * normal[1], rtol=1e-9)
+    fallen = result["part/mass/displacement"].values[-1, 0, 1]
+    assert fallen == pytest.approx(-5.0 * 0.3**2 * normal[0] ** 2, rel=5e-3)
+
+
 @pytest.mark.parametrize("multiplier", ["P1", "nodes"])
 def test_static_energies_add_up_while_a_block_slides_over_many_cells(multiplier):
     lower = aq.Solid(
