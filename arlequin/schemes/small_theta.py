@@ -42,9 +42,11 @@ def is_small(assembly: Assembly) -> bool:
 
 @dataclass(frozen=True)
 class _Rested(Carried):
-    """What a block carries along, with the points (k,) that stuck in its last step."""
+    """What a block carries along, with the points (k,) that stuck in its last step and what the springs of friction
+    pull (r,), Pa: the history has it in space, from where it comes back with other last digits."""
 
     still: NDArray[np.bool_]
+    held: Array
 
 
 class SmallThetaStepper(ThetaStepper):
@@ -115,7 +117,7 @@ class SmallThetaStepper(ThetaStepper):
         out += [np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)]
         kernels, kind = laws.kernels
         method = assembly.contact.method
-        held = laws.held(history, self._touch.tangents)
+        held = self._held(state).copy()
         share = gain(laws, theta, step)
         soft = softness(laws, share, theta * step)
         springs = np.zeros(r)
@@ -130,6 +132,8 @@ class SmallThetaStepper(ThetaStepper):
         if not taken:
             return None
         out = [values[:taken] for values in out]
+        # where the next step was tried in vain, these are its own
+        u, v, impulse, held = (out[i][-1].copy() for i in (0, 1, 3, 7))
         laws.remember(history, held, self._touch.tangents)
         block, energies, sticks = self._audited(state, external[:taken], out)
         end = State(
@@ -142,7 +146,7 @@ class SmallThetaStepper(ThetaStepper):
             strain=float(energies[-1, 1]),
             asperity=float(energies[-1, 2]),
             impulse=impulse,
-            own=_Rested(momentum, loads[taken], rest, sticks),
+            own=_Rested(momentum, loads[taken], rest, sticks, held),
         )
         return end, block
 
@@ -171,11 +175,11 @@ class SmallThetaStepper(ThetaStepper):
     def _audited(self, state: State, external: Array, out: Any) -> tuple[Block, Array, NDArray[np.bool_]]:
         """What is recorded of the steps; the energies (b, 3) at their ends (kinetic, strain, asperity), and the points
         that stuck in the last one."""
-        assembly, touch, laws = self._assembly, self._touch, self._assembly.laws
+        assembly, laws = self._assembly, self._assembly.laws
         u, v, y, impulse, normal, status, multipliers, held, iterations, residuals, *more = out
         all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
         strain = self._strains.at(all_u)
-        springs = np.concatenate([laws.held(state.history, touch.tangents)[None], held]) if laws.has_springs else None
+        springs = np.concatenate([self._held(state)[None], held]) if laws.has_springs else None
         passage = Passage(
             u=all_u,
             v=all_v,
@@ -204,6 +208,11 @@ class SmallThetaStepper(ThetaStepper):
         laws, touch = self._assembly.laws, self._touch
         rough = np.diff(np.append(touch.first, touch.rows)) > 1
         return (status == STICK) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
+
+    def _held(self, state: State) -> Array:
+        """What the springs of friction pull (r,) in a state, Pa."""
+        own = state.own
+        return own.held if isinstance(own, _Rested) else self._assembly.laws.held(state.history, self._touch.tangents)
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""

@@ -8,18 +8,19 @@ from arlequin import run
 from arlequin.schemes import blocked_theta
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+SLOPE = aq.RigidPlane(point=(0.0, 0.0), normal=(3e-3, 1.0))
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 LOCATE = aq.Theta(0.5, events="locate")
 
 
-def sliders(law, friction, count=3):
+def sliders(law, friction, count=3, floor=FLOOR):
     """Masses on springs, thrown up and pushed about: they stick, slip and fly."""
     some = aq.PointMasses(
         "m", [(float(i), 0.0) for i in range(count)], np.arange(1.0, count + 1.0),
         forces={"all": lambda t: (9 * np.sin(90 * t), 12 * np.sin(40 * t))},
     )  # fmt: skip
     springs = [aq.Spring("base", some.boundary("all"), stiffness=(900.0, 10.0), damping=(2.0, 0.1))]
-    touch = aq.Interface("floor", some.boundary("all"), FLOOR, law, friction=friction)
+    touch = aq.Interface("floor", some.boundary("all"), floor, law, friction=friction)
     gravity = lambda t: (np.cos(30 * t), -10.0)  # noqa: E731
     return aq.System([some], springs=springs, interfaces=[touch], gravity=gravity, velocity=(0.1, 0.2))
 
@@ -78,6 +79,7 @@ STIFF = aq.Coulomb(0.3, stiffness=1e14, damping=1e7)
 RUNS = {
     "theta, rough": (lambda: sliders(aq.Unilateral(), ROUGH), aq.Theta(0.5), 1e-3),
     "theta, sprung": (lambda: sliders(SHOCK, SPRUNG), aq.Theta(0.6), 1e-3),
+    "theta, sprung on a slope": (lambda: sliders(SHOCK, SPRUNG, floor=SLOPE), aq.Theta(0.5), 1e-3),
     "theta, glued": (glued, aq.Theta(0.5), 4e-7),
     "theta, modal": (lambda: rod(aq.Shock(1e9), 5), aq.Theta(0.5), 1e-4),
     "theta, beam": (lambda: rod(aq.Unilateral()), aq.Theta(0.5), 1e-4),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.assembly import assemble
 
 
 def slider():
@@ -136,6 +137,15 @@ def test_a_block_ends_where_a_step_is_not_accepted():
         aq.simulate(
             aq.System([one], velocity=1.0), aq.Theta(0.5), duration=0.1, step=1e-3, progress=lambda n, _: seen.append(n)
         )
+
+
+def test_a_block_ends_in_the_state_of_its_last_accepted_step():
+    """Not in what the next one, tried in vain, left behind."""
+    one = aq.PointMasses("m", 0.0, 1e-12, forces={"all": lambda t: 1e303 * (t > 0.0305)})
+    stepper = aq.Theta(0.5).prepare(assemble(aq.System([one], velocity=1.0)), 1e-3)
+    state, block = stepper.advance_block(stepper.start(np.zeros(1), np.ones(1)), 50)
+    assert state.n == len(block) == 30
+    np.testing.assert_allclose([state.u[0], state.v[0]], [0.03, 1.0], rtol=1e-12)
 
 
 def test_long_runs_are_blocks_of_any_length():
