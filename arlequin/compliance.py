@@ -37,7 +37,7 @@ class Columns:
     def add(self, y: Array, coefficients: Array) -> None:
         """y (d,) += columns @ coefficients (r,); columns without coefficient (open points) are not read."""
         acting = np.flatnonzero(coefficients)
-        if not acting.size:
+        if not acting.size or not self.rows.size:  # the rows of driven dofs move nothing
             return
         every = self.rows.size == y.size  # in order then: nothing is gathered
         total = y if every else y[self.rows]

@@ -30,6 +30,9 @@ class SmallFactor:
     @classmethod
     def of(cls, matrix: csr_array) -> "SmallFactor":
         """Of a matrix of at most some hundred rows (reverse Cuthill–McKee order, dense Cholesky)."""
+        if not matrix.shape[0]:
+            none = np.zeros(0, dtype=np.int64)
+            return cls(none, np.zeros(1, dtype=np.int64), none, np.zeros(0))
         order = np.asarray(reverse_cuthill_mckee(csr_array(matrix), symmetric_mode=True)).astype(np.int64)
         dense = matrix.toarray()[np.ix_(order, order)]
         try:

@@ -86,7 +86,7 @@ def solve_contact(
         return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), held=held)
     one_of("method", method, METHODS)
     mass = proximal_term(method, augmentation, stabilised)
-    if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular:
+    if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular and delassus[0, 0] > 0.0:
         return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
     if augmentation != 1.0:
         positive("augmentation", augmentation)

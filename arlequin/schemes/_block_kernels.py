@@ -216,7 +216,7 @@ def theta_block(
                 acts = acts or closed[k] or level[k] == 1 or laws[k + 1] > laws[k]
         if acts:
             used, residual = 1, 0.0
-            if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0:
+            if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
                 slack = compliance[0] / (step * area[0])
                 if level[0] == 1:
                     impulse[0] = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)

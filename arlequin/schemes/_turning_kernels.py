@@ -116,7 +116,7 @@ def _push(
     first, area, level, compliance, friction, soft, laws, kind, coefficients = tables
     if not area.size:
         return 0, 0.0, False
-    if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0:
+    if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
         slack, only = compliance[0] / (step * area[0]), 0.0
         if level[0] == 1:
             only = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)

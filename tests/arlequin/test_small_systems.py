@@ -139,6 +139,40 @@ def test_a_block_ends_where_a_step_is_not_accepted():
         )
 
 
+def driven(way, law=None):
+    """Nothing is free: all of it is driven to and fro before a wall."""
+    one = aq.PointMasses("m", 0.0, 2.0, imposed={"all": {"x": way}})
+    wall = aq.RigidPlane(point=1.0, normal=-1.0)
+    return aq.System([one], interfaces=[aq.Interface("wall", one.boundary("all"), wall, law or aq.Unilateral())])
+
+
+@pytest.mark.parametrize("largest", [500, -1], ids=["compiled", "one by one"])
+def test_what_is_driven_alone(largest, monkeypatch):
+    """p = K (x − 1) on a layer, at the middle of each step; nothing in front of the wall, or at rest on it; through it
+    there is no way."""
+    monkeypatch.setattr("arlequin.schemes.small_theta.LARGEST", largest)
+
+    def run(way, law=None):
+        with np.errstate(all="raise"):
+            return aq.simulate(driven(way, law), aq.Theta(0.5), duration=1.0, step=1e-2)
+
+    deep = run(lambda t: 1.5 * np.sin(3.0 * t), aq.Shock(1e3))
+    x = 1.5 * np.sin(3.0 * deep["time"].values)
+    inside = (x[:-1] > 1.0) & (x[1:] > 1.0)
+    pressure = deep["interface/wall/pressure"].values[1:, 0]
+    assert inside.any()
+    np.testing.assert_allclose(pressure[inside], 1e3 * (0.5 * (x[1:] + x[:-1]) - 1.0)[inside], rtol=1e-9)
+    assert np.abs(deep["balance"]).max() < 1e-13
+    for way in (lambda t: 0.9 * np.sin(3.0 * t), lambda t: min(4.0 * t, 1.0)):
+        result = run(way)
+        assert not result["interface/wall/pressure"].any()
+        np.testing.assert_allclose(
+            result["part/m/displacement"].values[:, 0, 0], [way(t) for t in result["time"].values], atol=1e-14
+        )
+    with pytest.raises(aq.UserError, match=r"contact at t = 0\.25 s"):
+        run(lambda t: 1.5 * np.sin(3.0 * t))
+
+
 def test_a_block_ends_in_the_state_of_its_last_accepted_step():
     """Not in what the next one, tried in vain, left behind."""
     one = aq.PointMasses("m", 0.0, 1e-12, forces={"all": lambda t: 1e303 * (t > 0.0305)})
