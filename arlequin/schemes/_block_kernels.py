@@ -215,7 +215,7 @@ def theta_block(
                 gaps[k] = gap[k] + end[first[k]]
                 acts = acts or closed[k] or level[k] == 1 or laws[k + 1] > laws[k]
         if acts:
-            used, residual = 1, 0.0
+            used, residual, singular = 1, 0.0, False
             if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
                 slack = compliance[0] / (step * area[0])
                 if level[0] == 1:
@@ -225,12 +225,12 @@ def theta_block(
                 normal[2, 0] = impulse[0]
                 status[0] = 1 if impulse[0] > 0.0 else 0
             else:
-                used, residual, _ = solve_contact(
+                used, residual, singular = solve_contact(
                     delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws,
                     kind, coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho,
                     proximal, 20000,
                 )  # fmt: skip
-            if not residual <= 1e-10:
+            if singular or not residual <= 1e-10:
                 return n
             iterations[n], residuals[n] = used, residual
             _stretch(first, area, friction, springs, gain, impulse, step, held)

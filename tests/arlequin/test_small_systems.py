@@ -173,6 +173,15 @@ def test_what_is_driven_alone(largest, monkeypatch):
         run(lambda t: 1.5 * np.sin(3.0 * t))
 
 
+def test_contact_that_is_not_determined_is_refused_in_blocks_too():
+    """The same obstacle twice: how they share the force is arbitrary."""
+    one = aq.PointMasses("m", (0.0, 0.0), 1.0)
+    floor = aq.RigidPlane(point=(0.0, -1e-2), normal=(0.0, 1.0))
+    twice = [aq.Interface(name, one.boundary("all"), floor, aq.Unilateral()) for name in ("one", "two")]
+    with pytest.raises(aq.UserError, match=r"t = 0\.046 s: the displacements do not determine all multipliers"):
+        aq.simulate(aq.System([one], interfaces=twice, gravity=(0.0, -10.0)), aq.Theta(0.5), duration=0.1, step=1e-3)
+
+
 def test_a_block_ends_in_the_state_of_its_last_accepted_step():
     """Not in what the next one, tried in vain, left behind."""
     one = aq.PointMasses("m", 0.0, 1e-12, forces={"all": lambda t: 1e303 * (t > 0.0305)})
