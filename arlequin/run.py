@@ -105,7 +105,7 @@ class Run:
                 self._begin()
                 yield self
             complete = 1
-        except (UserError, KeyboardInterrupt):
+        except (Exception, KeyboardInterrupt):  # also what loads and motions of the user raise
             with uninterrupted():
                 _flush(self._history, self._recorder)  # the accepted steps of a block that was cut short
                 self._save()

@@ -65,7 +65,7 @@ def simulate(
     None (memory). fields_every: one frame of the fields every so many steps (a `Record` has its own).
     progress(done, total): called between blocks of steps.
 
-    On Ctrl-C, or where a step does not converge, what was recorded stays readable and the error goes on. A record on
+    On Ctrl-C, or where a step fails, what was recorded stays readable and the error goes on. A record on
     disk has a checkpoint, written every ten seconds and where a run stops early: the same call with `Record(path,
     resume=True)` goes on from it, to the same result, bit by bit, as if nothing had happened.
     """

@@ -91,7 +91,8 @@ Take = Callable[[State, int], tuple[State, Block]]
 def taker(stepper: Stepper, assembly: Assembly, every: int = 1) -> Take:
     """How to take the next steps, at most so many: one by one, unless the stepper takes them in blocks.
 
-    every: steps from frame to frame.
+    every: steps from frame to frame. Where something given in time (a load, a motion) fails, the steps before it are
+    taken: a block asks for all of its values at once.
     """
 
     def one(state: State, count: int) -> tuple[State, Block]:
@@ -104,4 +105,14 @@ def taker(stepper: Stepper, assembly: Assembly, every: int = 1) -> Take:
     if not isinstance(stepper, BlockStepper):
         return one
     many = stepper.advance_block
-    return lambda state, count: many(state, count) or one(state, count)
+
+    def some(state: State, count: int) -> tuple[State, Block]:
+        try:
+            found = many(state, count)
+        except Exception:
+            if count == 1:
+                raise
+            return some(state, count // 2)
+        return found or one(state, count)
+
+    return some

@@ -139,6 +139,31 @@ def test_a_block_ends_where_a_step_is_not_accepted():
         )
 
 
+@pytest.mark.parametrize("error", [aq.UserError("no force"), KeyError("force")], ids=["refused", "raised"])
+@pytest.mark.parametrize("largest", [500, -1], ids=["compiled", "one by one"])
+def test_the_steps_before_a_load_that_fails_are_recorded(error, largest, tmp_path, monkeypatch):
+    """t = 0 … 0.03 s, bit by bit those of a load that does not fail; with a checkpoint."""
+    monkeypatch.setattr("arlequin.schemes.small_theta.LARGEST", largest)
+
+    def run(last, record=None):
+        def load(t):
+            if t > last:
+                raise error
+            return 3.0 * np.sin(90.0 * t)
+
+        one = aq.PointMasses("m", 0.0, 1.0, forces={"all": load})
+        system = aq.System([one], springs=[aq.Spring("s", one.boundary("all"), stiffness=100.0)], velocity=1.0)
+        return aq.simulate(system, aq.Theta(0.5), duration=0.1, step=1e-3, record=record)
+
+    path = tmp_path / "run.zarr"
+    with pytest.raises(type(error)):
+        run(0.0305, path)
+    stopped, whole = aq.open(path), run(1.0)
+    np.testing.assert_array_equal(stopped["time"].values, 1e-3 * np.arange(31))
+    assert stopped["energy"].values.tobytes() == whole["energy"].values[:31].tobytes()
+    assert (path / "checkpoint.npz").exists()
+
+
 def driven(way, law=None):
     """Nothing is free: all of it is driven to and fro before a wall."""
     one = aq.PointMasses("m", 0.0, 2.0, imposed={"all": {"x": way}})
