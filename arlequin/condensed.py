@@ -157,7 +157,7 @@ class Condensed:
             right = right + applied(self._penalty, c if whole else c - applied(self._all, y))
         if whole:
             self._side.solve(right, y)
-        else:
+        elif self._count:
             y[:, self._active] = self._side.solve(right)
         multipliers = np.zeros((len(b), self._multiplier_count))
         if self._kept.size:

@@ -234,6 +234,22 @@ def test_an_ensemble_is_recorded_and_goes_on_as_a_run_does(
     assert dict(goes_on(simulate, [20]).sizes)["member"] == members
 
 
+def test_members_of_which_all_is_driven() -> None:
+    """p = K (x − 1) on a layer at the middle of each step, whatever the way of each."""
+    step, ways = 1e-2, [lambda t: 1.0 + 0.1 * t, lambda t: 1.0 + 0.4 * t**2]
+
+    def member(way: Any) -> aq.System:
+        one = aq.PointMasses("m", 0.0, 2.0, imposed={"all": {"x": way}})
+        wall = aq.RigidPlane(point=1.0, normal=-1.0)
+        return aq.System([one], interfaces=[aq.Interface("wall", one.boundary("all"), wall, aq.Shock(1e3))])
+
+    result = aq.simulate_ensemble([member(way) for way in ways], aq.Theta(0.5), duration=0.5, step=step)
+    ends = np.array([[way(step * n) for n in range(51)] for way in ways])
+    pressure = result["interface/wall/pressure"].values[:, 1:, 0]
+    np.testing.assert_allclose(pressure, 1e3 * (0.5 * (ends[:, 1:] + ends[:, :-1]) - 1.0), rtol=1e-9)
+    assert largest(result["balance"]) <= 1e-13
+
+
 def refused(systems: Sequence[aq.System], scheme: Any = None) -> str:
     with pytest.raises(aq.UserError) as error:
         aq.simulate_ensemble(systems, scheme or aq.Theta(0.5), duration=1e-6, step=1e-7)
