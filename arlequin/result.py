@@ -62,6 +62,14 @@ def _recorded(times: Any) -> int:
     return int(missing.argmax()) if missing.any() else len(missing)
 
 
+def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:
+    """How many runs of a result of several are finished, and how many there are; None where it is of one."""
+    if "finished" not in result.dataset:
+        return None
+    found = result.dataset["finished"].values
+    return int(np.isfinite(found).sum()), found.size
+
+
 class Energy(NamedTuple):
     """One kind of energy over a run, in J."""
 
@@ -93,6 +101,9 @@ def summary(result: xarray.DataTree) -> Summary:
         facts["case"] = str(attributes.pop("case"))
     done = max(len(time) - 1, 0)
     facts["steps"] = f"{done}" if done == planned else f"{done} of {planned} (stopped early)"
+    if (runs := runs_finished(result)) is not None:
+        count, total = runs
+        facts["runs"] = f"{total}" if count == total else f"{count} of {total} (stopped early)"
     if len(time):
         facts["time"] = f"{time[0]:g} to {time[-1]:g} s"
     if "frame_time" in root.coords:

@@ -28,20 +28,27 @@ def study_of(system: Any, scheme: Scheme, step: float, steps: int, record: Recor
     }
 
 
+def earlier(record: Record, study: dict[str, Any]) -> xarray.DataTree | None:
+    """The result that a run of this study is to go on with; None where there is none. A complete one is of it."""
+    if not record.resume or record.path is None or not Path(record.path).exists():
+        return None
+    result = open_result(record.path)
+    if result.attrs.get("complete") and result.attrs.get("study") != digest(study):
+        raise UserError(f"{record.path}: is complete, and of another study: choose another path")
+    return result
+
+
 def left_at(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint | xarray.DataTree | None]:
     """What a run of this study finds, and the record that it is to use."""
-    if not record.resume or record.path is None or not Path(record.path).exists():
+    result, given = earlier(record, study), str(record.path)
+    if result is None:
         return record, None
-    result, given = open_result(record.path), str(record.path)
-    same = result.attrs.get("study") == digest(study)
     if result.attrs.get("complete"):
-        if not same:
-            raise UserError(f"{given}: is complete, and of another study: choose another path")
         return record, result
-    found = Checkpoint.read(Path(record.path))
+    found = Checkpoint.read(Path(given))
     if found is not None:
         found.check(study, given)
         return record, found
-    if not same:
+    if result.attrs.get("study") != digest(study):
         raise UserError(f"{given}: has no checkpoint of this study to go on from: run it anew", FAILURE)
     return replace(record, overwrite=True), None  # stopped in its first seconds

@@ -15,6 +15,7 @@ velocity law in the θ-scheme, each one run of `two_bars` at the same step.
 Source of the comparison: C. Zammali, thesis, École Centrale Paris, 2005, chapter 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -22,7 +23,9 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from arlequin.record import Recorder, Variable
+from arlequin.gathering import Measure, gather
+from arlequin.record import Record
+from arlequin.run import Progress
 from cases import two_bars
 from cases.choices import Density, ThetaValue, Young
 from cases.comparison import Check
@@ -34,6 +37,13 @@ from cases.scalars import identifier
 from models.checks import non_negative, positive, positive_integer, within
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
+MEASURES = (
+    Measure("", "pressure", "Pa", "mean contact pressure over the step", on_time=True),
+    Measure("", "gap", "m", "gap", on_time=True),
+    Measure("", "stored_energy", "J", "kinetic, strain and penalty energy", on_time=True),
+    Measure("ends", "rebound", "m/s", "velocity of the right bar's centre"),
+    Measure("ends", "worst_balance", "1", "largest energy balance"),
+)
 
 
 @dataclass(frozen=True)
@@ -86,41 +96,27 @@ def studies(parameters: Parameters) -> dict[str, aq.Study]:
     return dict(zip(VARIANTS, found, strict=True))
 
 
-def run(parameters: Parameters, record: Any, progress: Any) -> xarray.DataTree:
+def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
     """All variants; `pressure`, `gap` and `stored_energy` over time and variant, `rebound` of the right bar."""
-    results = []
-    for done, study in enumerate(studies(parameters).values(), 1):
-        results.append(study.run())
-        if progress is not None:
-            progress(done, len(VARIANTS))
-    names = {"variant": list(VARIANTS)}
-    shape = (len(VARIANTS),)
-    about = {
-        "pressure": ("Pa", "mean contact pressure over the step", [_pressure(result) for result in results]),
-        "gap": ("m", "gap", [result["interface/contact/gap_min"].values for result in results]),
-        "stored_energy": ("J", "kinetic, strain and penalty energy", [stored_energy(result) for result in results]),
-    }
-    variables = [
-        Variable("", name, ("time", "variant"), shape, units=unit, long_name=text, coords=names)
-        for name, (unit, text, _) in about.items()
-    ]
-    ends = {
-        "rebound": ("m/s", "velocity of the right bar's centre", [rigid_velocity(r, "right") for r in results]),
-        "worst_balance": ("1", "largest energy balance", [worst_balance(r) for r in results]),
-    }
-    variables += [
-        Variable("ends", name, ("variant",), units=unit, long_name=text, data=np.array(values), coords=names)
-        for name, (unit, text, values) in ends.items()
-    ]
-    times = results[0].dataset["time"].values
-    recorder = Recorder(record, variables, steps=len(times) - 1, frames=0, attributes={})
-    recorder.append(times, {("", name): np.stack(values, axis=1) for name, (_, _, values) in about.items()})
-    return recorder.close()
+    variants = list(studies(parameters).values())
+    steps = int(np.ceil(variants[-1].duration / variants[-1].step - 1e-9))
+    return gather(
+        lambda i: _measured(variants[i].run()),
+        MEASURES,
+        ("variant", VARIANTS),
+        of=parameters,
+        record=record,
+        time=variants[-1].step * np.arange(steps + 1),
+        progress=progress,
+    )
 
 
-def _pressure(result: xarray.DataTree) -> Any:
-    """(t,), Pa; none at the start."""
-    return np.concatenate([[0.0], mean_pressures(result)[1]])
+def _measured(result: xarray.DataTree) -> dict[tuple[str, str], Any]:
+    """Of one variant, in the order of `MEASURES`."""
+    pressure = np.concatenate([[0.0], mean_pressures(result)[1]])  # none at the start
+    gap = result["interface/contact/gap_min"].values
+    found = (pressure, gap, stored_energy(result), rigid_velocity(result, "right"), worst_balance(result))
+    return {measure.key: values for measure, values in zip(MEASURES, found, strict=True)}
 
 
 def reference(parameters: Parameters) -> Any:
@@ -131,14 +127,19 @@ def reference(parameters: Parameters) -> Any:
 def variations(result: xarray.DataTree, exact: Any) -> dict[str, float]:
     """Total variation of each variant's pressure over the exact pressure (2 is the exact one)."""
     scale = float(np.max(exact.mean_pressure(result.dataset["time"].values)))
-    values = result.dataset["pressure"]
-    return {name: total_variation(values.sel(variant=name).values[1:], scale) for name in VARIANTS}
+    return _of_each(result, lambda pressure: total_variation(pressure, scale))
 
 
 def errors(result: xarray.DataTree, exact: Any) -> dict[str, float]:
     """L1 error of each variant's pressure, of the impulse."""
-    edges, values = result.dataset["time"].values, result.dataset["pressure"]
-    return {name: l1_error(edges, values.sel(variant=name).values[1:], exact) for name in VARIANTS}
+    edges = result.dataset["time"].values
+    return _of_each(result, lambda pressure: l1_error(edges, pressure, exact))
+
+
+def _of_each(result: xarray.DataTree, measure: Callable[[Any], float]) -> dict[str, float]:
+    """A measure of the pressures of each variant; nan of one that is not computed."""
+    found = {name: result.dataset["pressure"].sel(variant=name).values[1:] for name in VARIANTS}
+    return {name: measure(pressure) if np.isfinite(pressure).all() else np.nan for name, pressure in found.items()}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:

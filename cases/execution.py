@@ -60,9 +60,12 @@ def execute(
 
 
 def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
-    """A result, the step of its checkpoint (0 where a run is to begin anew), and a record that goes on from it."""
+    """A result, the step of its checkpoint (0 where a run is to begin anew), and a record that goes on from it.
+
+    Of a result of several runs, how many are finished."""
     from arlequin.checkpoint import Checkpoint
     from arlequin.result import open as open_result
+    from arlequin.result import runs_finished
 
     result = open_result(path)
     if result.attrs.get("complete"):
@@ -73,7 +76,7 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
         raise UserError(f"{path}: has no checkpoint to go on from: run it anew", code=1)
     found = Checkpoint.read(Path(path))
     if found is None:
-        return result, 0, Record(path, resume=True)
+        return result, (runs_finished(result) or (0, 0))[0], Record(path, resume=True)
     study = found.study
     kept = Record(path, study["fields_every"], point_memory=bool(study["point_memory"]), resume=True)
     return result, found.state.n, kept

@@ -5,18 +5,31 @@ coarse at a node, which is what the junction has to beat.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import xarray
 
 import arlequin as aq
-from arlequin.record import Recorder, Variable
+from arlequin.gathering import Measure, gather
+from arlequin.record import Record
+from arlequin.run import Progress
 from cases import wave_junction
 from cases.comparison import Check
 from cases.parameters import Quantity
 from cases.waves import stretch_energy
 from models.checks import integer, positive, within
+
+Start = Literal["fine", "coarse"]
+STARTS: tuple[Start, ...] = get_args(Start)
+MEASURES = tuple(
+    measure
+    for start in STARTS
+    for measure in (
+        Measure("spectrum", start, "1", f"reflected energy, wave from the {start} side"),
+        Measure("spectrum", f"{start}_single", "1", "the same in one mesh with the jump of cell size"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ def wavelengths(parameters: Parameters) -> np.ndarray:
     return np.geomspace(parameters.shortest, parameters.longest, parameters.count)
 
 
-def one(parameters: Parameters, waves: float, start: Literal["fine", "coarse"]) -> wave_junction.Parameters:
+def one(parameters: Parameters, waves: float, start: Start) -> wave_junction.Parameters:
     """The run of one wavelength."""
     p = parameters
     return wave_junction.Parameters(
@@ -86,35 +99,28 @@ def graded(parameters: wave_junction.Parameters) -> float:
     return stretch_energy(result, "bar", low, high, wave_junction.YOUNG, wave_junction.DENSITY) / energy
 
 
-def run(parameters: Parameters, record: Any, progress: Any) -> xarray.DataTree:
+def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
     """All wavelengths from both sides; the result holds the fractions over `wavelength`, in coarse cells."""
-    waves = wavelengths(parameters)
-    names = [(start, single) for start in ("fine", "coarse") for single in (False, True)]
-    found = {f"{start}{'_single' if single else ''}": np.zeros(waves.size) for start, single in names}
-    for i, length in enumerate(waves):
-        for start in ("fine", "coarse"):
-            if start == "coarse" and length < 2.0:  # the coarse bar carries no such wave
-                found["coarse"][i] = found["coarse_single"][i] = np.nan
-                continue
-            own = one(parameters, float(length), start)
-            found[start][i] = wave_junction.reflected(wave_junction.build(own).run(), own)
-            found[f"{start}_single"][i] = graded(own)
-        if progress is not None:
-            progress(i + 1, waves.size)
-    about = {
-        "fine": "reflected energy, wave from the fine side",
-        "coarse": "reflected energy, wave from the coarse side",
-        "fine_single": "the same in one mesh with the jump of cell size",
-        "coarse_single": "the same in one mesh with the jump of cell size",
-    }
-    variables = [
-        Variable("spectrum", name, ("wavelength",), units="1", long_name=about[name], data=values,
-                 coords={"wavelength": list(waves)})
-        for name, values in found.items()
-    ]  # fmt: skip
-    recorder = Recorder(record, variables, steps=0, frames=0, attributes={})
-    recorder.append([0.0], {})
-    return recorder.close()
+    waves = [float(length) for length in wavelengths(parameters)]
+    return gather(
+        lambda i: _reflected(parameters, waves[i]),
+        MEASURES,
+        ("wavelength", waves),
+        of=parameters,
+        record=record,
+        progress=progress,
+    )
+
+
+def _reflected(parameters: Parameters, length: float) -> dict[tuple[str, str], float]:
+    """The fractions at one wavelength; nan from the coarse side, whose bar carries no wave below two cells."""
+    found = {measure.key: np.nan for measure in MEASURES}
+    for start in STARTS:
+        if start == "fine" or length >= 2.0:
+            own = one(parameters, length, start)
+            found["spectrum", start] = wave_junction.reflected(wave_junction.build(own).run(), own)
+            found["spectrum", f"{start}_single"] = graded(own)
+    return found
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:

@@ -25,6 +25,7 @@ import cases
 import models
 import multilevel
 from arlequin import record, run
+from arlequin.gathering import Measure, gather
 from cases.execution import execute, prepare
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
@@ -68,6 +69,16 @@ def worn_pin(record, progress):
     )
 
 
+def several(record, progress):
+    """Three runs that take no time, boiled down."""
+    measures = (Measure("", "a", "m", "over time", on_time=True), Measure("ends", "b", "1", "at the end"))
+
+    def one(i):
+        return {("", "a"): np.sin([i + 0.5, i + 1.5]), ("ends", "b"): np.nan if i == 1 else 1.0 / (i + 1.0)}
+
+    return gather(one, measures, ("run", ["x", "y", "z"]), of=1, record=record, time=(0.0, 0.1), progress=progress)
+
+
 def of(system, scheme, step, steps, every):
     """How a study is run."""
 
@@ -95,6 +106,7 @@ STUDIES = {
     "modes, compiled": of(rod, aq.Theta(0.5), 1e-4, 15000, 20),
     "metal of finite strain": of(lambda: strip(METAL, (20, 1), kinematics="finite"), aq.Theta(0.5), 8e-4, 30, 1),
     "cycles of wear": worn_pin,
+    "several runs": several,
 }
 
 

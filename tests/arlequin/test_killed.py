@@ -98,6 +98,31 @@ def test_kills_at_random_moments(name, by, count, tmp_path):
     assert len(left) >= count and len(set(left)) > 2
 
 
+def test_several_runs_killed_at_what_they_do_with_files(tmp_path):
+    """What is left has whole runs, each with its bits; the others are computed, and those of before are not again."""
+    path, left = tmp_path / "a.zarr", []
+    with process("several runs") as run:
+        events = run(tmp_path / "whole.zarr")["events"]
+        whole = aq.open(tmp_path / "whole.zarr").load()
+        assert np.array_equal(whole["a"], np.sin([[0.5, 1.5, 2.5], [1.5, 2.5, 3.5]]))
+        assert np.array_equal(whole["ends/b"], [1.0, np.nan, 1.0 / 3.0], equal_nan=True)
+        for event in range(1, events + 1, 13):
+            assert run(path, event=event)["killed"]
+            if path.exists():
+                part = aq.open(path)
+                done = int(part["finished"].sum())
+                left.append(done)
+                assert part.sizes["time"] in ((0, 2) if done == 1 else (2 * (done > 0),)), event
+                for name in ("a", "ends/b") if part.sizes["time"] else ():
+                    assert np.array_equal(part[name][..., :done], whole[name][..., :done], equal_nan=True)
+            assert not run(path)["killed"]
+            end = aq.open(path)
+            assert end.attrs == whole.attrs
+            assert_begins(end, whole, path, later=())
+            shutil.rmtree(path)
+    assert set(left) == {0, 1, 2, 3}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere two folders are not swapped at once")
 def test_a_result_that_is_replaced_is_at_its_path_all_the_time(tmp_path, monkeypatch):
     """Whatever the run does with folders, the earlier result or the new one is there before and after it."""

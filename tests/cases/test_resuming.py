@@ -49,6 +49,44 @@ def test_a_case_goes_on(monkeypatch, capsys):
     assert capsys.readouterr().out == "a.zarr is complete\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "total"),
+    [
+        ("bar_comparison", {"elements": 10, "penalty_stiffness": 1e13}, 4),
+        ("reflection_spectrum", {"ratio": 2.0, "shortest": 1.5, "longest": 3.0, "count": 3}, 3),
+    ],
+)
+def test_a_case_of_several_runs_goes_on(name, values, total, monkeypatch, capsys):
+    """At any moment it can be looked at as a result of one run can; a run that is finished is not computed again."""
+    stop(name, values, 2, monkeypatch)
+    part = aq.open("a.zarr")
+    assert list(np.isfinite(part["finished"])) == [True, True, *[False] * (total - 2)]
+    for command in ("show", "plot", "report"):
+        assert main([command, "a.zarr"]) == 0
+    assert f"2 of {total} (stopped early)" in capsys.readouterr().out
+    seen = []
+    cases.resume("a.zarr", lambda done, total: seen.append((done, total)))
+    assert seen == [(done, total) for done in range(2, total + 1)]
+    whole, resumed = cases.run(name, **values), aq.open("a.zarr")
+    assert resumed.attrs == whole.attrs and resumed.attrs["complete"] == 1
+    for node in whole.subtree:
+        for key, variable in node.variables.items():
+            assert resumed[node.path].variables[key].values.tobytes() == variable.values.tobytes(), key
+    assert main(["resume", "a.zarr"]) == 0
+    assert capsys.readouterr().out.endswith("a.zarr is complete\n")
+
+
+def test_several_runs_of_another_study_are_not_gone_on_with(monkeypatch):
+    values = {"elements": 10, "penalty_stiffness": 1e13}
+    stop("bar_comparison", values, 1, monkeypatch)
+    record = aq.Record("a.zarr", resume=True)
+    with pytest.raises(UserError, match=r"^a.zarr: is of another study or version: give what it was run with"):
+        cases.run("bar_comparison", record, **{**values, "velocity": 5.0})
+    assert cases.run("bar_comparison", record, **values).attrs["complete"] == 1
+    with pytest.raises(UserError, match=r"^a.zarr: is complete, and of another study"):
+        cases.run("bar_comparison", record, **{**values, "velocity": 5.0})
+
+
 def test_in_python_with_frames_as_they_were_asked_for(monkeypatch):
     stop("bar_wall", SMALL, 30, monkeypatch, fields_every=7)
     began = []
