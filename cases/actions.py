@@ -15,6 +15,7 @@ from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
+    from rich.console import Console
 
     from arlequin.record import Record
 
@@ -43,16 +44,33 @@ def new(arguments: Namespace) -> int:
     return 0
 
 
-def describe(name: str) -> int:
-    """The parameters of a case."""
-    from cases.parameters import fields
+def describe(name: str, usage: str) -> int:
+    """The parameters of a case, and the usage of the command."""
+    out = _parameters(registry.load(name))
+    out.print(usage.replace("CASE", name))
+    return 0
+
+
+def describe_sweep(name: str, usage: str) -> int:
+    """The parameters of a case, how several values of them are given, and the usage of the command."""
+    from cases.sweep_command import examples
 
     case = registry.load(name)
+    out = _parameters(case)
+    shown = examples(case.parameters)
+    if shown:
+        out.print(tables.table(shown, ("several values", ""), whole=(0,)))
+    out.print(usage.replace("CASE", name))
+    return 0
+
+
+def _parameters(case: registry.Case) -> Console:
+    from cases.parameters import fields
+
     out = tables.console()
     out.print(f"{case.short}: {case.line}\n")
     out.print(tables.list_of_parameters(fields(case.parameters), out.width))
-    out.print(f"arlequin run {name} [name=value ...] [--out PATH] [--force]")
-    return 0
+    return out
 
 
 def run(arguments: Namespace) -> int:

@@ -76,7 +76,7 @@ def _help(arguments: argparse.Namespace) -> int:
     """Help on a case where one is named, else on the command."""
     names = [word for word in arguments.words if "=" not in word]
     if names:
-        return actions.describe(names[0])
+        return int(arguments.describe(names[0], arguments.parser.usage))
     arguments.parser.print_help()
     return 0
 
@@ -157,7 +157,7 @@ def _add_run(
     parser.add_argument("--out", metavar="PATH", help=f"where the result goes ({where})")
     parser.add_argument("--force", action="store_true", help="replace a result that exists")
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
-    parser.set_defaults(parser=parser, action=action)
+    parser.set_defaults(parser=parser, action=action, describe=actions.describe)
 
 
 def _add_sweep(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -182,7 +182,7 @@ def _add_sweep(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.add_argument("--retry", action="store_true", help="compute again the points that failed")
     parser.add_argument("--force", action="store_true", help="replace a sweep that exists")
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
-    parser.set_defaults(parser=parser, action=actions.sweep)
+    parser.set_defaults(parser=parser, action=actions.sweep, describe=actions.describe_sweep)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cases import registry, tables
+from cases.parameters import Field, by_name, fields, make
 from models.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
     """Run a case over its parameters, print a summary; 1 where points failed."""
     from arlequin.progress import PointsBar
     from cases.outputs import number
-    from cases.parameters import by_name
     from cases.sweeping import is_swept, sweep_case
 
     case = registry.load(name)
@@ -56,6 +56,51 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
         out.print(part)
     out.print(f"written to {path}")
     return 1 if _failed(found).any() else 0
+
+
+def examples(parameters: type) -> list[tuple[str, str]]:
+    """How several values are given: words that can be typed, for the first parameter of each kind, and what they are.
+
+    Each value is one that the case takes beside the defaults of the others; of numbers the default and its half.
+    """
+    shown: dict[str, list[tuple[str, str]]] = {}
+    for field in fields(parameters):
+        kind, values = _some_values(field)
+        if kind in shown or len(values) < 2 or not _all_taken(parameters, field.name, values):
+            continue
+        listed = f"{field.name}={','.join(values)}"
+        if kind == "number":
+            low, high = values
+            shown[kind] = [
+                (listed, "one by one"),
+                (f"{field.name}={low}:{high}:5", f"5 values from {low} to {high}, evenly spread"),
+                (f"{field.name}={low}:{high}:5:log", "the same, spread geometrically"),
+            ]
+        else:
+            shown[kind] = [(listed, "those that are named")]
+    return [line for lines in shown.values() for line in lines]
+
+
+def _some_values(field: Field) -> tuple[str, list[str]]:
+    """The kind of a parameter, and values of it as they are typed."""
+    if field.kind is None:
+        return "choice", [str(choice) for choice in field.choices]
+    if field.kind is bool:
+        return "bool", ["true", "false"]
+    if field.kind is not float or not isinstance(field.default, float | int) or field.default <= 0.0:
+        return "other", []
+    if field.optional:
+        return "none", ["none", f"{field.default:.6g}"]
+    return "number", [f"{0.5 * field.default:.6g}", f"{field.default:.6g}"]
+
+
+def _all_taken(parameters: type, name: str, values: list[str]) -> bool:
+    try:
+        for value in values:
+            make(parameters, {name: value})
+    except UserError:
+        return False
+    return True
 
 
 def summary_of(found: xarray.Dataset) -> list[Table]:

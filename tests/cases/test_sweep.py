@@ -172,6 +172,29 @@ def test_help(capsys):
     assert "stiffness of the spring" in capsys.readouterr().out
 
 
+def test_help_of_a_case_ends_with_the_usage_of_the_command(capsys):
+    for command in ("run", "check", "sweep"):
+        assert main([command, "two_bars", "--help"]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        usage = out[out.index("arlequin ") :]
+        assert usage.startswith(f"arlequin {command} two_bars ") and usage.endswith("[--force]")
+
+
+@pytest.mark.parametrize("name", cases.names())
+def test_help_shows_values_that_can_be_swept(name, capsys, monkeypatch):
+    """What it shows is what a sweep takes: a choice has all of its values, spread values reach both ends."""
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["sweep", name, "--help"]) == 0
+    out = capsys.readouterr().out
+    shown = out[out.index("several values") : out.index("arlequin sweep")].splitlines()
+    words = [line.split()[0] for line in shown if "=" in line]
+    assert words
+    for word in words:
+        parameter, values = word.split("=")
+        axis = planned(name, {parameter: values}, {})[1].axes[0]
+        assert axis.name == parameter and len(axis.values) == (5 if ":" in values else values.count(",") + 1)
+
+
 @pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
