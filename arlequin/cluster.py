@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,24 @@ from arlequin.sweep_plan import Point
 from arlequin.sweep_point import Outcome, evaluate
 from models.errors import UserError
 
-ANSWER_SECONDS = 5.0  # for a scheduler to answer
+ANSWER_SECONDS = 3.0  # for a scheduler to answer
+_WITHIN_THIS_PROCESS = "inproc://"
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?(\[[0-9a-fA-F:.%]+\]|[\w.-]+):(?P<port>\d{1,5})/?")
+
+
+def check_address(address: str) -> None:
+    """UserError where a text is not of the form of an address; whether anybody is there is not asked.
+
+    >>> check_address("tcp://host:8786")
+    >>> check_address("tcp://host")
+    Traceback (most recent call last):
+    models.errors.UserError: scheduler = 'tcp://host': must be host:port or tcp://host:port (or tls, ws, wss, ucx)
+    """
+    if address.startswith(_WITHIN_THIS_PROCESS):
+        return
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 2**16:
+        raise UserError.parameter("scheduler", address, "must be host:port or tcp://host:port (or tls, ws, wss, ucx)")
 
 
 @contextlib.contextmanager
@@ -21,6 +39,8 @@ def client_of(scheduler: Any) -> Iterator[Any]:
     scheduler: the address of a Dask scheduler, a `distributed.Client`, which stays open, or a cluster that a client can
     be made of.
     """
+    if isinstance(scheduler, str):  # before Dask is loaded, which takes seconds
+        check_address(scheduler)
     try:
         from distributed import Client
     except ImportError:
@@ -33,7 +53,9 @@ def client_of(scheduler: Any) -> Iterator[Any]:
         client = Client(scheduler, timeout=ANSWER_SECONDS)
     # an address can lead to anything that is no scheduler, whose answer then makes no sense
     except Exception as error:
-        raise UserError(f"scheduler = {scheduler!r}: no Dask scheduler answers there", code=1) from error
+        raise UserError(
+            f"scheduler = {scheduler!r}: no Dask scheduler answers there within {ANSWER_SECONDS:g} s", code=1
+        ) from error
     with client:
         yield client
 

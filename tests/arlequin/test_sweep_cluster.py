@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import signal
 import sys
 import types
@@ -79,8 +80,27 @@ def test_no_scheduler_answers(studies, monkeypatch, tmp_path):
     with pytest.raises(aq.UserError, match=r"scheduler = 'tcp://127\.0\.0\.1:9': no Dask scheduler answers there"):
         aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "a", scheduler="tcp://127.0.0.1:9")
     assert not (tmp_path / "a").exists()
-    with pytest.raises(aq.UserError, match="no Dask scheduler answers"):
-        aq.sweep(studies.failing, {"x": [1]}, scheduler="nonsense")
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "tcp://host", "host:0", "host:65536", "tcp:/host:1", "ftp://host:1", ""]
+)
+def test_an_address_of_another_form_is_refused_before_dask_is_loaded(address, studies, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        aq.UserError, match=f"^scheduler = '{re.escape(address)}': must be host:port or tcp://host:port"
+    ):
+        aq.sweep(studies.failing, {"x": [1]}, scheduler=address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["host:8786", "tcp://10.0.0.1:8786", "tls://node-1.site.org:1", "tcp://[::1]:8786", "inproc://10.0.0.1/7/1"],
+)
+def test_an_address_of_any_form_that_dask_has_goes_on_to_it(address, studies, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(aq.UserError, match="needs Dask"):
+        aq.sweep(studies.failing, {"x": [1]}, scheduler=address)
 
 
 def test_without_dask(studies, monkeypatch):
