@@ -26,7 +26,7 @@ def assemble(plan: Plan, outcomes: Mapping[str, Outcome], versions: Sequence[Seq
     found = [outcomes.get(key(point)) for point in plan.points()]
     variables: dict[str, Any] = {}
     scalars, coords = _scalars(found), _coordinates(plan)
-    taken = {"message", "seconds", *plan.dims, *coords}
+    taken = {"message", "seconds", "finished", *plan.dims, *coords}
     arrays = _all_series(found, plan, coords, taken, {name for name, _, _ in scalars})
     for name, unit, text in scalars:
         numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in found]
@@ -38,6 +38,8 @@ def assemble(plan: Plan, outcomes: Mapping[str, Outcome], versions: Sequence[Seq
     variables["message"] = (plan.dims, _shaped(messages, plan), {"long_name": "why the point failed"})
     about = {"units": "s", "long_name": "wall time of the point"}
     variables["seconds"] = (plan.dims, _shaped(seconds, plan), about)
+    about = {"long_name": "whether the point was computed, or has failed"}
+    variables["finished"] = (plan.dims, _shaped([o is not None for o in found], plan), about)
     attributes = {
         "kind": "sweep",
         "case": plan.name,

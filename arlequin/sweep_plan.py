@@ -15,7 +15,7 @@ from models.errors import UserError
 Value = float | int | bool | str | None
 Point = dict[str, Value]
 
-RESERVED = ("message", "seconds", "point")  # variables and the dimension that every sweep has
+RESERVED = ("message", "seconds", "finished", "point")  # variables and the dimension that every sweep has
 SHOWN = 6  # values listed in a message
 
 

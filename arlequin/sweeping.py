@@ -61,7 +61,7 @@ def sweep(
     terminal.
 
     The variables are the function's numbers and series with `units` and `long_name`, nan where a point failed;
-    `message` says why, `seconds` how long it took. A name that is also a parameter's gets `_result`.
+    `message` says why, `seconds` how long it took, `finished` that there is an outcome. A name that is also a parameter's gets `_result`.
 
         def study(velocity, cells):
             result = aq.simulate(...)
@@ -136,7 +136,7 @@ def run_plan(
 def open_sweep(path: str | Path) -> xarray.Dataset:
     """The sweep in a folder, as far as it has got: also while it runs, or after it was killed.
 
-    Points that are missing are nan and say "not computed" in `message`.
+    Points that are missing are nan, `finished` is false there, and `message` says "not computed".
     """
     from arlequin.sweep_dataset import assemble
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.plots import sweep_points
 from cases import registry, tables
 from cases.parameters import Field, by_name, fields, make
 from models.errors import UserError
@@ -105,14 +106,14 @@ def _all_taken(parameters: type, name: str, values: list[str]) -> bool:
 
 def summary_of(found: xarray.Dataset) -> list[Table]:
     """Facts, parameters, scalars and failures of a sweep."""
-    message = found["message"].values.ravel()
-    missing, failed = int((message == "not computed").sum()), int(_failed(found).sum())
+    states = sweep_points.states(found).values
+    missing, failed = int((states == sweep_points.MISSING).sum()), int((states == sweep_points.FAILED).sum())
     seconds = found["seconds"].values
     facts = {
         "case": found.attrs["case"],
-        "points": str(message.size),
+        "points": str(states.size),
         "failed": str(failed) if failed else "",
-        "not computed": str(missing) if missing else "",
+        sweep_points.MISSING: str(missing) if missing else "",
         "seconds of each": _range(seconds),
         "seconds of all": f"{np.nansum(seconds):.6g}",
         "version": found.attrs["version"],
@@ -125,9 +126,7 @@ def summary_of(found: xarray.Dataset) -> list[Table]:
     shared = json.loads(found.attrs["parameters"])
     if shared:
         parts.append(tables.table([(n, tables.value(v)) for n, v in shared.items()], ("parameter", "value")))
-    scalars = [
-        n for n, a in found.data_vars.items() if n not in ("message", "seconds") and a.dims == found["seconds"].dims
-    ]
+    scalars = [n for n, a in found.data_vars.items() if n not in sweep_points.ABOUT and a.dims == found["seconds"].dims]
     rows = [(str(n), _unit(found[n]), *_ends(found[n].values), _text(found[n])) for n in scalars]
     if rows:
         parts.append(tables.table(rows, ("scalar", "unit", "smallest", "largest", "meaning"), numbers=(2, 3)))
@@ -141,8 +140,7 @@ def summary_of(found: xarray.Dataset) -> list[Table]:
 
 
 def _failed(found: xarray.Dataset) -> Any:
-    message = found["message"].values
-    return (message != "") & (message != "not computed")
+    return sweep_points.states(found).values == sweep_points.FAILED
 
 
 def _failures(found: xarray.Dataset) -> Iterator[tuple[str, str]]:

@@ -136,9 +136,9 @@ def _label(dataset: xarray.Dataset, hue: str | None, n: int) -> str:
         return ""
     coordinate, lost = dataset[hue], ""
     if hue in dataset["message"].dims:
-        messages = dataset["message"].transpose(hue, ...).values.reshape(len(coordinate), -1)[n]
-        if not (messages == "").any():
-            lost = f" ({sweep_points.MISSING if (messages == sweep_points.MISSING).all() else sweep_points.FAILED})"
+        states = sweep_points.states(dataset).transpose(hue, ...).values.reshape(len(coordinate), -1)[n]
+        if not (states == "").any():
+            lost = f" ({sweep_points.MISSING if (states == sweep_points.MISSING).all() else sweep_points.FAILED})"
     return f"{hue} = {sweep_points.said(coordinate.values[n], coordinate.attrs)}{lost}"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import xarray
 
 POINT = "point"  # the dimension of scattered points
-ABOUT = ("message", "seconds")  # of each point, not of what was computed
+ABOUT = ("message", "seconds", "finished")  # of each point, not of what was computed
 _LAST = ("energy_", "balance", "wall_time")
 FAILED, MISSING, WITHOUT = "failed", "not computed", "no value"
 
@@ -71,9 +71,12 @@ def ordered(dataset: xarray.Dataset, names: tuple[str, ...]) -> xarray.Dataset:
 
 def states(dataset: xarray.Dataset) -> xarray.DataArray:
     """Of each point: "" where it was computed, "failed" or "not computed"."""
+    if "finished" not in dataset:
+        raise UserError("the dataset has no `finished`: not a sweep, or not a whole one", code=1)
     messages = dataset["message"]
-    texts = messages.values.astype(object)
-    found = np.where(texts == "", "", np.where(texts == MISSING, MISSING, FAILED))
+    finished = dataset["finished"].transpose(*messages.dims).values
+    # whatever the text of a failure is
+    found = np.where(finished, np.where(messages.values.astype(object) == "", "", FAILED), MISSING)
     return messages.copy(data=found.astype(str))
 
 
@@ -87,7 +90,7 @@ def state_of(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
 def table(dataset: xarray.Dataset) -> dict[str, NDArray[Any]]:
     """Every point of the sweep as a row: parameters, scalars, seconds and message by name, each (k,)."""
     dims = dimensions(dataset)
-    names = [*parameters(dataset), *scalars(dataset), *(name for name in ABOUT if name in dataset)]
+    names = [*parameters(dataset), *scalars(dataset), *(name for name in ABOUT[:2] if name in dataset)]
     like = dataset["message"]
     return {name: dataset[name].broadcast_like(like).transpose(*dims).values.ravel() for name in names}
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.plots import sweep_points
 from arlequin.sweep_plan import key
 
 DATA = Path(__file__).parent / "data"
@@ -50,6 +51,36 @@ def test_names_that_meet(studies, tmp_path):
     ):
         np.testing.assert_array_equal(found[name], values)
     np.testing.assert_array_equal(found["both_series"], [[nan, nan], [nan, nan], [3, 6]])
+
+
+def test_a_point_that_says_that_it_is_missing_has_failed(studies, tmp_path):
+    """It is tried again where failed points are, and nowhere else."""
+    tries = []
+
+    def sweep(**more):
+        over = {"x": [1, 2, 3]}
+        return aq.sweep(
+            studies.unlucky,
+            over,
+            store=tmp_path / "a",
+            workers=0,
+            progress=lambda *counts: tries.append(counts),
+            **more,
+        )
+
+    found = sweep()
+    assert found["finished"].values.tolist() == [True, True, True]
+    assert sweep_points.states(found).values.tolist() == ["", "failed", ""]
+    assert tries.pop() == (3, 1, 3)
+    tries.clear()
+    sweep()
+    assert not tries
+    sweep(retry=True)
+    assert tries == [(2, 0, 3), (3, 1, 3)]
+    (tmp_path / "a" / "points" / f"{key({'x': 3})}.json").unlink()
+    part = aq.open_sweep(tmp_path / "a")
+    assert part["message"].values.tolist() == ["", "not computed", "not computed"]
+    assert sweep_points.states(part).values.tolist() == ["", "failed", "not computed"]
 
 
 def test_what_a_function_has_taken_along_tells_sweeps_apart(studies, tmp_path):

@@ -42,6 +42,7 @@ def make(over, failed=(), missing=()) -> xarray.Dataset:
         "error": scalar(np.multiply(values, 1e-9) ** 2, "1", "error"),
         "always": scalar([1.0] * len(points), "1", "the same"),
         "message": (dims, np.reshape(messages, shape)),
+        "finished": (dims, np.reshape([n not in missing for n in range(len(points))], shape)),
         "seconds": scalar([1.0] * len(points), "s", "wall time"),
     }
     return xarray.Dataset(variables, coords, {"kind": "sweep", "case": "hand"})

@@ -168,6 +168,7 @@ def sweep(
             "balance": (dims, np.reshape(np.multiply(force, 1e-19), shape), {"units": "1", "long_name": "imbalance"}),
             "peak_force": (dims, np.reshape(force, shape), {"units": "N", "long_name": "largest contact force"}),
             "message": (dims, np.reshape(messages, shape)),
+            "finished": (dims, np.reshape([n not in missing for n in range(len(points))], shape)),
             "seconds": (dims, np.full(shape, 0.5), {"units": "s", "long_name": "wall time"}),
         },
         {

@@ -78,3 +78,10 @@ def crowded(x):
     steps = xarray.DataArray([x, x], dims="step")
     numbers = {"force_time": 1.0, "time": 2.0, "x": 3.0, "x_result": 4.0, "both": 5.0} if x < 3 else {"both": own}
     return {"force": own, "step": steps, **numbers}
+
+
+def unlucky(x):
+    """Fails with the words that a sweep has for points that are missing."""
+    if x == 2:
+        raise UserError("not computed")
+    return {"double": 2 * x}
