@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from arlequin.signals import contact_ratio, impact_peaks, power_spectrum
     from arlequin.simulation import Study, simulate
+    from arlequin.sweep_dataset import SweepWarning
     from arlequin.sweeping import open_sweep, sweep
     from arlequin.system import System
     from arlequin.ties import Mortar, Tie
@@ -111,6 +112,7 @@ _HOMES = {
     ),
     "arlequin.signals": ("contact_ratio", "impact_peaks", "power_spectrum"),
     "arlequin.simulation": ("Study", "simulate"),
+    "arlequin.sweep_dataset": ("SweepWarning",),
     "arlequin.sweeping": ("open_sweep", "sweep"),
     "arlequin.system": ("System",),
     "arlequin.ties": ("Mortar", "Tie"),
@@ -159,7 +161,8 @@ __all__ = [
     "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
     "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
     "Scalar", "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study",
-    "SymplecticEuler", "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError", "VelocityPenalty", "Voce",
+    "SweepWarning", "SymplecticEuler", "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError",
+    "VelocityPenalty", "Voce",
     "contact_ratio", "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh",
     "natural_frequencies", "open", "open_sweep", "power_spectrum", "rough", "simulate", "simulate_cycles",
     "simulate_ensemble", "sweep", "worn_depth", "worn_volume"

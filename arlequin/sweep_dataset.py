@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.sweep_plan import Plan, Value, key
-from arlequin.sweep_point import Outcome
+from arlequin.sweep_plan import Plan, Point, Value, key, shown
+from arlequin.sweep_point import Outcome, Series
 
 if TYPE_CHECKING:
     import xarray
 
 MISSING = "not computed"
+LEFT_OUT = "left_out"  # attribute of a series: where it had other dimensions than at the first point, and which
+
+
+class SweepWarning(UserWarning):
+    """What a sweep has computed and its dataset has no place for."""
 
 
 def assemble(plan: Plan, outcomes: Mapping[str, Outcome], versions: Sequence[Sequence[str]]) -> xarray.Dataset:
     """outcomes: of the points that are finished, by the points' keys."""
     import xarray
 
-    found = [outcomes.get(key(point)) for point in plan.points()]
+    points = plan.points()
+    found = [outcomes.get(key(point)) for point in points]
     variables: dict[str, Any] = {}
     scalars, coords = _scalars(found), _coordinates(plan)
     taken = {"message", "seconds", "finished", *plan.dims, *coords}
-    arrays = _all_series(found, plan, coords, taken, {name for name, _, _ in scalars})
+    arrays = _all_series(found, points, plan, coords, taken, {name for name, _, _ in scalars})
     for name, unit, text in scalars:
         numbers = [o.scalars[name].value if o is not None and name in o.scalars else np.nan for o in found]
         about = {"units": unit, "long_name": text or name}
@@ -93,8 +101,37 @@ def _new(name: str, ending: str, taken: set[str], beside: Collection[str] = ()) 
     return found
 
 
+@dataclass(frozen=True)
+class _Column:
+    """A series of all points; kept: None where a point has none, or one of other dimensions than the first's.
+
+    place: shape of the first, and where; left_out: the same of each of other dimensions.
+    """
+
+    name: str
+    first: Series
+    kept: tuple[Series | None, ...]
+    place: str
+    left_out: tuple[str, ...]
+
+    def about(self) -> dict[str, str]:
+        """The attributes of the first; `left_out` where some are. Warns of them."""
+        if not self.left_out:
+            return self.first.attributes
+        more = f" and at {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
+        where = f"{self.name}: {self.left_out[0]}{more}, but {self.place}"
+        line = f"{where}: left out of the dataset; a store keeps it in the point's own file"
+        warnings.warn(line, SweepWarning, stacklevel=2)
+        return {**self.first.attributes, LEFT_OUT: f"{'; '.join(self.left_out)}; but {self.place}"}
+
+
 def _all_series(
-    found: Sequence[Outcome | None], plan: Plan, coords: dict[str, Any], taken: set[str], scalars: Collection[str]
+    found: Sequence[Outcome | None],
+    points: Sequence[Point],
+    plan: Plan,
+    coords: dict[str, Any],
+    taken: set[str],
+    scalars: Collection[str],
 ) -> dict[str, Any]:
     """The series of all points in one array each, padded with nan; adds the coordinates of their own dimensions.
 
@@ -103,9 +140,9 @@ def _all_series(
     A dimension has the coordinate of the longest series where the others' are a beginning of it; else, as with time
     steps that differ, each series has its own at each point: `NAME_DIM` over the parameters and the dimension.
     """
-    given = [outcome.series if outcome is not None else {} for outcome in found]
-    names = list(dict.fromkeys(name for point in given for name in point))
-    whole = [series for point in given for series in point.values()]
+    names = dict.fromkeys(name for outcome in found if outcome is not None for name in outcome.series)
+    columns = {name: _column(name, found, points) for name in names}
+    whole = [series for column in columns.values() for series in column.kept if series is not None]
     dims = list(dict.fromkeys(dim for series in whole for dim in series.dims))
     own = {dim: _new(dim, "series", taken) for dim in dims}
     taken.add("point")  # of no variable, though a series may have it
@@ -118,20 +155,18 @@ def _all_series(
             about = next(s.coord_attributes.get(dim, {}) for s in whole if dim in s.coords)
             coords[own[dim]] = (own[dim], longest, about)
             common.add(dim)
-    called = {name: _new(name, "series" if name in scalars else "result", taken, scalars) for name in names}
+    called = {name: _new(name, "series" if name in scalars else "result", taken, scalars) for name in columns}
     variables = {}
-    for name in names:
-        first = next(point[name] for point in given if name in point)
-        # what has other dimensions than at the first point has no place in its array
-        column = [s if s is not None and s.dims == first.dims else None for s in (p.get(name) for p in given)]
+    for name, column in columns.items():
+        first = column.first
         places = tuple(own[dim] for dim in first.dims)
         full = tuple(sizes[dim] for dim in first.dims)
-        rows = np.array([_padded(None if s is None else s.values, full) for s in column])
-        variables[called[name]] = ((*plan.dims, *places), rows.reshape(plan.shape + full), first.attributes)
+        rows = np.array([_padded(None if s is None else s.values, full) for s in column.kept])
+        variables[called[name]] = ((*plan.dims, *places), rows.reshape(plan.shape + full), column.about())
         for dim in first.dims:
             if dim in common or first.coords.get(dim, np.array("")).dtype.kind not in "iuf":
                 continue
-            rows = np.array([_padded(None if s is None else s.coords.get(dim), (sizes[dim],)) for s in column])
+            rows = np.array([_padded(None if s is None else s.coords.get(dim), (sizes[dim],)) for s in column.kept])
             about = first.coord_attributes.get(dim, {})
             coords[_new(f"{called[name]}_{own[dim]}", "places", taken)] = (
                 (*plan.dims, own[dim]),
@@ -139,6 +174,20 @@ def _all_series(
                 about,
             )
     return variables
+
+
+def _column(name: str, found: Sequence[Outcome | None], points: Sequence[Point]) -> _Column:
+    given = [None if outcome is None else outcome.series.get(name) for outcome in found]
+    at, first = next((n, series) for n, series in enumerate(given) if series is not None)
+    kept = tuple(s if s is not None and s.dims == first.dims else None for s in given)
+    others = [(points[n], s) for n, s in enumerate(given) if s is not None and kept[n] is None]
+    left_out = tuple(f"{_shape(series)} at {shown(point)}" for point, series in others)
+    return _Column(name, first, kept, f"{_shape(first)} at {shown(points[at])}", left_out)
+
+
+def _shape(series: Series) -> str:
+    """«(time: 5, component: 2)»."""
+    return f"({', '.join(f'{dim}: {n}' for dim, n in zip(series.dims, series.values.shape, strict=True))})"
 
 
 def _padded(values: NDArray[Any] | None, shape: tuple[int, ...]) -> NDArray[np.float64]:

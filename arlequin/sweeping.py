@@ -61,7 +61,9 @@ def sweep(
     terminal.
 
     The variables are the function's numbers and series with `units` and `long_name`, nan where a point failed;
-    `message` says why, `seconds` how long it took, `finished` that there is an outcome. A name that is also a parameter's gets `_result`.
+    `message` says why, `seconds` how long it took, `finished` that it is over. A name that is also a parameter's gets
+    `_result`. A series that has other dimensions than at the first point is left out there: a `SweepWarning` and the
+    attribute `left_out` say where, and the file of its point keeps it.
 
         def study(velocity, cells):
             result = aq.simulate(...)

@@ -11,6 +11,7 @@ import numpy as np
 
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_axis import geometric
+from arlequin.sweep_dataset import LEFT_OUT
 from cases import page, registry, report_parts
 from models.errors import UserError
 
@@ -37,6 +38,7 @@ def write_sweep_report(dataset: xarray.Dataset, target: Path) -> Path:
         *_figures(dataset),
         *_extremes(dataset, rows),
         *_failures(dataset, rows, states),
+        *_left_out(dataset),
         page.section("Points", _points(dataset, rows, states)),
         *_fixed(dataset, case),
     ]
@@ -130,6 +132,13 @@ def _failures(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[str]:
         more = failed.size - len(lines)
         note = page.paragraph(f"And {more} more.") if more else ""
         yield page.section("Points that failed", page.table(lines, ("point", "message")), note)
+
+
+def _left_out(dataset: xarray.Dataset) -> Iterator[str]:
+    """Series that had other dimensions at some points than at the first."""
+    lines = [(str(name), array.attrs[LEFT_OUT]) for name, array in dataset.data_vars.items() if LEFT_OUT in array.attrs]
+    if lines:
+        yield page.section("Series left out", page.table(lines, ("series", "kept in the files of its points alone")))
 
 
 def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:

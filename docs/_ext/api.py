@@ -58,7 +58,7 @@ GROUPS = (
         "sweeps",
         "Sweeps and ensembles",
         "Many runs: see [how to sweep](../how-to/sweep.md).",
-        ("sweep", "open_sweep", "Scalar", "simulate_ensemble"),
+        ("sweep", "open_sweep", "Scalar", "SweepWarning", "simulate_ensemble"),
     ),
     Group(
         "parts",

@@ -11,7 +11,9 @@ import pytest
 
 import arlequin as aq
 from arlequin.plots import sweep_points
+from arlequin.sweep_dataset import SweepWarning
 from arlequin.sweep_plan import key
+from arlequin.sweep_store import read_point
 
 DATA = Path(__file__).parent / "data"
 
@@ -81,6 +83,24 @@ def test_a_point_that_says_that_it_is_missing_has_failed(studies, tmp_path):
     part = aq.open_sweep(tmp_path / "a")
     assert part["message"].values.tolist() == ["", "not computed", "not computed"]
     assert sweep_points.states(part).values.tolist() == ["", "failed", "not computed"]
+
+
+def test_series_of_other_dimensions_are_left_out_and_said(studies, tmp_path):
+    """They have no place in the array of the first point's; the file of their own point has them whole."""
+    over = {"x": [1, 2, 3, 4]}
+    with pytest.warns(SweepWarning) as warned:
+        found = aq.sweep(studies.turning, over, store=tmp_path / "a", workers=0)
+    line = "force: (time: 3, axis: 2) at x=2 and at 1 more, but (time: 1) at x=1: left out of the dataset; "
+    assert [str(one.message).startswith(line) for one in warned] == [True] and "\n" not in str(warned[0].message)
+    where = "(time: 3, axis: 2) at x=2; (axis: 2, time: 5) at x=4; but (time: 1) at x=1"
+    assert found["force"].attrs == {"units": "N", "left_out": where}
+    nan = np.nan
+    np.testing.assert_array_equal(found["force"], [[1, nan], [nan, nan], [3, 3], [nan, nan]])
+    assert found["other"].attrs == {} and (found["message"] == "").all()
+    for x in (2, 4):
+        kept = read_point(tmp_path / "a", {"x": x}).series["force"]
+        own = studies.turning(x)["force"]
+        assert kept.dims == own.dims and np.array_equal(kept.values, own)
 
 
 def test_what_a_function_has_taken_along_tells_sweeps_apart(studies, tmp_path):

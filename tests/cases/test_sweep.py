@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 import arlequin as aq
 import cases
@@ -135,6 +136,19 @@ def test_points_that_fail_are_listed(capsys):
     out = capsys.readouterr().out
     assert "fault=diverge" in out and "step 50 did not converge" in out and "No space left" in out
     assert "AssertionError: a bug" in out
+
+
+@pytest.mark.filterwarnings("ignore::arlequin.sweep_dataset.SweepWarning")
+def test_series_that_are_left_out_are_shown(capsys):
+    def study(x):
+        return {"force": xarray.DataArray(np.zeros((2,) * x), dims=("time", "axis")[:x])}
+
+    aq.sweep(study, {"x": [1, 2]}, store="a", workers=0)
+    assert main(["show", "a"]) == 0
+    said = "(time: 2, axis: 2) at x=2; but (time: 2) at x=1"
+    assert said in capsys.readouterr().out
+    assert main(["report", "a"]) == 0
+    assert said in Path("a-sweep.html").read_text()
 
 
 def test_an_edited_case_is_another_one(capsys):

@@ -85,3 +85,13 @@ def unlucky(x):
     if x == 2:
         raise UserError("not computed")
     return {"double": 2 * x}
+
+
+def turning(x):
+    """A force along time that has components at some points, in one order or the other."""
+    shapes = {1: {"time": 1}, 2: {"time": 3, "axis": 2}, 3: {"time": 2}, 4: {"axis": 2, "time": 5}}
+    values = np.full(tuple(shapes[x].values()), float(x))
+    return {
+        "force": xarray.DataArray(values, dims=tuple(shapes[x]), attrs={"units": "N"}),
+        "other": xarray.DataArray([1.0], dims=("time",)),
+    }
