@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -37,14 +38,29 @@ def plot(arguments: Namespace) -> int:
         target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
         figure.savefig(target, dpi=DPI)
         print(target, flush=True)
+    _say_what_is_missing(arguments.path)
     return 0
 
 
 def _figures_of_sweep(path: str) -> dict[str, Figure]:
     from arlequin import plots
+    from arlequin.plots import sweep_points
     from arlequin.sweeping import open_sweep
 
-    return plots.sweep_figures(open_sweep(path))
+    dataset = open_sweep(path)
+    if not (sweep_points.states(dataset) == "").any():
+        raise UserError(f"{path}: {sweep_points.counted(dataset)}: nothing to plot", code=1)
+    return plots.sweep_figures(dataset)
+
+
+def _say_what_is_missing(path: str) -> None:
+    """A line, beside the output, where points of a sweep failed or are still to come."""
+    from arlequin.plots import sweep_points
+    from arlequin.sweep_store import is_sweep
+    from arlequin.sweeping import open_sweep
+
+    if is_sweep(path) and (sweep_points.states(dataset := open_sweep(path)) != "").any():
+        print(f"{path}: {sweep_points.counted(dataset)}", file=sys.stderr)
 
 
 def animate(arguments: Namespace) -> int:
@@ -72,6 +88,7 @@ def report(arguments: Namespace) -> int:
     with tables.working("comparing with the reference and drawing"):
         target = cases.report(arguments.path, arguments.out)
     print(target, flush=True)
+    _say_what_is_missing(arguments.path)
     return 0
 
 

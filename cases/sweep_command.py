@@ -152,7 +152,7 @@ def _failures(found: xarray.Dataset) -> Iterator[tuple[str, str]]:
     places = np.argwhere(_failed(found))
     for place in places[:FAILURES_SHOWN]:
         point = found["message"][tuple(place)]
-        at = ", ".join(f"{name}={tables.value(c.values.item())}" for name, c in point.coords.items())
+        at = ", ".join(f"{name}={sweep_points.text(c.values.item())}" for name, c in point.coords.items())
         yield at, str(point.values)
     if len(places) > FAILURES_SHOWN:
         yield f"and {len(places) - FAILURES_SHOWN} more", ""
@@ -177,7 +177,7 @@ def _range(values: Any) -> str:
 def _values(values: Any) -> str:
     from arlequin.sweep_plan import listed
 
-    return listed(values.tolist())
+    return listed([sweep_points.text(value) for value in values.tolist()])
 
 
 def _unit(array: xarray.DataArray) -> str:

@@ -33,7 +33,7 @@ def write_sweep_report(dataset: xarray.Dataset, target: Path) -> Path:
     states = sweep_points.states(dataset).values.ravel()
     name = dataset.attrs.get("case") or "study"
     sections = [
-        page.section("Sweep", _facts(dataset, rows, states), report_parts.about(case)),
+        page.section("Sweep", _facts(dataset, rows), report_parts.about(case)),
         page.section("Swept", _swept(dataset)),
         *_figures(dataset),
         *_extremes(dataset, rows),
@@ -57,12 +57,9 @@ def _case(dataset: xarray.Dataset) -> Case | None:
     return case if known.issuperset(sweep_points.parameters(dataset)) else None
 
 
-def _facts(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
+def _facts(dataset: xarray.Dataset, rows: Any) -> str:
     """How many points, how long they took, what computed them."""
-    counts = {state: int((states == state).sum()) for state in (sweep_points.FAILED, sweep_points.MISSING)}
-    done = states.size - sum(counts.values())
-    text = ", ".join([f"{done} of {states.size} computed", *(f"{n} {state}" for state, n in counts.items() if n)])
-    facts = [("points", text)]
+    facts = [("points", sweep_points.counted(dataset))]
     seconds = rows["seconds"][np.isfinite(rows["seconds"])] if "seconds" in rows else np.zeros(0)
     if seconds.size:
         span = f"{seconds.min():.3g} to {seconds.max():.3g} s each, {seconds.sum():.4g} s in all"

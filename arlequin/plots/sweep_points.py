@@ -80,6 +80,14 @@ def states(dataset: xarray.Dataset) -> xarray.DataArray:
     return messages.copy(data=found.astype(str))
 
 
+def counted(dataset: xarray.Dataset) -> str:
+    """«4 of 6 computed, 1 failed, 1 not computed»."""
+    found = states(dataset).values
+    counts = {state: int((found == state).sum()) for state in ("", FAILED, MISSING)}
+    lost = [f"{counts[state]} {state}" for state in (FAILED, MISSING) if counts[state]]
+    return ", ".join([f"{counts['']} of {found.size} computed", *lost])
+
+
 def state_of(dataset: xarray.Dataset, name: str) -> xarray.DataArray:
     """As `states`, and "no value" where a scalar of a computed point is not a number."""
     found = states(dataset)

@@ -13,6 +13,7 @@ import xarray
 
 import arlequin as aq
 import cases
+from arlequin.sweep_plan import key
 from cases.command import main
 from cases.sweeping import planned
 from models.errors import UserError
@@ -136,6 +137,68 @@ def test_points_that_fail_are_listed(capsys):
     out = capsys.readouterr().out
     assert "fault=diverge" in out and "step 50 did not converge" in out and "No space left" in out
     assert "AssertionError: a bug" in out
+
+
+BROKEN = """    if parameters.damped and parameters.limit is None:
+        raise UserError("it broke")
+    n = parameters.steps"""
+
+
+def test_a_sweep_half_done_over_choices_is_shown_as_it_stands(capsys):
+    """Over true and false, a word, and none: what failed and what is to come are said, beside figures of the others."""
+    Path("mine.py").write_text(Path(CASE).read_text().replace("    n = parameters.steps", BROKEN))
+    words = ["damped=true,false", "shape=cosine,sine", "limit=none,2", "stiffness=2,8", "steps=5"]
+    assert main(["sweep", "mine.py", *words, "--workers", "0", "--out", "a"]) == 1
+    out = capsys.readouterr().out
+    assert all(text in out for text in ("true, false", "cosine, sine", "none, 2"))
+    assert "damped=true, shape=cosine, limit=none, stiffness=2" in out
+    for point in ({"damped": False, "shape": "sine", "limit": limit, "stiffness": 8.0} for limit in (None, 2.0)):
+        (Path("a") / "points" / f"{key(point)}.json").unlink()
+    half = "10 of 16 computed, 4 failed, 2 not computed"
+    for command, there in (("plot", "energy_strain.png"), ("report", "a-sweep.html")):
+        assert main([command, "a"]) == 0
+        out, err = capsys.readouterr()
+        assert there in out and err == f"a: {half}\n"
+    assert half in Path("a-sweep.html").read_text()
+    assert main(["show", "a"]) == 0
+    assert "not computed" in capsys.readouterr().out
+    assert main(["sweep", "mine.py", *words, "--workers", "0", "--out", "a"]) == 1
+    assert int(aq.open_sweep("a")["finished"].sum()) == 16
+
+
+@pytest.mark.parametrize("words", [["limit=none,2,3"], ["damped=false,true"], ["shape=sine,cosine"]])
+def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys):
+    assert main(["sweep", CASE, *words, "--workers", "0", "--out", "a", "--series", "energy"]) == 0
+    first, *others = sorted((Path("a") / "points").glob("*.json"))
+    for other in others:
+        other.unlink()
+    capsys.readouterr()
+    for command in ("plot", "report", "show"):
+        assert main([command, "a"]) == 0
+    first.unlink()
+    assert main(["report", "a"]) == 0
+    capsys.readouterr()
+    assert main(["plot", "a"]) == 1
+    size = len(others) + 1
+    assert one_line(capsys) == f"a: 0 of {size} computed, {size} not computed: nothing to plot"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["reflection_spectrum", "absorbing=true,false", "ratio=2", "shortest=2", "longest=2.1", "count=2"],
+        ["bar_comparison", "velocity=5,10", "elements=10", "penalty_stiffness=1e13"],
+        ["patch_test", "stabilised=false,true", "lower_cells=3", "upper_cells=2"],
+        ["asperity_press", "elements=2,4", "steps=10"],
+    ],
+)
+def test_sweeps_of_cases_of_several_runs_and_of_statics(words, capsys):
+    assert main(["sweep", *words, "--workers", "0", "--out", "a"]) == 0
+    next((Path("a") / "points").glob("*.json")).unlink()
+    capsys.readouterr()
+    for command in ("plot", "report"):
+        assert main([command, "a"]) == 0
+        assert capsys.readouterr().err.endswith(" computed, 1 not computed\n")
 
 
 @pytest.mark.filterwarnings("ignore::arlequin.sweep_dataset.SweepWarning")
