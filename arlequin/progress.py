@@ -1,14 +1,38 @@
-"""A progress bar with rate and remaining time, on the error stream so that output can be piped."""
+"""Progress bars on the error stream, so that output can be piped; silent where it is not a terminal."""
 
 from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 
-class ProgressBar:
-    """Called as `bar(done, total)`; silent where the error stream is not a terminal.
+class _Bar:
+    """A bar of some columns, shown within a `with`."""
+
+    def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._progress = Progress(
+            *columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=False, **options
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+class ProgressBar(_Bar):
+    """Called as `bar(done, total)`; with rate and remaining time.
 
     with ProgressBar("bar_wall") as bar:
         simulate(system, scheme, duration=1e-4, step=1e-7, progress=bar)
@@ -16,18 +40,14 @@ class ProgressBar:
 
     def __init__(self, title: str = "", unit: str = "steps", begin: int = 0) -> None:
         """begin: how many were done before: the rate is that of the others."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        self._progress = Progress(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}", markup=False),
             TimeRemainingColumn(elapsed_when_finished=True),
-            console=Console(stderr=True),
-            disable=not sys.stderr.isatty(),
-            transient=False,
         )
         self._unit, self._begin = unit, begin
         self._task = self._progress.add_task(title, total=None, rate="")
@@ -37,32 +57,20 @@ class ProgressBar:
         rate = f"{(done - self._begin) / elapsed:,.0f} {self._unit}/s" if elapsed else ""
         self._progress.update(self._task, completed=done, total=total, rate=rate)
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-
-class PointsBar:
-    """Called as `bar(done, failed, total)` of a sweep; silent where the error stream is not a terminal."""
+class PointsBar(_Bar):
+    """Called as `bar(done, failed, total)` of a sweep."""
 
     def __init__(self, title: str = "") -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        self._progress = Progress(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.fields[counts]}", markup=False),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
-            disable=not sys.stderr.isatty(),
             speed_estimate_period=3600.0,  # points may take minutes
         )
         self._title = title
@@ -72,12 +80,3 @@ class PointsBar:
         if not self._progress.tasks:  # those of an earlier start say nothing about the speed
             self._progress.add_task(self._title, total=total, completed=done, counts=counts)
         self._progress.update(self._progress.tasks[0].id, completed=done, counts=counts)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
