@@ -1,4 +1,4 @@
-"""What tests of cases share: small Gmsh files, written as text."""
+"""What tests of cases share: a folder of their own, the line of an error, small Gmsh files written as text."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +26,25 @@ def gmsh_text(nx: int, ny: int, x: tuple[float, float], y: tuple[float, float], 
     lines += ["$Nodes", str(len(nodes)), *nodes, "$EndNodes"]
     lines += ["$Elements", str(len(cells)), *(f"{n + 1} {cell}" for n, cell in enumerate(cells)), "$EndElements"]
     return "\n".join(lines).replace("np.float64(", "").replace(")", "") + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def one_line(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """one_line(): what the command line has said of an error, which is one line, without its beginning."""
+
+    def said() -> str:
+        err = capsys.readouterr().err
+        assert err.startswith("arlequin: ") and err.count("\n") == 1 and "Traceback" not in err
+        return err.removeprefix("arlequin: ").strip()
+
+    return said
 
 
 @pytest.fixture

@@ -36,12 +36,7 @@ def solid(name, x, y=(0.0, 1.0)):
 
 def build(p):
 """
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def command(*words, **options):

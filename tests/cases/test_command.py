@@ -17,18 +17,7 @@ from models.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def one_line(capsys) -> str:
-    err = capsys.readouterr().err
-    assert err.startswith("arlequin: ") and err.count("\n") == 1 and "Traceback" not in err
-    return err.removeprefix("arlequin: ").strip()
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def command(*words: str, **options) -> subprocess.Popen:
@@ -120,10 +109,10 @@ def test_help_of_a_case(capsys):
         (["check", CASE, "--out", "there"], "there: exists and is not a result"),
     ],
 )
-def test_wrong_usage(words, says, capsys):
+def test_wrong_usage(words, says, one_line):
     Path("there").mkdir()
     assert main(words) == 2
-    assert says in one_line(capsys)
+    assert says in one_line()
     assert not Path("runs").exists()
 
 
@@ -132,20 +121,20 @@ def test_nothing_to_do(capsys):
     assert "usage" in capsys.readouterr().err
 
 
-def test_an_explicit_path_needs_force(capsys):
+def test_an_explicit_path_needs_force(capsys, one_line):
     assert main(["run", CASE, "--out", "a.zarr", "steps=5"]) == 0
     capsys.readouterr()
     assert main(["run", CASE, "--out", "a.zarr"]) == 2
-    assert "--force" in one_line(capsys)
+    assert "--force" in one_line()
     assert open_result("a.zarr").sizes["time"] == 6
     assert main(["run", CASE, "--out", "a.zarr", "--force"]) == 0
     Path("b").mkdir()
     (Path("b") / "thesis.tex").write_text("mine")
     capsys.readouterr()
     assert main(["run", CASE, "--out", "b", "--force"]) == 2
-    assert "not a result" in one_line(capsys) and (Path("b") / "thesis.tex").exists()
+    assert "not a result" in one_line() and (Path("b") / "thesis.tex").exists()
     assert main(["run", CASE, "--out", "/proc/no/a.zarr"]) == 1
-    assert "/proc/no/a.zarr: cannot be written" in one_line(capsys)
+    assert "/proc/no/a.zarr: cannot be written" in one_line()
 
 
 @pytest.mark.parametrize(
@@ -160,9 +149,9 @@ def test_an_explicit_path_needs_force(capsys):
         ("memory", "not enough memory: Unable to allocate 1 PiB"),
     ],
 )
-def test_a_run_that_fails_leaves_what_it_recorded(fault, says, capsys):
+def test_a_run_that_fails_leaves_what_it_recorded(fault, says, capsys, one_line):
     assert main(["run", CASE, f"fault={fault}"]) == 1
-    assert one_line(capsys) == says
+    assert one_line() == says
     assert open_result("runs/oscillator.zarr").sizes["time"] == 51
     assert main(["show", "runs/oscillator.zarr"]) == 0
     assert "50 of 100 (stopped early)" in capsys.readouterr().out
@@ -207,10 +196,10 @@ def test_listing_is_light():
         ("a = 1\nimport no_such_module", "line 2: ModuleNotFoundError"),
     ],
 )
-def test_a_file_that_is_not_a_case(text, says, capsys):
+def test_a_file_that_is_not_a_case(text, says, one_line):
     Path("mine.py").write_text(text)
     assert main(["run", "mine.py"]) == 2
-    assert says in one_line(capsys)
+    assert says in one_line()
 
 
 def test_a_users_models_beside_the_case_hides_nothing():

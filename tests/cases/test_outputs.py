@@ -12,12 +12,7 @@ from cases.command import main
 
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
 RESULT = "runs/oscillator.zarr"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 @pytest.fixture
@@ -25,12 +20,6 @@ def result(capsys) -> xarray.DataTree:
     main(["run", CASE, "steps=5"])
     capsys.readouterr()
     return open_result(RESULT)
-
-
-def one_line(capsys) -> str:
-    err = capsys.readouterr().err
-    assert err.startswith("arlequin: ") and err.count("\n") == 1 and "Traceback" not in err
-    return err
 
 
 def test_export(result, capsys):
@@ -66,7 +55,7 @@ def test_animate(result, capsys):
         (["export", RESULT, "--vtu", "file/vtu"], 1, "file"),
     ],
 )
-def test_wrong_usage(result, words, code, says, capsys):
+def test_wrong_usage(result, words, code, says, one_line):
     Path("file").write_text("in the way")
     assert main(words) == code
-    assert says in one_line(capsys)
+    assert says in one_line()

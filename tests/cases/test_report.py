@@ -25,12 +25,7 @@ from models.errors import UserError
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
 RESULT = "runs/oscillator.zarr"
 VOID = {"meta", "img"}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 class Page(HTMLParser):

@@ -15,11 +15,7 @@ from cases.parameters import as_json, make
 from models.errors import UserError
 
 SMALL = {"elements": 40}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def stop(name, values, at, monkeypatch, fields_every=None):

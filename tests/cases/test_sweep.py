@@ -20,18 +20,7 @@ from models.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def one_line(capsys) -> str:
-    err = capsys.readouterr().err
-    assert err.startswith("arlequin: ") and err.count("\n") == 1 and "Traceback" not in err
-    return err.removeprefix("arlequin: ").strip()
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_a_case_of_ones_own():
@@ -114,7 +103,7 @@ def test_series_and_errors():
     assert not Path("a").exists()
 
 
-def test_the_command(capsys):
+def test_the_command(capsys, one_line):
     words = ["sweep", CASE, "stiffness=2,8", "shape=cosine,sine", "mass=3", "--workers", "1"]
     assert main(words) == 0
     out = capsys.readouterr().out
@@ -125,9 +114,9 @@ def test_the_command(capsys):
     assert main(["show", "runs/oscillator.sweep"]) == 0
     assert "energy_strain" in capsys.readouterr().out
     assert main([*words[:3], "shape=cosine,sine", "mass=4"]) == 2
-    assert "holds another sweep: its mass is 3.0, not 4.0" in one_line(capsys)
+    assert "holds another sweep: its mass is 3.0, not 4.0" in one_line()
     assert main([*words[:2], "stiffness=2,4,8", "shape=cosine,sine", "mass=3", "--errors"]) == 2
-    assert "its option errors is False, not True" in one_line(capsys)
+    assert "its option errors is False, not True" in one_line()
     assert main([*words[:2], "stiffness=2,4", "shape=cosine,sine", "mass=4", "--force", "--workers=1"]) == 0
     assert aq.open_sweep("runs/oscillator.sweep").attrs["parameters"].startswith('{"mass": 4.0')
 
@@ -167,7 +156,7 @@ def test_a_sweep_half_done_over_choices_is_shown_as_it_stands(capsys):
 
 
 @pytest.mark.parametrize("words", [["limit=none,2,3"], ["damped=false,true"], ["shape=sine,cosine"]])
-def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys):
+def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys, one_line):
     assert main(["sweep", CASE, *words, "--workers", "0", "--out", "a", "--series", "energy"]) == 0
     first, *others = sorted((Path("a") / "points").glob("*.json"))
     for other in others:
@@ -180,7 +169,7 @@ def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys):
     capsys.readouterr()
     assert main(["plot", "a"]) == 1
     size = len(others) + 1
-    assert one_line(capsys) == f"a: 0 of {size} computed, {size} not computed: nothing to plot"
+    assert one_line() == f"a: 0 of {size} computed, {size} not computed: nothing to plot"
 
 
 @pytest.mark.parametrize(
@@ -214,14 +203,14 @@ def test_series_that_are_left_out_are_shown(capsys):
     assert said in Path("a-sweep.html").read_text()
 
 
-def test_an_edited_case_is_another_one(capsys):
+def test_an_edited_case_is_another_one(capsys, one_line):
     text = Path(CASE).read_text()
     Path("mine.py").write_text(text)
     assert main(["sweep", "mine.py", "steps=3,4", "--workers", "1"]) == 0
     Path("mine.py").write_text(text.replace("/ 2,", "/ 4,"))
     capsys.readouterr()
     assert main(["sweep", "mine.py", "steps=3,4"]) == 2
-    assert "has changed since" in one_line(capsys)
+    assert "has changed since" in one_line()
 
 
 @pytest.mark.parametrize(
@@ -237,9 +226,9 @@ def test_an_edited_case_is_another_one(capsys):
         (["two_bar", "stiffness=2,3"], "two_bar: no such case"),
     ],
 )
-def test_wrong_usage(words, says, capsys):
+def test_wrong_usage(words, says, one_line):
     assert main(["sweep", *words]) == 2
-    assert says in one_line(capsys) and not Path("runs").exists()
+    assert says in one_line() and not Path("runs").exists()
 
 
 def test_help(capsys):
