@@ -76,6 +76,7 @@ def planned(
     series: Sequence[str] = (),
 ) -> tuple[CasePoint, Plan]:
     """The function and the plan of a sweep, every point checked."""
+    _loaded.cache_clear()  # the file may have been edited, or the name be of another folder's
     case = _loaded(name)
     if errors:
         case.function("check")

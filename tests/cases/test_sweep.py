@@ -213,6 +213,16 @@ def test_an_edited_case_is_another_one(capsys, one_line):
     assert "has changed since" in one_line()
 
 
+def test_an_edited_case_is_the_one_that_is_computed():
+    """Also here, where the first one was loaded: its strain energy is halved."""
+    text = Path(CASE).read_text()
+    energies = []
+    for divisor in ("2", "4.0"):
+        Path("mine.py").write_text(text.replace("u**2 / 2", f"u**2 / {divisor}"))
+        energies.append(cases.sweep("mine.py", {"steps": [3, 4]}, workers=0)["energy_strain"].values)
+    assert energies[0] == pytest.approx(2.0 * energies[1], rel=1e-15)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
