@@ -17,7 +17,7 @@ test: setup
 	@# beside the pass without compiler the kernels that all tests share are compiled, which both processes would do; a
 	@# file of tests goes to one of them, with its own kernels and fixtures
 	$(BIN)/python tests/compile_kernels.py & \
-	NUMBA_DISABLE_JIT=1 $(TEST) -q -m "kernels and not slow" tests; code=$$?; wait; exit $$code
+	NUMBA_DISABLE_JIT=1 $(TEST) -q -m "kernels and not slow" `grep -rl --include='*.py' 'mark\.kernels' tests`; code=$$?; wait; exit $$code
 	$(TEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 lint: setup

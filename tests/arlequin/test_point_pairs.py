@@ -8,13 +8,11 @@ import pytest
 
 import arlequin as aq
 
-pytestmark = pytest.mark.kernels
-
 STIFF = 5e4
 
 
 @pytest.mark.parametrize("axes", [1, 2, 3])
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("together", [pytest.param(True, marks=pytest.mark.kernels), False])
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.RungeKutta(1e-10)], ids=str)
 def test_two_masses_collide(axes: int, together: bool, scheme: Any) -> None:
     """Half a turn at √(K/m'), m' the reduced mass, then the velocities of an elastic collision; momentum is kept."""
@@ -44,6 +42,7 @@ def test_two_masses_collide(axes: int, together: bool, scheme: Any) -> None:
     assert np.abs(result["balance"].values).max() <= 1e-12
 
 
+@pytest.mark.kernels
 def test_friction_between_two_masses_keeps_momentum_along_it() -> None:
     """Pressed by a spring and slipping across: μN each way until they move together, as if there were one line."""
     a, b = (aq.PointMasses(name, (0.0, y), 1.0) for name, y in (("a", 0.0), ("b", 0.0)))
@@ -84,6 +83,7 @@ def test_between_two_planes() -> None:
     assert v == pytest.approx(speed, rel=1e-9)
 
 
+@pytest.mark.kernels
 def test_ends_of_beams_meet() -> None:
     """A falling mass on a stop carried by a beam: at rest the load is K A g at the end of the beam."""
     steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)

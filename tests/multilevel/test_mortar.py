@@ -13,8 +13,6 @@ from models.material import LinearElastic
 from models.solid import Solid
 from multilevel.mortar import MortarPairing
 
-pytestmark = pytest.mark.kernels
-
 STEEL = LinearElastic(young=1.0, poisson=0.3, density=1.0)
 # element of both bodies → multiplier spaces that it takes
 PLANE = {("quad", 1): ("P0", "P1"), ("tri", 2): ("P0", "P1", "P2")}
@@ -66,7 +64,7 @@ def wavy(positions, rng, height):
 
 
 @pytest.mark.parametrize(("axes", "kind", "order", "space"), ELEMENTS)
-@pytest.mark.parametrize("swapped", [False, True], ids=["", "swapped"])
+@pytest.mark.parametrize("swapped", [pytest.param(False, marks=pytest.mark.kernels), True], ids=["", "swapped"])
 def test_uniform_pressure_loads_both_sides_consistently(axes, kind, order, space, swapped):
     """Patch property: Hᵀ areas = ∫φ dΓ on both sides (areas of the surfaces, by scikit-fem)."""
     slave, master = stacked(axes, kind, order)
@@ -84,6 +82,7 @@ def test_uniform_pressure_loads_both_sides_consistently(axes, kind, order, space
     assert np.abs(force[:, :-1]).max() < 1e-14
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("kind", ["tet", "quad"])
 def test_uniform_pressure_on_irregular_meshes(kind):
     axes = 3 if kind == "tet" else 2
@@ -104,6 +103,7 @@ def test_uniform_pressure_on_irregular_meshes(kind):
         assert np.abs(force[:, -1] - np.concatenate([slave.areas, -master.areas])).max() < 1e-13
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("options", [{"thickness": 0.3}, {"plane": "axisymmetric"}], ids=["thickness", "axisymmetric"])
 @pytest.mark.parametrize(("order", "space"), [(1, "P0"), (1, "P1"), (2, "P2")])
 def test_thickness_and_rotational_symmetry_are_in_the_areas(options, order, space):
@@ -115,6 +115,7 @@ def test_thickness_and_rotational_symmetry_are_in_the_areas(options, order, spac
     assert np.abs(force[1::2] - np.concatenate([slave.areas, -master.areas])).max() < 1e-13
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("axes", "kind", "order", "space"), ELEMENTS)
 def test_rows_vanish_in_common_rigid_motions(axes, kind, order, space):
     """Deformed surfaces at a gap as large as a facet, warped and curved facets, some of them not covered."""
@@ -181,6 +182,7 @@ def outward(corners):
     return normal / length, factor * length
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("axes", "samples", "tolerance"), [(2, 4000, 1e-4), (3, 60, 6e-3)])
 @pytest.mark.parametrize("space", ["P0", "P1"])
 def test_gaps_and_rates_against_sampled_integrals(axes, samples, tolerance, space):
@@ -221,6 +223,7 @@ def test_gaps_and_rates_against_sampled_integrals(axes, samples, tolerance, spac
     assert np.abs(rates - expected / total[:, None]).max() < tolerance
 
 
+@pytest.mark.kernels
 def test_inclined_master_closed_form():
     """Slave [0, 1] at height h over the line y = s x: g = h − s x; moments against constants and hats."""
     slave, master = stacked(2, "quad", 1, cells=(2, 3), width=(1.0, 1.0))
@@ -238,6 +241,7 @@ def test_inclined_master_closed_form():
     assert hats.tangents[:, 0] == pytest.approx(np.tile([-1.0, 0.0], (3, 1)), abs=1e-15)
 
 
+@pytest.mark.kernels
 def test_curved_facets_are_met_where_they_are():
     """A parabola of 3-node facets over a plane: along a chord's normal, g = height/n_y of the parabola itself."""
     slave, master = stacked(2, "quad", 2, cells=(2, 3))
@@ -301,6 +305,7 @@ def test_gaps_of_paraboloids_converge(kind, order, error, ratio):
     assert errors[0] < error and errors[1] < errors[0] / ratio
 
 
+@pytest.mark.kernels
 def test_no_partner_beyond_the_reach_nor_on_the_far_side():
     slave, master = stacked(2, "quad", 1, cells=(4, 5))
     pairing = MortarPairing(slave, master, "P1", reach=0.05)
@@ -321,6 +326,7 @@ def single(order=1):
     return stacked(2, "quad", order, cells=(1, 1))
 
 
+@pytest.mark.kernels
 def test_a_wall_along_the_projection_is_no_partner():
     slave, master = single()
     lean = np.array([0.4, 0.95]) + np.outer(master.positions[:, 0], [0.6, -0.02])  # nearly level
@@ -329,6 +335,7 @@ def test_a_wall_along_the_projection_is_no_partner():
     assert not MortarPairing(slave, master, "P1", reach=2.0).at(slave.positions, wall).paired.any()
 
 
+@pytest.mark.kernels
 def test_the_mean_gap_of_an_intersection_is_within_the_reach():
     slave, master = single()
     inclined = master.positions - np.outer(master.positions[:, 0], [0, 0.4])
@@ -336,6 +343,7 @@ def test_the_mean_gap_of_an_intersection_is_within_the_reach():
     assert not MortarPairing(slave, master, "P1", reach=0.19).at(slave.positions, inclined).paired.any()
 
 
+@pytest.mark.kernels
 def test_quadratic_functions_that_are_covered_where_they_are_negative_do_not_press():
     """ψ = (1 − x)(1 − 2 x) over [0.24, 1] has a mean of 0.04 times its mean absolute value."""
     slave, master = single(2)
@@ -345,6 +353,7 @@ def test_quadratic_functions_that_are_covered_where_they_are_negative_do_not_pre
     assert pairing.at(slave.positions, master.positions * [0.9, 1] + np.array([0.1, 0])).paired.all()
 
 
+@pytest.mark.kernels
 def test_part_of_the_slave_is_covered():
     """The slave [0, 1.2] on the master [0, 1]: averages go over the covered part, forces over it too."""
     slave, master = stacked(2, "quad", 1, cells=(3, 4), width=(1.2, 1.0))
@@ -358,6 +367,7 @@ def test_part_of_the_slave_is_covered():
     assert force[4:] @ x[4:] == pytest.approx(-0.9, abs=1e-14)
 
 
+@pytest.mark.kernels
 def test_of_two_layers_the_nearest_one_is_the_partner():
     """Steps: the master's upper surface and, below it, a second layer that faces the same way."""
     slave, _ = stacked(2, "quad", 1, cells=(2, 3))
@@ -373,6 +383,7 @@ def test_of_two_layers_the_nearest_one_is_the_partner():
     assert found.gap == pytest.approx(np.full(3, 0.02), abs=1e-14)
 
 
+@pytest.mark.kernels
 def test_evaluations_do_not_remember():
     rng = np.random.default_rng(5)
     slave, master = stacked(3, "hex", 1)
