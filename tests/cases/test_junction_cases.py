@@ -1,5 +1,6 @@
 """Cases of waves through junctions and of the cut cantilever, at small size through their own functions."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,20 @@ from cases import high_frequency, junction_cantilever, reflection_spectrum, wave
 from cases.waves import Packet, stretch_energy
 
 
-def failed(case: Any, parameters: Any) -> list[str]:
-    result = case.build(parameters).run()
+def failed(case: Any, parameters: Any, result: Any = None) -> list[str]:
+    if result is None:
+        result = case.build(parameters).run()
     return [f"{item.name}: {item.value:.3g}" for item in case.check(result, parameters) if not item.passed]
+
+
+@cache
+def crossed(parameters: wave_junction.Parameters) -> Any:
+    """A run, once for all tests that look at it."""
+    return wave_junction.build(parameters).run()
+
+
+LONG = wave_junction.Parameters(wavelength=2.0, fields_every=10**6)
+PLAIN = wave_junction.Parameters(fields_every=10**6)
 
 
 @pytest.mark.parametrize(
@@ -35,19 +47,17 @@ def test_wave_junction(options: dict[str, Any]) -> None:
     parameters = wave_junction.Parameters(**{"fields_every": 10**6, **options})
     if options.get("start") == "coarse":  # the packet disperses in the coarse bar: only the energies are checked
         parameters = wave_junction.Parameters(ratio=3.7, start="coarse", duration=1.0)
-    assert not failed(wave_junction, parameters)
+    assert not failed(wave_junction, parameters, crossed(parameters))
 
 
 def test_long_waves_pass() -> None:
     """At 20 H at most 3e-6 comes back."""
-    parameters = wave_junction.Parameters(wavelength=2.0, fields_every=10**6)
-    assert wave_junction.reflected(wave_junction.build(parameters).run(), parameters) <= 3e-6
+    assert wave_junction.reflected(crossed(LONG), LONG) <= 3e-6
 
 
 def test_ghosts_under_the_fine_part() -> None:
     """A negligible floor changes nothing; a large one lets ghosts ring, and warns."""
-    plain = wave_junction.Parameters(fields_every=10**6)
-    fraction = wave_junction.reflected(wave_junction.build(plain).run(), plain)
+    fraction = wave_junction.reflected(crossed(PLAIN), PLAIN)
     small = wave_junction.Parameters(floor=1e-9, fields_every=10**6)
     assert wave_junction.reflected(wave_junction.build(small).run(), small) == pytest.approx(fraction, rel=0.05)
     with pytest.warns(aq.JunctionWarning):
