@@ -41,7 +41,7 @@ def loss(elements: int, law: str, phase: float) -> float:
 
 def test_impact_loss_of_redistributed_mass() -> None:
     """Plain θ = 1/2: order 1, with gap-level contact as a mean over where in the step the bars meet."""
-    sizes = [50, 100, 200, 400]
+    sizes = [50, 100, 200]
     assert order(sizes, [loss(n, "unilateral-velocity", 0.3) for n in sizes]) >= 1.0 - 1e-6
     mean = [float(np.mean([loss(n, "unilateral", phase) for phase in (0.125, 0.375, 0.625, 0.875)])) for n in sizes]
     assert order(sizes, mean) >= 1.0 - 1e-4

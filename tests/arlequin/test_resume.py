@@ -20,7 +20,7 @@ ROUGH, SPRUNG = aq.Coulomb(0.2), aq.Coulomb(0.2, stiffness=20.0)
 SOFT = aq.Asperities(20.0, 1, 0.02)
 
 
-def strip(law, material=UNIT, cells=(150, 2), friction=ROUGH, wear=None, kinematics="small", **options):
+def strip(law, material=UNIT, cells=(80, 2), friction=ROUGH, wear=None, kinematics="small", **options):
     """A strip that falls on a plane a little inclined: points come near contact one after the other."""
     shape = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.02), cells=cells)
     part = aq.Solid("strip", shape, material, plane="strain", kinematics=kinematics, **options)
@@ -31,7 +31,7 @@ def strip(law, material=UNIT, cells=(150, 2), friction=ROUGH, wear=None, kinemat
 
 def pressed(law, material=UNIT, kinematics="small", wear=None):
     """The same with its top moved, without inertia."""
-    shape = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.02), cells=(150, 2))
+    shape = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.02), cells=(80, 2))
     part = aq.Solid(
         "strip", shape, material, plane="strain", kinematics=kinematics,
         imposed={"top": {"x": lambda t: 2e-3 * t, "y": lambda t: -5e-3 * t}},
@@ -81,9 +81,9 @@ def redistributed():
 
 WEAR = aq.Archard(1e-2)
 GAP = aq.Unilateral(level="gap")
-FINITE = {"material": RUBBER, "kinematics": "finite", "cells": (150, 1)}
+FINITE = {"material": RUBBER, "kinematics": "finite", "cells": (80, 1)}
 FEW = {**FINITE, "cells": (40, 1)}
-PLASTIC = {"material": METAL, "kinematics": "finite", "cells": (150, 1)}
+PLASTIC = {"material": METAL, "kinematics": "finite", "cells": (80, 1)}
 CASES = {
     "theta": (lambda: strip(aq.Unilateral()), aq.Theta(0.5), 2e-4),
     "theta, springs": (lambda: strip(SOFT, friction=SPRUNG), aq.Theta(0.6), 2e-4),
