@@ -151,7 +151,8 @@ class Assembly:
             np.broadcast_to(part.load(0.0), (times.size, part.mass.shape[0])) if part.steady else part.loads_at(times)
             for part in self.parts
         ]
-        load, gravity = np.concatenate(pieces, axis=1), self.system.gravity
+        # C order, which one steady part alone does not give: kernels are compiled for each order that they meet
+        load, gravity = np.ascontiguousarray(np.concatenate(pieces, axis=1)), self.system.gravity
         if gravity is None:
             return load
         if not callable(gravity):

@@ -5,6 +5,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.assembly import assemble
+from arlequin.schemes._block_kernels import theta_block
 
 
 def slider():
@@ -227,3 +228,11 @@ def test_long_runs_are_blocks_of_any_length():
     t = frames["frame_time"].values
     np.testing.assert_allclose(frames["displacement"].values[:, 0, 0], 0.1 * np.sin(10 * t), atol=2e-4)
     assert np.abs(result["energy"].sel(kind="kinetic") + result["energy"].sel(kind="strain") - 0.5).max() < 1e-12
+
+
+def test_one_compiled_kernel_serves_them_all():
+    """Whether loads stay or change, they come in one order of memory: a second one would be compiled anew."""
+    for name in ("slider", "shocked", "glued"):
+        system, step = SYSTEMS[name]()
+        aq.simulate(system, aq.Theta(0.5), duration=10 * step, step=step)
+    assert len(theta_block.signatures) == 1
