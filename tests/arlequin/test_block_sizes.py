@@ -119,7 +119,7 @@ def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
     def simulate(record, progress):
         return aq.simulate(system(), scheme, duration=80 * step, step=step, record=record, progress=progress)
 
-    goes_on(simulate, (23, 61))
+    goes_on(simulate, (23, 61), size=7)
 
 
 @pytest.mark.parametrize("system, scheme, step", [RUNS["theta, solids"], RUNS["theta, sprung solids"]])
