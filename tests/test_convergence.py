@@ -56,8 +56,8 @@ THESIS: dict[str, Any] = {"law": "multilevel", "courant": 0.7071}
     [
         {},
         {"asperity_damping": 2e4},
-        {"scheme": "hht"},
-        {"scheme": "hht", "asperity_damping": 2e4},
+        pytest.param({"scheme": "hht"}, marks=pytest.mark.slow),
+        pytest.param({"scheme": "hht", "asperity_damping": 2e4}, marks=pytest.mark.slow),
         # strong damping sends a front through the bar while it is in contact: θ = 1/2 alone reaches order 0.60
         {"scheme": "hht", "asperity_damping": 2e7},
     ],
