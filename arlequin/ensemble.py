@@ -6,7 +6,7 @@ from typing import Any
 
 import xarray
 
-from arlequin.record import Record
+from arlequin.record import Record, as_record
 from arlequin.run import Progress
 from arlequin.schemes import Scheme
 from arlequin.simulation import run_study
@@ -45,16 +45,9 @@ def simulate_ensemble(
     members = () if isinstance(systems, System) else tuple(systems)
     if not members or not all(isinstance(system, System) for system in members):
         raise UserError.parameter("systems", systems, "simulate_ensemble takes a list of at least one System")
-    return run_study(
-        Ensemble(members),
-        scheme,
-        duration=duration,
-        step=step,
-        record=record,
-        fields_every=fields_every,
-        attributes=attributes,
-        progress=progress,
-    ).map_over_datasets(_members_first)
+    own = as_record(record, fields_every)
+    result = run_study(Ensemble(members), scheme, duration, step, own, attributes, progress)
+    return result.map_over_datasets(_members_first)
 
 
 def _members_first(dataset: xarray.Dataset) -> xarray.Dataset:

@@ -36,16 +36,8 @@ class Study:
         progress: Progress | None = None,
     ) -> xarray.DataTree:
         """Runs the study."""
-        return simulate(
-            self.system,
-            self.scheme,
-            duration=self.duration,
-            step=self.step,
-            fields_every=self.fields_every,
-            record=record,
-            attributes=attributes,
-            progress=progress,
-        )
+        own = as_record(record, self.fields_every)
+        return run_study(self.system, self.scheme, self.duration, self.step, own, attributes, progress)
 
 
 def simulate(
@@ -69,26 +61,15 @@ def simulate(
     disk has a checkpoint, written every ten seconds and where a run stops early: the same call with `Record(path,
     resume=True)` goes on from it, to the same result, bit by bit, as if nothing had happened.
     """
-    return run_study(
-        system,
-        scheme,
-        duration=duration,
-        step=step,
-        record=record,
-        fields_every=fields_every,
-        attributes=attributes,
-        progress=progress,
-    )
+    return Study(system, scheme, duration, step, fields_every).run(record, attributes, progress)
 
 
 def run_study(
     system: System | Ensemble,
     scheme: Scheme,
-    *,
     duration: float,
     step: float,
-    record: Record | str | Path | None,
-    fields_every: int,
+    record: Record,
     attributes: Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> xarray.DataTree:
@@ -104,7 +85,7 @@ def run_study(
         scheme,
         step=step,
         steps=steps,
-        record=as_record(record, fields_every),
+        record=record,
         attributes=about,
         progress=progress,
     )

@@ -43,19 +43,9 @@ def execute(
     if case.has("run"):
         result = case.function("run")(parameters, target, progress)
     else:
-        from arlequin.simulation import simulate
-
         study = _study(case, parameters)
         every = study.fields_every if fields_every is None else fields_every
-        result = simulate(
-            study.system,
-            study.scheme,
-            duration=study.duration,
-            step=study.step,
-            record=replace(target, fields_every=every),
-            progress=progress,
-            fields_every=every,
-        )
+        result = study.run(replace(target, fields_every=every), progress=progress)
     return result
 
 
