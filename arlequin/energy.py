@@ -1,6 +1,5 @@
 """The energy audit: every term from its own definition, the balance as a check that can fail."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -66,103 +65,96 @@ class Work:
         return self.values[..., _INDEX[kind]]
 
 
-def works(
-    assembly: Assembly,
-    *,
-    step: float,
-    du: Array,
-    path: Array,
-    forces: Forces,
-    impulse_path: Array,
-    stored_path: Array,
-    slip_path: Array,
-    touch: Touch,
-    contact: Pushes,
-    multipliers: Array,
-    flow: Array,
-    stored_before: tuple[Any, Any],
-    stored_after: tuple[Any, Any],
-    loss: Loss | None = None,
-    plastic: float = 0.0,
-) -> Work:
-    """Works of one step, or of some: every field then has the step as its first axis.
-
-    A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored_path` over the stored contact
-    impulses and Σ P·`impulse_path` over all other impulses, divided by Δt (for the implicit schemes all paths are
-    Δt (v₀ + v₁)/2, m), while matter moves by `du`. Friction works on `slip_path`: what it takes at each point is
-    `friction`, what it gives (at a reversal within the step) counts as `impact`. Wear opens the gaps beside the
-    motion: `wear` is what the normal forces do on that way, Σ P_n · opening/Δt ≥ 0, which leaves the surfaces with the
-    worn matter (it was strained), and the other works of contact are taken on the whole of the gaps. Physical
-    works are taken on `du`; what the scheme does beyond is `scheme`: its algorithmic work minus the change of stored
-    energy and the physical works. The balance so checks the momentum equation along the path; a wrong stored energy
-    shows in `scheme`, which is 0 for the conserving pairs.
-
-    multipliers (m,): impulses of the constraints, N·s. flow (d,): velocity on which the scheme counts
-    viscous losses, Δt flow·D flow ≥ 0. stored: (strain, asperity), J. loss: of friction with
-    springs, see `multilevel.stick`. plastic: what matter dissipated, J.
+@dataclass(frozen=True)
+class Ways:
+    """On what the works of a step are taken, (…, d), m, or as the contact's rows move (…, r): matter moves by `du`,
+    mean forces act on `path`, stored contact impulses on `stored`, all others on `impulse`, friction on `slip`.
     """
-    sums = Sums.of(assembly, forces, step, du, path, flow)
-    ways = {id(way): way for way in (du, impulse_path, stored_path, slip_path)}  # most schemes have two of them
-    moved = {own: touch.rates(way) for own, way in ways.items()} if assembly.contact_count else {}
-    pulled = np.vecdot(multipliers, applied(assembly.constraints, impulse_path)) if multipliers.size else None
-    return sums.works(
-        step=step,
-        rates=[moved.get(id(way)) for way in (du, impulse_path, stored_path, slip_path)],
-        touch=touch,
-        contact=contact,
-        pulled=pulled,
-        stored_before=stored_before,
-        stored_after=stored_after,
-        loss=loss,
-        plastic=plastic,
-    )
+
+    du: Array
+    path: Array
+    impulse: Array
+    stored: Array
+    slip: Array
+
+    @classmethod
+    def mean(cls, du: Array, path: Array) -> "Ways":
+        """Of the implicit schemes, in which all acts on one path, Δt (v₀ + v₁)/2."""
+        return cls(du, path, path, path, path)
+
+    def on(self, touch: Touch) -> "Ways":
+        """Those of the rows of the contact."""
+        apart = {id(way): way for way in vars(self).values()}  # most schemes have two of them
+        moved = {own: touch.rates(way) for own, way in apart.items()}
+        return Ways(*(moved[id(way)] for way in vars(self).values()))
 
 
 @dataclass(frozen=True)
 class Sums:
     """What the forces of the bulk do in a step, J, numbers or those of some steps (…,): external forces and reactions
-    on du, `given`, and on the path, `given_path`; `internal` and `damping` ones on the path; losses by kind."""
+    on du, `given`, and on the path, `given_path`; `internal` and `damping` ones on the path; losses by kind; `pulled`:
+    the impulses of the constraints, over Δt, on the path of impulses."""
 
     given: Any
     given_path: Any
     internal: Any
     damping: Any
     losses: dict[str, Any]
+    pulled: Any = 0.0
 
     @classmethod
-    def of(cls, assembly: Assembly, forces: Forces, step: float, du: Array, path: Array, flow: Array) -> "Sums":
-        """Of mean forces, as `works` takes them."""
+    def of(cls, assembly: Assembly, step: float, forces: Forces, multipliers: Array, ways: Ways, flow: Array) -> "Sums":
+        """Of mean forces and of the constraints' impulses (…, m), N·s.
+
+        flow (…, d): velocity on which the scheme counts viscous losses, Δt flow·D flow ≥ 0.
+        """
         given = forces.external + forces.reaction
         losses = viscous_losses(assembly, step, flow)
         if forces.viscous is not None:
-            losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, du), 0.0)
+            losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, ways.du), 0.0)
+        moved = applied(assembly.constraints, ways.impulse) if multipliers.size else multipliers
         return cls(
-            given=np.vecdot(given, du),
-            given_path=np.vecdot(given, path),
-            internal=np.vecdot(forces.internal, path),
-            damping=np.vecdot(forces.damping, path),
+            given=np.vecdot(given, ways.du),
+            given_path=np.vecdot(given, ways.path),
+            internal=np.vecdot(forces.internal, ways.path),
+            damping=np.vecdot(forces.damping, ways.path),
             losses=losses,
+            pulled=np.vecdot(multipliers, moved) / step,
         )
 
     def works(
         self,
         *,
         step: float,
-        rates: Sequence[Array | None],
+        rates: Ways,
         touch: Touch,
         contact: Pushes,
-        pulled: Any,
         stored_before: tuple[Any, Any],
         stored_after: tuple[Any, Any],
         loss: Loss | None = None,
         plastic: float = 0.0,
     ) -> Work:
-        """With those of the contact; rates: how its rows move (…, r) by du and the paths of impulses, stored ones and
-        slips, m, None without contact; pulled: impulses of the constraints on what they move by, J s."""
+        """Works of one step, or of some: every field then has the step as its first axis.
+
+        A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored` over the stored contact
+        impulses and Σ P·`impulse` over all other impulses, divided by Δt (for the implicit schemes all paths are
+        Δt (v₀ + v₁)/2, m), while matter moves by `du`; rates: these ways (…, r) of the contact's rows. Friction works
+        on `slip`: what it takes at each point is `friction`, what it gives (at a reversal within the step) counts as
+        `impact`. Wear opens the gaps beside the motion: `wear` is what the normal forces do on that way,
+        Σ P_n · opening/Δt ≥ 0, which leaves the surfaces with the worn matter (it was strained), and the other works of
+        contact are taken on the whole of the gaps. Physical works are taken on `du`; what the scheme does beyond is
+        `scheme`: its algorithmic work minus the change of stored energy and the physical works. The balance so checks
+        the momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for the conserving
+        pairs.
+
+        stored: (strain, asperity), J. loss: of friction with springs, see `multilevel.stick`. plastic: what matter
+        dissipated, J.
+        """
         strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
         work = Work(np.zeros((*np.shape(strain), len(KINDS))))
         work["strain"], work["asperity"] = stored_after
         work["external_work"] = self.given
+        work["junction"] = self.pulled
         losses = np.zeros_like(strain)
         for kind, lost in self.losses.items():
             work[kind] = lost
@@ -171,11 +163,10 @@ class Sums:
         scheme = self.internal - strain - plastic
         scheme = scheme + self.damping - losses
         scheme = scheme + work["external_work"] - self.given_path
-        by_du, by_impulse, by_stored, by_slip = rates
-        if by_du is not None and by_impulse is not None and by_stored is not None and by_slip is not None:
+        if touch.rows:
             first = touch.first
-            opening = touch.openings(by_du) / step
-            impulse_opening = touch.openings(by_impulse) / step
+            opening = touch.openings(rates.du) / step
+            impulse_opening = touch.openings(rates.impulse) / step
             if touch.opening is not None:
                 normal = contact.stored + contact.dissipated + contact.multiplier
                 work["wear"] = normal @ touch.opening / step
@@ -183,7 +174,7 @@ class Sums:
             work["asperity_damping"] = layers
             work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
             if touch.frictional:
-                rubbed = -contact.impulse * by_slip / step
+                rubbed = -contact.impulse * rates.slip / step
                 rubbed[..., first] = 0.0
                 rubbing = 0.0
                 if loss is not None:
@@ -193,10 +184,8 @@ class Sums:
                 each = np.add.reduceat(rubbed, first, axis=-1)
                 work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
                 work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
-            scheme = scheme - np.vecdot(contact.stored, touch.openings(by_stored)) / step - asperity
+            scheme = scheme - np.vecdot(contact.stored, touch.openings(rates.stored)) / step - asperity
             scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
-        if pulled is not None:
-            work["junction"] = pulled / step
         work["scheme"] = scheme
         return work
 

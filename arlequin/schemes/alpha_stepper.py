@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.energy import Forces, works
+from arlequin.energy import Forces, Sums, Ways
 from arlequin.schemes.alpha_bulk import Family, LinearAlpha, NewtonAlpha, Push
 from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.linear_step import Solved
@@ -186,20 +186,13 @@ class AlphaStepper:
         given = reaction(assembly, lambda: (momentum - own.momentum) / step + resisting, impulses)
         forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
+        ways = Ways.mean(du, path)
         loss = meeting.loss(du, min(gamma, 1.0))
-        work = works(
-            assembly,
+        work = Sums.of(assembly, step, forces, multipliers, ways, du / step).works(
             step=step,
-            du=du,
-            path=path,
-            impulse_path=path,
-            stored_path=path,
-            slip_path=path,
+            rates=ways.on(touch),
             touch=touch,
-            forces=forces,
             contact=contact,
-            multipliers=multipliers,
-            flow=du / step,
             stored_before=state.stored,
             stored_after=(strain, asperity),
             loss=loss,

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
-from arlequin.energy import Forces, works
+from arlequin.energy import Forces, Sums, Ways
 from arlequin.products import applied
 from arlequin.schemes.keeping import KeepsColumns
 from arlequin.schemes.meeting import Meeting, Motion, meet
@@ -219,36 +219,27 @@ class CentralStepper(KeepsColumns):
         v = carried.half + 0.5 * step * (a + self._condensed.response(pushed))
         kinetic = self._kinetic(carried, internal)
 
-        du, impulse_path = step * half, 0.5 * step * (before + half)
+        du, driven = step * half, 0.5 * step * (before + half)
+        ways = Ways(du, path=du, impulse=driven, stored=du, slip=driven)
 
         def balance() -> Array:
             return self._mass * (half - before) / step + state.internal + own.damping - own.external
 
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
-        work = works(
-            assembly,
+        forces = Forces(
+            0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
+        )
+        work = Sums.of(assembly, step, forces, multipliers, ways, half).works(
             step=step,
-            du=du,
-            path=du,
-            impulse_path=impulse_path,
-            stored_path=du,
-            slip_path=impulse_path,
+            rates=ways.on(touch),
             touch=touch,
-            forces=Forces(
-                0.5 * (state.internal + internal),
-                0.5 * (own.damping + damping),
-                0.5 * (own.external + external),
-                none,
-            ),
             contact=mean,
-            multipliers=multipliers,
-            flow=half,
             stored_before=state.stored,
             stored_after=(strain, asperity),
             plastic=bulk.dissipated,
         )
         force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
-        work["external_work"] += float(force @ impulse_path)  # an imposed motion acts by impulses
+        work["external_work"] += float(force @ driven)  # an imposed motion acts by impulses
         work["kinetic"] = kinetic
         path = 0.5 * step * (state.v + v)
         if kick is not None:

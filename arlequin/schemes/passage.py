@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from arlequin.action import Action
 from arlequin.assembly import Assembly
-from arlequin.energy import Forces, works
+from arlequin.energy import Forces, Sums, Ways
 from arlequin.products import applied
 from arlequin.schemes.block import Block
 from arlequin.touch import Touch
@@ -80,6 +80,7 @@ class Passage:
             loss = springs.loss(impulse, touch.rates(step * y), step, theta)
             sprung = sprung + laws.sprung_energy(self.held[1:])
         path = 0.5 * step * (self.v[:-1] + self.v[1:])
+        ways = Ways.mean(step * y, path)
         mean = (1.0 - theta) * self.internal[:-1] + theta * self.internal[1:]
         damping = np.zeros_like(y) if self.damping is None else self.damping
         reaction = np.zeros_like(y)
@@ -88,19 +89,12 @@ class Passage:
             given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, touch.spread(impulse))
             missing = (np.diff(self.momentum, axis=0) - given) / step + mean + damping - self.external
             reaction[:, dofs] = missing[:, dofs]
-        work = works(
-            assembly,
+        forces = Forces(mean, damping, self.external, reaction)
+        work = Sums.of(assembly, step, forces, multipliers, ways, y).works(
             step=step,
-            du=step * y,
-            path=path,
-            impulse_path=path,
-            stored_path=path,
-            slip_path=path,
+            rates=ways.on(touch),
             touch=touch,
-            forces=Forces(mean, damping, self.external, reaction),
             contact=Pushes(impulse, *np.moveaxis(self.normal, 1, 0)),
-            multipliers=multipliers,
-            flow=y,
             stored_before=(self.strain[:-1], np.append(asperity, sprung[:-1])),
             stored_after=(self.strain[1:], sprung),
             loss=loss,

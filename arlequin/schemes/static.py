@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.energy import Forces, works
+from arlequin.energy import Forces, Sums, Ways
 from arlequin.schemes.equilibrium import Equilibrium
 from arlequin.schemes.joined import joined_loads
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
@@ -137,26 +137,17 @@ class StaticStepper:
         mean_contact = 0.5 * (own.contact + contact.impulse)
         none, still = np.zeros_like(u), np.zeros_like(contact.stored)
         loss = meeting.loss(du, 0.5, mean_contact)
-        work = works(
-            assembly,
+        mean = Forces(
+            0.5 * (state.internal + internal), none, 0.5 * (own.external + external), 0.5 * (own.reaction + forces)
+        )
+        ways = Ways(du, path=du, impulse=none, stored=du, slip=du)
+        work = Sums.of(assembly, 1.0, mean, constraint, ways, none).works(
             step=1.0,
-            du=du,
-            path=du,
-            impulse_path=none,
-            stored_path=du,
-            slip_path=du,
+            rates=ways.on(touch),
             touch=touch,
-            forces=Forces(
-                0.5 * (state.internal + internal),
-                none,
-                0.5 * (own.external + external),
-                0.5 * (own.reaction + forces),
-            ),
             contact=replace(
                 contact, impulse=mean_contact, stored=mean_contact[touch.first], dissipated=still, multiplier=still
             ),
-            multipliers=constraint,
-            flow=none,
             stored_before=state.stored,
             stored_after=(strain, asperity),
             loss=loss,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from arlequin.assembly import Assembly
-from arlequin.energy import Forces, works
+from arlequin.energy import Forces, Sums, Ways
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.linear_step import Drive, LinearStep, Solved
@@ -224,26 +224,15 @@ class ThetaStepper:
             return (momentum - state.own.momentum) / step + resisting
 
         carried = Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
-        loss = meeting.loss(step * y, self._theta)
-        work = works(
-            assembly,
+        given = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
+        forces = Forces(mean.internal, mean.damping, external, given, mean.viscous)
+        ways = Ways.mean(step * y, path)
+        loss = meeting.loss(ways.du, self._theta)
+        work = Sums.of(assembly, step, forces, multipliers, ways, y).works(
             step=step,
-            du=step * y,
-            path=path,
-            impulse_path=path,
-            stored_path=path,
-            slip_path=path,
+            rates=ways.on(touch),
             touch=touch,
-            forces=Forces(
-                mean.internal,
-                mean.damping,
-                external,
-                reaction(assembly, balance, (multipliers / step, meeting.impulse / step)),
-                mean.viscous,
-            ),
             contact=contact,
-            multipliers=multipliers,
-            flow=y,
             stored_before=state.stored,
             stored_after=(strain, asperity),
             loss=loss,

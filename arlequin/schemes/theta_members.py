@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.action import Action
-from arlequin.energy import Sums, viscous_losses
+from arlequin.energy import Sums, Ways, viscous_losses
 from arlequin.members import Members, named
 from arlequin.products import applied
 from arlequin.schemes.block import Block
@@ -141,32 +141,32 @@ class ThetaMembers:
         gaps = self._touch.gaps(moves.of(u))
         stored = strain, assembly.laws.energy(gaps) * np.ones(len(u))
         by_du, by_path = step * moves.of(y), 0.5 * step * (motion.speed + moves.of(v))
-        rates = [self._touch.turn(way) for way in (by_du, by_path, by_path, by_path)]
-        none = not assembly.contact_count
-        path = 0.5 * step * applied(assembly.constraints, state.v + v) if multipliers.size else None
-        work = Sums(sums[:, 1], sums[:, 2], sums[:, 3], sums[:, 4], losses).works(
+        rates = Ways.mean(self._touch.turn(by_du), self._touch.turn(by_path))
+        path = 0.5 * step * applied(assembly.constraints, state.v + v) if multipliers.size else multipliers
+        kinetic, outer, outer_path, resisted, dragged = sums.T
+        pulled = np.vecdot(multipliers, path) / step
+        work = Sums(outer, outer_path, resisted, dragged, losses, pulled).works(
             step=step,
-            rates=[None] * 4 if none else rates,
+            rates=rates,
             touch=self._touch,
             contact=met,
-            pulled=None if path is None else np.vecdot(multipliers, path),
             stored_before=state.stored,
             stored_after=stored,
         )
-        work["kinetic"] = sums[:, 0]
+        work["kinetic"] = kinetic
         end = State(
             n=state.n + 1,
             u=u,
             v=v,
             history=met.history,
             internal=internal,
-            kinetic=sums[:, 0].copy(),
+            kinetic=kinetic.copy(),
             strain=strain,
             asperity=stored[1],
             impulse=met.impulse,
             own=Carried(carried, load, held),
         )
-        return end, self._block(end, work.values, multipliers, gaps, met, rates[1], 1)
+        return end, self._block(end, work.values, multipliers, gaps, met, rates.path, 1)
 
     def _block(
         self, state: State, works: Array, multipliers: Array, gaps: Array, met: SideSolution, moved: Array, newton: int

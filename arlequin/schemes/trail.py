@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from arlequin.action import Action
 from arlequin.assembly import Assembly
-from arlequin.energy import Sums, viscous_losses
+from arlequin.energy import Sums, Ways, viscous_losses
 from arlequin.products import applied
 from arlequin.schemes.block import Block
 from arlequin.schemes.linear_step import Solved
@@ -99,7 +99,7 @@ class Trail:
     def audited(self, assembly: Assembly, touch: Touch, first: int, step: float, theta: float) -> tuple[Block, Array]:
         """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
         strain, asperity."""
-        laws, gaps, pulled = assembly.laws, touch.gaps(self.place), None
+        laws, gaps, pulled = assembly.laws, touch.gaps(self.place), 0.0
         by_du, by_path = touch.turn(step * self.moved), touch.turn(0.5 * step * (self.speed[:-1] + self.speed[1:]))
         asperity, loss = laws.energy(gaps), None
         if self.held is not None:
@@ -108,14 +108,13 @@ class Trail:
             asperity = asperity + laws.sprung_energy(self.held)
         if self.multipliers.size:
             rates = applied(assembly.constraints, self.v)
-            pulled = np.vecdot(self.multipliers, 0.5 * step * (rates[:-1] + rates[1:]))
+            pulled = np.vecdot(self.multipliers, 0.5 * step * (rates[:-1] + rates[1:])) / step
         kinetic, given, given_path, resisted, dragged = self.sums.T
-        work = Sums(given, given_path, resisted, dragged, self.losses).works(
+        work = Sums(given, given_path, resisted, dragged, self.losses, pulled).works(
             step=step,
-            rates=[by_du, by_path, by_path, by_path] if assembly.contact_count else [None] * 4,
+            rates=Ways.mean(by_du, by_path),
             touch=touch,
             contact=Pushes(self.impulse, *np.moveaxis(self.normal, 1, 0)),
-            pulled=pulled,
             stored_before=(self.strain[:-1], asperity[:-1]),
             stored_after=(self.strain[1:], asperity[1:]),
             loss=loss,
