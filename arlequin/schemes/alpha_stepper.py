@@ -99,19 +99,7 @@ class AlphaStepper:
             momentum=assembly.mass @ v,
             rest=(mix - 1.0) * (assembly.constraints @ v),
         )
-        return State(
-            n=0,
-            u=u,
-            v=v,
-            history=assembly.laws.start_history(gaps),
-            internal=internal,
-            kinetic=assembly.kinetic(v),
-            strain=bulk.stored,
-            asperity=assembly.laws.energy(gaps),
-            impulse=np.zeros(assembly.laws.row_count),
-            own=own,
-            memory=bulk.memory,
-        )
+        return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
@@ -147,11 +135,8 @@ class AlphaStepper:
         u, v = state.u + du, state.v + dv
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
-        internal, strain = bulk.force, bulk.stored
         touch, contact = meeting.touch, meeting.solution
-        asperity = assembly.laws.energy(touch.gaps(touch.moves.of(u))) + meeting.sprung
         momentum = assembly.mass @ v
-        kinetic = 0.5 * float(v @ momentum)
         viscous = assembly.viscous
         damping_now, damping_end = (w * 0.0 if viscous is None else viscous @ w for w in (state.v, v))
 
@@ -164,7 +149,7 @@ class AlphaStepper:
         def end_of(mean: Array, before: Array) -> Array:
             return (mean - (1.0 - gamma) * before) / gamma
 
-        internal_share = share(internal, state.internal, own.internal)
+        internal_share = share(bulk.force, state.internal, own.internal)
         damping_share = share(damping_end, damping_now, own.damping)
         external_share = share(load, own.load, own.external)
         mean_internal = mean(own.internal, internal_share)
@@ -194,27 +179,13 @@ class AlphaStepper:
             touch=touch,
             contact=contact,
             stored_before=state.stored,
-            stored_after=(strain, asperity),
+            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
         )
-        work["kinetic"] = kinetic
+        work["kinetic"] = 0.5 * float(v @ momentum)
         report = meeting.report(multipliers, work, path, loss, solved.newton)
-        end = State(
-            n=state.n + 1,
-            u=u,
-            v=v,
-            history=contact.history,
-            internal=internal,
-            kinetic=kinetic,
-            strain=strain,
-            asperity=asperity,
-            impulse=contact.impulse,
-            own=carried,
-            memory=bulk.memory,
-            worn=assembly.contact.worn(state.worn, report.action.wear),
-        )
-        return end, report
+        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

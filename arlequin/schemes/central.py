@@ -124,19 +124,7 @@ class CentralStepper(KeepsColumns):
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
         half = v - 0.5 * self.step * (a + self._condensed.response(pushed))
         own = _Carried(half, damping, external, stored, pushed, a, constraint)
-        return State(
-            n=0,
-            u=u,
-            v=v,
-            history=assembly.laws.start_history(gaps),
-            internal=internal,
-            kinetic=self._kinetic(own, internal),
-            strain=bulk.stored,
-            asperity=assembly.laws.energy(gaps),
-            impulse=np.zeros(assembly.laws.row_count),
-            own=own,
-            memory=bulk.memory,
-        )
+        return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own)
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
         """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`).
@@ -205,10 +193,9 @@ class CentralStepper(KeepsColumns):
             accept_shape(assembly, u, n * step)
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, n * step)
-        internal, strain = bulk.force, bulk.stored
+        internal = bulk.force
         touch, contact = meeting.touch, meeting.solution
         gaps = touch.gaps(applied(touch.basis, u))
-        asperity = assembly.laws.energy(gaps)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = touch.spread(touch.normal(stored))
         none = np.zeros_like(u)
@@ -217,7 +204,6 @@ class CentralStepper(KeepsColumns):
         a, constraint = self._acceleration(external - internal - damping, n, u, half)
         carried = _Carried(half if kick is None else half + kick[1], damping, external, stored, pushed, a, constraint)
         v = carried.half + 0.5 * step * (a + self._condensed.response(pushed))
-        kinetic = self._kinetic(carried, internal)
 
         du, driven = step * half, 0.5 * step * (before + half)
         ways = Ways(du, path=du, impulse=driven, stored=du, slip=driven)
@@ -235,33 +221,19 @@ class CentralStepper(KeepsColumns):
             touch=touch,
             contact=mean,
             stored_before=state.stored,
-            stored_after=(strain, asperity),
+            stored_after=(bulk.stored, assembly.laws.energy(gaps)),
             plastic=bulk.dissipated,
         )
         force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         work["external_work"] += float(force @ driven)  # an imposed motion acts by impulses
-        work["kinetic"] = kinetic
+        work["kinetic"] = self._kinetic(carried, internal)
         path = 0.5 * step * (state.v + v)
         if kick is not None:
             push = kick[0]
             work["junction"] += float(push @ path)
             work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
         report = meeting.report(multipliers, work, path)
-        end = State(
-            n=n,
-            u=u,
-            v=v,
-            history=contact.history,
-            internal=internal,
-            kinetic=kinetic,
-            strain=strain,
-            asperity=asperity,
-            impulse=contact.impulse,
-            own=carried,
-            memory=bulk.memory,
-            worn=assembly.contact.worn(state.worn, report.action.wear),
-        )
-        return end, report
+        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""

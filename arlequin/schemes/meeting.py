@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
 from multilevel.archard import Worn
 from multilevel.law import Array
+from multilevel.point_laws import PointLaws
 from multilevel.solver import ContactSolution, solve_contact
 from multilevel.stick import Held, Loss, gain
 
@@ -51,10 +53,10 @@ class Meeting:
         """The impulses on the rows of the basis (q,), N·s."""
         return self.touch.spread(self.solution.impulse)
 
-    @property
-    def sprung(self) -> float:
-        """What the springs of friction store at the end, J."""
-        return 0.0 if self.held is None else float(self.held.laws.sprung_energy(self.held.after))
+    def stored(self, laws: PointLaws, u: Array) -> Any:
+        """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
+        asperity = laws.energy(self.touch.gaps(self.touch.moves.of(u)))
+        return asperity if self.held is None else asperity + float(self.held.laws.sprung_energy(self.held.after))
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> Loss | None:
         """What friction with springs takes as matter moves by du (d,), by the mean impulses (r,) if they are others."""

@@ -44,6 +44,53 @@ class State:
     memory: Memory = ()
     worn: Worn | None = None
 
+    @classmethod
+    def first(
+        cls, assembly: Assembly, u: Array, v: Array, bulk: BulkResponse, gaps: Array, *, kinetic: float, own: Any
+    ) -> "State":
+        """At t = 0: the laws meet for the first time, at the gaps (k,), and there was no impulse."""
+        laws = assembly.laws
+        return cls(
+            n=0,
+            u=u,
+            v=v,
+            history=laws.start_history(gaps),
+            internal=bulk.force,
+            kinetic=kinetic,
+            strain=bulk.stored,
+            asperity=laws.energy(gaps),
+            impulse=np.zeros(laws.row_count),
+            own=own,
+            memory=bulk.memory,
+        )
+
+    def following(
+        self,
+        assembly: Assembly,
+        u: Array,
+        v: Array,
+        bulk: BulkResponse,
+        report: "StepReport",
+        history: Array,
+        own: Any,
+    ) -> "State":
+        """A step later, as its report says, with the history of the laws that its contact leaves."""
+        work = report.work
+        return State(
+            n=self.n + 1,
+            u=u,
+            v=v,
+            history=history,
+            internal=bulk.force,
+            kinetic=float(work["kinetic"]),
+            strain=bulk.stored,
+            asperity=float(work["asperity"]),
+            impulse=report.impulse,
+            own=own,
+            memory=bulk.memory,
+            worn=assembly.contact.worn(self.worn, report.action.wear),
+        )
+
     @property
     def stored(self) -> tuple[Any, Any]:
         return self.strain, self.asperity

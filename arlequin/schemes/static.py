@@ -83,19 +83,9 @@ class StaticStepper:
         rest = (external + touch.pull(stored) - internal)[assembly.free]
         if (np.abs(rest) > 1e-10 * np.abs(np.concatenate([external, internal, stored])).max()).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
-        return State(
-            n=0,
-            u=u,
-            v=np.zeros_like(u),
-            history=assembly.laws.start_history(gaps),
-            internal=internal,
-            kinetic=0.0,
-            strain=bulk.stored,
-            asperity=assembly.laws.energy(gaps),
-            impulse=stored,
-            own=_Carried(external, forces, stored, touch.pull(stored), np.zeros_like(u)),
-            memory=bulk.memory,
-        )
+        still = np.zeros_like(u)
+        own = _Carried(external, forces, stored, touch.pull(stored), still)
+        return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     def with_step(self, step: float) -> "StaticStepper":
         """The same with another step."""
@@ -128,8 +118,7 @@ class StaticStepper:
         accept_shape(assembly, u, t1)
         bulk = assembly.respond(u, state.memory, 0.0)
         accept_cells(assembly, bulk, t1)
-        internal, strain = bulk.force, bulk.stored
-        asperity = assembly.laws.energy(touch.gaps(touch.moves.of(u))) + meeting.sprung
+        internal = bulk.force
         forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
@@ -149,7 +138,7 @@ class StaticStepper:
                 contact, impulse=mean_contact, stored=mean_contact[touch.first], dissipated=still, multiplier=still
             ),
             stored_before=state.stored,
-            stored_after=(strain, asperity),
+            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
         )
@@ -158,18 +147,5 @@ class StaticStepper:
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - touch.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         report = meeting.report(constraint, work, du, loss, found.passes)
-        end = State(
-            n=state.n + 1,
-            u=u,
-            v=none,
-            history=contact.history,
-            internal=internal,
-            kinetic=0.0,
-            strain=strain,
-            asperity=asperity,
-            impulse=contact.impulse,
-            own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
-            memory=bulk.memory,
-            worn=assembly.contact.worn(state.worn, report.action.wear),
-        )
-        return end, report
+        carried = _Carried(external, forces, contact.impulse, pulled, du / (t1 - t0))
+        return state.following(assembly, u, none, bulk, report, contact.history, carried), report

@@ -141,21 +141,8 @@ class ThetaStepper:
         assembly = self._assembly
         bulk = assembly.respond(u, assembly.fresh(), 0.0)
         accept_cells(assembly, bulk, 0.0)
-        contact = assembly.contact
-        gaps = contact.gaps(u)
-        return State(
-            n=0,
-            u=u,
-            v=v,
-            history=contact.laws.start_history(gaps),
-            internal=bulk.force,
-            kinetic=assembly.kinetic(v),
-            strain=bulk.stored,
-            asperity=contact.laws.energy(gaps),
-            impulse=np.zeros(contact.laws.row_count),
-            own=Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v)),
-            memory=bulk.memory,
-        )
+        own = Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v))
+        return State.first(assembly, u, v, bulk, assembly.contact.gaps(u), kinetic=assembly.kinetic(v), own=own)
 
     def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
         """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`)."""
@@ -208,12 +195,9 @@ class ThetaStepper:
         touch, contact = meeting.touch, meeting.solution
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
-        internal, strain = bulk.force, bulk.stored
-        asperity = assembly.laws.energy(touch.gaps(touch.moves.of(u))) + meeting.sprung
         momentum = assembly.mass @ v
-        kinetic = 0.5 * float(v @ momentum)
 
-        mean = self._bulk.resist(state, solved, u, internal)
+        mean = self._bulk.resist(state, solved, u, bulk.force)
         resisting = mean.internal + mean.damping - external
         if push is not None:
             resisting = resisting - push
@@ -234,29 +218,15 @@ class ThetaStepper:
             touch=touch,
             contact=contact,
             stored_before=state.stored,
-            stored_after=(strain, asperity),
+            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
         )
-        work["kinetic"] = kinetic
+        work["kinetic"] = 0.5 * float(v @ momentum)
         if push is not None:
             work["junction"] += float(push @ path)
         report = meeting.report(multipliers, work, path, loss, solved.newton)
-        end = State(
-            n=state.n + 1,
-            u=u,
-            v=v,
-            history=contact.history,
-            internal=internal,
-            kinetic=kinetic,
-            strain=strain,
-            asperity=asperity,
-            impulse=contact.impulse,
-            own=carried,
-            memory=bulk.memory,
-            worn=assembly.contact.worn(state.worn, report.action.wear),
-        )
-        return end, report
+        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _given(self, u: Array, v: Array, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs in a step from u, v (d,) to the time t."""
