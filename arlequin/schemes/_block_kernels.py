@@ -128,12 +128,13 @@ def _free_motion(
 
 
 @njit(cache=True)
-def _onward(
-    step, theta, mass, strains, viscous, constraints, rows, external, summed, y, multipliers, impulse,
-    u, v, momentum, rest, internal, force, drag, relative,
-):  # fmt: skip
-    """The state at the end of a step by y, φ and the impulses (q,) on the rows; whether it is finite. force, drag and
-    relative (d,) are work space. See `theta_block`."""
+def _onward(step, theta, bulk, external, y, multipliers, impulse, state, room):
+    """The state at the end of a step by y, φ and the impulses (q,) on the rows; whether it is finite. bulk: mass,
+    strains, viscous, constraints, rows and summed; state: u, v, momentum, rest and internal; room: work space, three
+    of (d,). See `theta_block`."""
+    mass, strains, viscous, constraints, rows, summed = bulk
+    u, v, momentum, rest, internal = state
+    force, drag, relative = room
     finite = True
     drag[:] = 0.0
     if viscous[0].size > 1:
@@ -160,6 +161,31 @@ def _onward(
     return True
 
 
+# both inlined: calls that count the references of so many arrays take a tenth of the shortest steps
+@njit(inline="always")
+def _put(n, found, kept):
+    """Puts what step n found into the fields of all steps: u, v, y, impulse, normal, status, multipliers, held."""
+    u, v, y, impulse, normal, status, multipliers, held = found
+    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held = kept
+    all_u[n], all_v[n], all_y[n] = u, v, y
+    all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
+    all_multipliers[n], all_held[n] = multipliers, held
+
+
+@njit(inline="always")
+def _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status):
+    """The contact problem of one point without regular law and friction; see `multilevel.solver`."""
+    slack, only = compliance[0] / (step * area[0]), 0.0
+    if level[0] == 1:
+        only = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
+    elif level[0] == 2 and closed[0]:
+        only = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
+    impulse[0] = only
+    normal[:] = 0.0
+    normal[2, 0] = only
+    status[0] = 1 if only > 0.0 else 0
+
+
 @njit(cache=True, nogil=True)
 def theta_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
@@ -167,8 +193,7 @@ def theta_block(
     external, driven, displaced,
     first, area, level, compliance, friction, soft, springs, gain, kernels, laws, kind, coefficients, method, rho,
     proximal,
-    u, v, momentum, rest, internal, history, impulse, held,
-    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held, iterations, residuals,
+    u, v, momentum, rest, internal, history, impulse, held, kept, iterations, residuals,
 ):  # fmt: skip
     """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta`); returns how many were accepted.
 
@@ -177,7 +202,7 @@ def theta_block(
     displacements where `displaced`, else velocities. by_constraint (d, m), schur (m, m): y and φ by C y = c;
     by_impulse (d, r), released (m, r): y and φ by impulses; delassus (r, r). gap (k,): at u = 0. summed (d,): dofs
     whose momentum is the sum of its impulses. springs (r,): compliance of friction's springs, 0 on other rows; gain
-    (k,) and held (r,): see `multilevel.stick`. touching: largest gap, m, that counts as none.
+    (k,) and held (r,): see `multilevel.stick`. touching: largest gap, m, that counts as none. kept: as of `_put`.
     """
     points, size = gap.size, u.size
     y, free_b = np.empty(size), np.empty(free.size)
@@ -189,6 +214,8 @@ def theta_block(
     trial, normal = history.copy(), np.zeros((3, points))
     status = np.zeros(points, dtype=np.int8)
     lever = theta * step
+    bulk = mass, strains, viscous, constraints, rows, summed
+    state, room = (u, v, momentum, rest, internal), (force, drag, relative)
     for n in range(count):
         _free_motion(
             step, theta, factor, free, given, to_given, constraints, by_constraint, schur,
@@ -217,13 +244,7 @@ def theta_block(
         if acts:
             used, residual, singular = 1, 0.0, False
             if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
-                slack = compliance[0] / (step * area[0])
-                if level[0] == 1:
-                    impulse[0] = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
-                else:
-                    impulse[0] = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
-                normal[2, 0] = impulse[0]
-                status[0] = 1 if impulse[0] > 0.0 else 0
+                _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status)
             else:
                 used, residual, singular = solve_contact(
                     delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws,
@@ -245,13 +266,8 @@ def theta_block(
             iterations[n], residuals[n] = 0, 0.0
         multipliers /= theta
 
-        if not _onward(
-            step, theta, mass, strains, viscous, constraints, rows, external[n], summed, y, multipliers, impulse,
-            u, v, momentum, rest, internal, force, drag, relative,
-        ):  # fmt: skip
+        if not _onward(step, theta, bulk, external[n], y, multipliers, impulse, state, room):
             return n
         history[:] = trial
-        all_u[n], all_v[n], all_y[n] = u, v, y
-        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
-        all_multipliers[n], all_held[n] = multipliers, held
+        _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
     return count

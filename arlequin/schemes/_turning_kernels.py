@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from arlequin.schemes._block_kernels import _add, _free_motion, _onward, _stretch
+from arlequin.schemes._block_kernels import _add, _free_motion, _onward, _put, _single, _stretch
 from multilevel._kernels import solve_contact
 
 PASSES = 25  # pairings of a step at most, as in `arlequin.schemes.meeting`
@@ -117,15 +117,7 @@ def _push(
     if not area.size:
         return 0, 0.0, False
     if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
-        slack, only = compliance[0] / (step * area[0]), 0.0
-        if level[0] == 1:
-            only = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
-        elif level[0] == 2 and closed[0]:
-            only = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
-        impulse[0] = only
-        normal[:] = 0.0
-        normal[2, 0] = only
-        status[0] = 1 if only > 0.0 else 0
+        _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status)
         return 1, 0.0, False
     used, residual, singular = solve_contact(
         delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
@@ -146,9 +138,7 @@ def turning_block(
     external, driven, displaced,
     first, area, level, compliance, friction, soft, springs, gain, kernels, laws, kind, coefficients, method, rho,
     proximal, stable,
-    u, v, momentum, rest, internal, history, impulse, held,
-    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held, iterations, residuals,
-    all_shares, all_gap, all_place,
+    u, v, momentum, rest, internal, history, impulse, held, kept, iterations, residuals, all_shares, all_gap, all_place,
 ):  # fmt: skip
     """Up to `count` steps of the θ-scheme with pairings as `arlequin.schemes.meeting.meet` alternates them; returns how
     many were accepted. Arguments as those of `theta_block`, but for the contact on rows of the basis (q,):
@@ -172,6 +162,8 @@ def turning_block(
     at_points, at_rows, at_laws, tables = _chosen(
         some, first, laws, area, level, compliance, friction, soft, kind, coefficients
     )
+    bulk = mass, strains, viscous, constraints, rows, summed
+    state, room = (u, v, momentum, rest, internal), (force, drag, relative)
     for n in range(count):
         _free_motion(
             step, theta, factor, free, given, to_given, constraints, by_constraint, schur,
@@ -274,15 +266,10 @@ def turning_block(
                 multipliers[m] -= theta * released[m, q] * pushed[q]
             multipliers[m] /= theta
 
-        if not _onward(
-            step, theta, mass, strains, viscous, constraints, rows, external[n], summed, y, multipliers, pushed,
-            u, v, momentum, rest, internal, force, drag, relative,
-        ):  # fmt: skip
+        if not _onward(step, theta, bulk, external[n], y, multipliers, pushed, state, room):
             return n
         history[:] = trial
-        all_u[n], all_v[n], all_y[n] = u, v, y
-        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
-        all_multipliers[n], all_held[n] = multipliers, held
+        _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
         all_shares[n], all_place[n] = shares, middle
         for k in range(points):
             all_gap[n, k] = gap[k] + moved[first[k]]

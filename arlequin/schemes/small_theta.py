@@ -106,15 +106,15 @@ class SmallThetaStepper(ThetaStepper):
                 state.impulse,
             )
         )
-        out: Any = [np.zeros((count, d)) for _ in range(3)]
-        out += [
+        kept: Any = (
+            *(np.zeros((count, d)) for _ in range(3)),
             np.zeros((count, r)),
             np.zeros((count, 3, k)),
             np.zeros((count, k), dtype=np.int8),
             np.zeros((count, m)),
             np.zeros((count, r)),
-        ]
-        out += [np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)]
+        )
+        figures = np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)
         kernels, kind = laws.kernels
         method = assembly.contact.method
         held = self._held(state).copy()
@@ -128,10 +128,10 @@ class SmallThetaStepper(ThetaStepper):
             proximal_term(method.method, method.augmentation, method.stabilised),
         )  # fmt: skip
         now = u, v, momentum, rest, internal, history, impulse, held
-        taken = self._take(count, (external, driven), tables, now, out)
+        taken = self._take(count, (external, driven), tables, now, (kept, *figures))
         if not taken:
             return None
-        out = [values[:taken] for values in out]
+        out = [values[:taken] for values in (*kept, *figures)]
         # where the next step was tried in vain, these are its own
         u, v, impulse, held = (out[i][-1].copy() for i in (0, 1, 3, 7))
         laws.remember(history, held, self._touch.tangents)
