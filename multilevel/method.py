@@ -29,6 +29,12 @@ class ContactMethod:
         positive("augmentation", self.augmentation)
         non_negative("stabilised", float(self.stabilised))
 
+    @property
+    def numbers(self) -> tuple[int, float, float]:
+        """As the kernels of the contact problem take them: the method's place in METHODS, ρ, the proximal term."""
+        term = proximal_term(self.method, self.augmentation, self.stabilised)
+        return METHODS.index(self.method), self.augmentation, term
+
 
 def proximal_term(method: Method, augmentation: float, stabilised: bool | float) -> float:
     """Size of the term on the multipliers, in units of their compliance; 0 for none."""

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from multilevel.friction import Coulomb
 from multilevel.law import Array, NormalLaw, RegularLaw, SetValuedLaw
 
+_Whole = NDArray[np.int64]
+_Tables = tuple[_Whole, Array, _Whole, Array, Array, Array, Any, _Whole, _Whole, Array]
+
 
 @dataclass(frozen=True)
 class PointLaws:
@@ -150,6 +153,12 @@ class PointLaws:
             tangential_stiffness=np.full(self.count, np.inf),
             tangential_damping=np.zeros(self.count),
         )
+
+    def tables(self, soft: Array) -> _Tables:
+        """As the kernels of the contact problem take them, with the compliance of friction (k,), m/(s Pa)."""
+        kernels, kind = self.kernels
+        points = self.first, self.area, self.level, self.compliance, self.friction, soft
+        return *points, kernels, self.rows, kind, self.coefficients
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the contact problem of some of the points."""

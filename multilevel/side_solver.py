@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multilevel.law import Array
-from multilevel.method import METHODS, ContactMethod, proximal_term
+from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
 from multilevel.solver import ContactSolution
 
@@ -102,15 +102,11 @@ def solve_members(
 
     out = SideSolution.none(laws, history)
     out.impulse[some] = guess[some]
-    kernels, kind = laws.kernels
     gap_free, rate_free = np.ascontiguousarray(gap_free), np.ascontiguousarray(rate_free)
     kernel(
         some, np.ascontiguousarray(delassus), lever, gap_free, rate_free, np.ascontiguousarray(closed),
-        laws.first, laws.area, laws.level, laws.compliance, laws.friction, laws.tangential_compliance, kernels,
-        laws.rows, kind, laws.coefficients,
-        np.ascontiguousarray(history), step, theta, step, out.impulse, out.history, out.normal, out.status,
-        METHODS.index(method.method), method.augmentation,
-        proximal_term(method.method, method.augmentation, method.stabilised), _MOST,
+        *laws.tables(laws.tangential_compliance), np.ascontiguousarray(history), step, theta, step,
+        out.impulse, out.history, out.normal, out.status, *method.numbers, _MOST,
         out.iterations, out.residual, out.singular,
     )  # fmt: skip
     return out

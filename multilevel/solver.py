@@ -38,6 +38,12 @@ class ContactSolution:
     singular: bool = False
     held: Array | None = None
 
+    @classmethod
+    def none(cls, history: Array, held: Array | None = None) -> "ContactSolution":
+        """That of no points."""
+        empty = np.zeros(0)
+        return cls(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), held=held)
+
 
 def solve_contact(
     laws: PointLaws,
@@ -82,8 +88,7 @@ def solve_contact(
     """
     count = laws.count
     if count == 0:
-        empty = np.zeros(0)
-        return ContactSolution(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), held=held)
+        return ContactSolution.none(history, held)
     one_of("method", method, METHODS)
     mass = proximal_term(method, augmentation, stabilised)
     if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular and delassus[0, 0] > 0.0:
@@ -96,12 +101,10 @@ def solve_contact(
     soft, share = laws.tangential_compliance, gain(laws, theta, step)
     if held is not None and slip_free is not None:
         soft, rate_free = free_rates(laws, rate_free, slip_free, held, share, lever)
-    kernels, kind = laws.kernels
     impulse, trial = guess.copy(), history.copy()
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
     iterations, residual, singular = kernel(
-        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, laws.first, laws.area, laws.level,
-        laws.compliance, laws.friction, soft, kernels, laws.rows, kind, laws.coefficients,
+        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, *laws.tables(soft),
         history, step, theta, impulse_factor,
         impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip

@@ -191,7 +191,7 @@ def theta_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, delassus, gap, summed, touching,
     external, driven, displaced,
-    first, area, level, compliance, friction, soft, springs, gain, kernels, laws, kind, coefficients, method, rho,
+    first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
     proximal,
     u, v, momentum, rest, internal, history, impulse, held, kept, iterations, residuals,
 ):  # fmt: skip

@@ -136,7 +136,7 @@ def turning_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, across, corners, gap, reach, turn, summed, touching, settled,
     external, driven, displaced,
-    first, area, level, compliance, friction, soft, springs, gain, kernels, laws, kind, coefficients, method, rho,
+    first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
     proximal, stable,
     u, v, momentum, rest, internal, history, impulse, held, kept, iterations, residuals, all_shares, all_gap, all_place,
 ):  # fmt: skip

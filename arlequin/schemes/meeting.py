@@ -101,9 +101,7 @@ def meet(
     """
     laws, time = contact.laws, 1.0 if static else step
     if not contact.count:
-        none = np.zeros(0)
-        nothing = ContactSolution(none, none, none, none, history, 0, 0.0, np.zeros(0, dtype=np.int8))
-        return Meeting(contact.touch(motion.place), nothing, time)
+        return Meeting(contact.touch(motion.place), ContactSolution.none(history), time)
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle, worn=worn)
     closed = (

@@ -20,7 +20,6 @@ from arlequin.schemes.theta import Carried, ThetaStepper
 from arlequin.touch import Touch
 from models.small_factor import SmallFactor
 from multilevel.law import Array
-from multilevel.method import METHODS, proximal_term
 from multilevel.solver import STICK
 from multilevel.stick import gain, softness
 
@@ -115,18 +114,12 @@ class SmallThetaStepper(ThetaStepper):
             np.zeros((count, r)),
         )
         figures = np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)
-        kernels, kind = laws.kernels
-        method = assembly.contact.method
         held = self._held(state).copy()
         share = gain(laws, theta, step)
         soft = softness(laws, share, theta * step)
         springs = np.zeros(r)
         springs[laws.sprung_rows] = soft[laws.sprung_points]
-        tables = (
-            laws.first, laws.area, laws.level, laws.compliance, laws.friction, soft, springs, share, kernels,
-            laws.rows, kind, laws.coefficients, METHODS.index(method.method), method.augmentation,
-            proximal_term(method.method, method.augmentation, method.stabilised),
-        )  # fmt: skip
+        tables = *laws.tables(soft), springs, share, *assembly.contact.method.numbers
         now = u, v, momentum, rest, internal, history, impulse, held
         taken = self._take(count, (external, driven), tables, now, (kept, *figures))
         if not taken:
