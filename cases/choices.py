@@ -24,6 +24,10 @@ EventsName = Literal["step", "locate"]
 Young = Annotated[float, Quantity("Pa", "Young's modulus", positive)]
 Poisson = Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)]
 Density = Annotated[float, Quantity("kg/m3", "density", positive)]
+YieldStress = Annotated[float, Quantity("Pa", "at the start", positive)]
+Saturation = Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)]
+SaturationRate = Annotated[float, Quantity("", "exponent of Voce's law", positive)]
+Hardening = Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)]
 Scheme = Annotated[SchemeName, Quantity("", "time scheme")]
 ThetaValue = Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)]
 Events = Annotated[EventsName, Quantity("", "events at the end of their step, or located inside it (theta = 0.5)")]
@@ -63,6 +67,13 @@ def scheme_of(name: SchemeName | ExplicitName, theta: float, events: EventsName 
         "runge-kutta": lambda: aq.RungeKutta(),
     }
     return makers[name]()
+
+
+def steel_of(parameters: Any) -> aq.J2:
+    """The steel of a case's parameters that hardens linearly and by saturation."""
+    p = parameters
+    hardening = aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate)
+    return aq.J2(p.young, p.poisson, 7800.0, p.yield_stress, hardening)
 
 
 def laws_of(parameters: Any) -> tuple[Any, ...]:

@@ -28,11 +28,11 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
-from cases.choices import Poisson, Young
+from cases.choices import Hardening, Poisson, Saturation, SaturationRate, YieldStress, Young, steel_of
 from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
-from models.checks import non_negative, positive, positive_integer
+from models.checks import positive, positive_integer
 
 Array = NDArray[np.float64]
 WIDTH, HEIGHT, TIP = 48e-3, 44e-3, 16e-3  # of the panel, of its clamped and of its loaded side, m
@@ -51,10 +51,10 @@ class Parameters:
     force: Annotated[float, Quantity("N", "shear force on the right side, of 1 mm of thickness", positive)] = 5e3
     young: Young = 206.9e9
     poisson: Poisson = 0.29
-    yield_stress: Annotated[float, Quantity("Pa", "at the start", positive)] = 450e6
-    saturation: Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)] = 265e6
-    rate: Annotated[float, Quantity("", "exponent of Voce's law", positive)] = 16.93
-    hardening: Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)] = 129.24e6
+    yield_stress: YieldStress = 450e6
+    saturation: Saturation = 265e6
+    rate: SaturationRate = 16.93
+    hardening: Hardening = 129.24e6
     elements: Annotated[int, Quantity("", "cells along each side", positive_integer)] = 32
     formulation: Annotated[
         Literal["mean", "points", "quadratic"],
@@ -66,8 +66,6 @@ class Parameters:
 def build(parameters: Parameters) -> aq.Study:
     """Time runs from 0 to 1 and scales the force."""
     p = parameters
-    hardening = (aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate))
-    metal = aq.J2(p.young, p.poisson, 7800.0, p.yield_stress, hardening)
     mesh = aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(p.elements, p.elements))
     x, y = mesh.p
     mesh = replace(mesh, doflocs=np.stack([WIDTH * x, HEIGHT * x + y * (HEIGHT + (TIP - HEIGHT) * x)]))
@@ -75,7 +73,7 @@ def build(parameters: Parameters) -> aq.Study:
     panel = aq.Solid(
         "panel",
         mesh,
-        metal,
+        steel_of(p),
         order=2 if p.formulation == "quadratic" else 1,
         volumetric=None if p.formulation == "quadratic" else p.formulation,
         plane="strain",

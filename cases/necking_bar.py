@@ -31,14 +31,14 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
-from cases.choices import Poisson, Young
+from cases.choices import Hardening, Poisson, Saturation, SaturationRate, YieldStress, Young, steel_of
 from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.tension import Tension
 from cases.shapes import quarter_cylinder
 from cases.structured import graded
-from models.checks import non_negative, positive, positive_integer, within
+from models.checks import positive, positive_integer, within
 
 Array = NDArray[np.float64]
 
@@ -58,10 +58,10 @@ class Parameters:
     elongation: Annotated[float, Quantity("m", "of the whole bar, at the end", positive)] = 14e-3
     young: Young = 206.9e9
     poisson: Poisson = 0.29
-    yield_stress: Annotated[float, Quantity("Pa", "at the start", positive)] = 450e6
-    saturation: Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)] = 265e6
-    rate: Annotated[float, Quantity("", "exponent of Voce's law", positive)] = 16.93
-    hardening: Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)] = 129.24e6
+    yield_stress: YieldStress = 450e6
+    saturation: Saturation = 265e6
+    rate: SaturationRate = 16.93
+    hardening: Hardening = 129.24e6
     elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
     dimension: Annotated[
         Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the section")
@@ -80,9 +80,6 @@ def reference(parameters: Parameters) -> Tension:
 def build(parameters: Parameters) -> aq.Study:
     """Time runs from 0 to 1 and scales the elongation, half of which moves the end of the half."""
     p = parameters
-    metal = aq.J2(
-        p.young, p.poisson, 7800.0, p.yield_stress, (aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate))
-    )
     rows = max(2, round(p.elements * p.length / (2 * p.radius)))
     held: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"y": lambda t: 0.5 * p.elongation * t}}
     plane = "axisymmetric" if p.dimension == "axisymmetric" else None
@@ -100,7 +97,7 @@ def build(parameters: Parameters) -> aq.Study:
     points[across] *= thickness(p, points[1]) / p.radius
     mesh = replace(mesh, doflocs=points)
     order = 1 if p.order == "linear" else 2
-    bar = aq.Solid("bar", mesh, metal, order=order, plane=plane, kinematics="finite", imposed=held)
+    bar = aq.Solid("bar", mesh, steel_of(p), order=order, plane=plane, kinematics="finite", imposed=held)
     return aq.Study(aq.System([bar]), aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
