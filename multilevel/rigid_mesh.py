@@ -1,5 +1,6 @@
 """Rigid obstacles of facets: a polyline in 2D, a surface of triangles in 3D."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,8 +17,35 @@ from multilevel.search import FacetTree, in_space
 END = 1e-6  # of a segment: a point this little past an open end still has a partner
 
 
+class _Faceted(ABC):
+    """An obstacle of facets (f, a) between `points` (n, a), a axes."""
+
+    points: Any
+
+    @property
+    @abstractmethod
+    def _facets(self) -> Indices: ...
+
+    @property
+    def axes(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def flat(self) -> bool:
+        return False
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals, at any distance and depth: a rigid body has no other side to be mistaken for."""
+        found = self._tree.closest(in_space(positions), np.inf, END, np.inf)
+        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+
+    @cached_property
+    def _tree(self) -> FacetTree:
+        return FacetTree.build(FacetMesh.build(self._facets, self.points), self.points)
+
+
 @dataclass(frozen=True)
-class RigidPolyline:
+class RigidPolyline(_Faceted):
     """A rigid boundary in 2D through `points` (n, 2), m, with the solid on the left of the way along them.
 
     closed=True joins the last point to the first: counter-clockwise points bound a body, clockwise ones a hole. At a
@@ -37,26 +65,13 @@ class RigidPolyline:
         object.__setattr__(self, "points", points)
 
     @property
-    def axes(self) -> int:
-        return 2
-
-    @property
-    def flat(self) -> bool:
-        return False
-
-    def closest(self, positions: Array) -> tuple[Array, Array]:
-        """Gaps and normals at the positions."""
-        return _closest(self._tree, positions)
-
-    @cached_property
-    def _tree(self) -> FacetTree:
+    def _facets(self) -> Indices:
         start = np.arange(len(self.points) - 1 + self.closed)
-        segments = np.stack([start, (start + 1) % len(self.points)], axis=1)
-        return FacetTree.build(FacetMesh.build(segments, self.points), self.points)
+        return np.stack([start, (start + 1) % len(self.points)], axis=1)
 
 
 @dataclass(frozen=True)
-class RigidSurface:
+class RigidSurface(_Faceted):
     """A rigid boundary in 3D: `triangles` (f, 3) of the `points` (n, 3), m, counter-clockwise seen from outside.
 
     Edges and corners as on a polyline; points past a free edge have no partner (gap +inf).
@@ -89,23 +104,5 @@ class RigidSurface:
         object.__setattr__(self, "triangles", triangles)
 
     @property
-    def axes(self) -> int:
-        return 3
-
-    @property
-    def flat(self) -> bool:
-        return False
-
-    def closest(self, positions: Array) -> tuple[Array, Array]:
-        """Gaps and normals at the positions."""
-        return _closest(self._tree, positions)
-
-    @cached_property
-    def _tree(self) -> FacetTree:
-        return FacetTree.build(FacetMesh.build(self.triangles, self.points), self.points)
-
-
-def _closest(tree: FacetTree, positions: Array) -> tuple[Array, Array]:
-    """Closest points at any distance and depth: a rigid body has no other side to be mistaken for."""
-    found = tree.closest(in_space(positions), np.inf, END, np.inf)
-    return found.gap, np.ascontiguousarray(found.normal[:, : tree.mesh.axes])
+    def _facets(self) -> Indices:
+        return self.triangles
