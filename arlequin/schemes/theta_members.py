@@ -1,7 +1,6 @@
 """The θ-scheme of many members of an ensemble at once."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +10,7 @@ from arlequin.energy import Sums, Ways, viscous_losses
 from arlequin.members import Members, named
 from arlequin.products import applied
 from arlequin.schemes.block import Block
+from arlequin.schemes.keeping import KeepsColumns
 from arlequin.schemes.linear_step import LinearStep
 from arlequin.schemes.meeting import Motion
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, State, accept
@@ -24,7 +24,7 @@ from multilevel.side_solver import SideSolution, solve_members
 _PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor
 
 
-class ThetaMembers:
+class ThetaMembers(KeepsColumns):
     """The steps of `ThetaStepper` for all members, whose fields lie in the rows of arrays (n, d).
 
     A block of members shares each pass over the factor, the answers to impulses are one product of matrices, and
@@ -47,14 +47,6 @@ class ThetaMembers:
         self._pieces, self._solved = (
             [slice(i, min(i + size, count)) for i in range(0, count, size)] for size in (_PIECE, _SOLVED)
         )
-
-    def kept(self) -> Any:
-        """The columns made so far."""
-        return self._condensed.compliance.kept
-
-    def keep(self, kept: Any) -> None:
-        """Makes them again."""
-        self._condensed.compliance.keep(kept)
 
     def start(self) -> State:
         """The members at t = 0."""
