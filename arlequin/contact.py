@@ -140,8 +140,7 @@ class Contact:
 
     @cached_property
     def extent(self) -> float:
-        """Largest extent of the slave surfaces and their masters, of their parts where these are points, m; 1 m where
-        there is but one point."""
+        """Largest extent of the slave surfaces and their masters, or of their parts, m; 1 m of a single point."""
         sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
         own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
         return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0) or 1.0
