@@ -28,7 +28,7 @@ def errors(bar: Any, duration: float = 1e-4) -> dict[str, float]:
     return bar.errors(*((study, study.run()) for study in studies))
 
 
-@pytest.mark.parametrize("axes, across, ratio", [(2, 20, 4), (3, 8, 2)])
+@pytest.mark.parametrize("axes, across, ratio", [(2, 20, 4), pytest.param(3, 8, 2, marks=pytest.mark.slow)])
 def test_fine_end_of_a_glued_bar_moves_as_in_the_bar_all_fine(bench: Any, axes: int, across: int, ratio: int) -> None:
     """Until the wave has come back from the far end and the end has left the wall."""
     bar = bench("bench_glued").RoundedBar(axes, across, ratio, free=4, length=0.1)

@@ -55,7 +55,7 @@ THESIS: dict[str, Any] = {"law": "multilevel", "courant": 0.7071}
     "options",
     [
         {},
-        {"asperity_damping": 2e4},
+        pytest.param({"asperity_damping": 2e4}, marks=pytest.mark.slow),
         pytest.param({"scheme": "hht"}, marks=pytest.mark.slow),
         pytest.param({"scheme": "hht", "asperity_damping": 2e4}, marks=pytest.mark.slow),
         # strong damping sends a front through the bar while it is in contact: θ = 1/2 alone reaches order 0.60

@@ -111,7 +111,7 @@ def test_what_is_recorded_adds_up_over_small_steps_and_moving_partners(scheme):
     contact = aq.Interface("contact", fine.boundary("bottom"), ball, aq.Unilateral(), aq.Coulomb(0.3))
     junction = aq.Junction(coarse, fine)
     system = aq.System([coarse, fine], junctions=[junction], interfaces=[contact], velocity=(2.0, -2.0))
-    result = aq.simulate(system, scheme, duration=6e-4, step=2e-6)
+    result = aq.simulate(system, scheme, duration=3e-4, step=2e-6)
     energy, interface = result["energy"], result["interface/contact"].dataset
     worn = 0.3 * float(interface["wear_power"][1:].sum()) * 2e-6
     assert worn == pytest.approx(float(energy.sel(kind="friction")[-1]), rel=1e-9)

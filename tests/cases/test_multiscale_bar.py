@@ -132,6 +132,7 @@ def test_refused(tip, changes, says):
         build(Parameters(**{"mesh": str(tip(40, 2)), **changes}))
 
 
+@pytest.mark.slow
 def test_full():
     """The defaults, as `make demo` and `check` run them."""
     p = Parameters()
