@@ -15,15 +15,17 @@ from arlequin.start import start_fields
 from models.threads import each
 from multilevel.law import Array
 
-_HELD = 1 << 22  # values of a field of a block of all members, at most: 32 MB
+# values of a field of a block of all members: above the first blocks are as short as may be, the second is the most
+_HELD, _MOST = 1 << 22, 1 << 24
 # what each member has of a state
 _FIELDS = "u", "v", "history", "internal", "impulse"
 _ENERGIES = "kinetic", "strain", "asperity"
 
 
 def are_small(members: Members) -> bool:
-    """Whether blocks of steps of all members at once are worth their memory."""
-    return is_small(members.assembly) and members.count * members.assembly.dof_count <= _HELD // 16
+    """Whether steps may be taken in compiled loops, and the shortest blocks of all members at once have room."""
+    size = members.count * members.assembly.dof_count
+    return is_small(members.assembly) and size * SmallMembers.least <= _MOST
 
 
 class SmallMembers:
