@@ -51,14 +51,6 @@ class Passage:
     iterations: NDArray[np.int64]
     residual: Array
 
-    def first(self, count: int) -> "Passage":
-        """Its first steps."""
-        states = {"u", "v", "internal", "momentum", "strain", "held"}
-        cut: dict[str, Any] = {
-            name: None if values is None else values[: count + (name in states)] for name, values in vars(self).items()
-        }
-        return Passage(**cut)
-
     def audited(
         self,
         assembly: Assembly,
