@@ -22,6 +22,11 @@ MISSING = "not computed"
 LEFT_OUT = "left_out"  # attribute of a series: where it had other dimensions than at the first point, and which
 
 
+def left_out(dataset: xarray.Dataset) -> list[tuple[str, str]]:
+    """Names of the series that had other dimensions at some points than at the first, and where."""
+    return [(str(name), array.attrs[LEFT_OUT]) for name, array in dataset.data_vars.items() if LEFT_OUT in array.attrs]
+
+
 class SweepWarning(UserWarning):
     """What a sweep has computed and its dataset has no place for."""
 

@@ -14,6 +14,7 @@ from cases.results import beside, figures_of, opened
 from models.errors import UserError
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
 Number = TypeVar("Number", int, float)
@@ -25,42 +26,44 @@ def plot(arguments: Namespace) -> int:
     """PNG figures of a result or a sweep; prints their paths."""
     import matplotlib
 
-    from arlequin.sweep_store import is_sweep
-
     matplotlib.use("Agg")
-    swept = is_sweep(arguments.path)
-    ending = "-sweep-figures" if swept else "-figures"
+    swept = _sweep_at(arguments.path)
+    ending = "-figures" if swept is None else "-sweep-figures"
     folder = beside(arguments.path, ending) if arguments.to is None else Path(arguments.to)
     with tables.working("drawing"):
-        figures = _figures_of_sweep(arguments.path) if swept else figures_of(opened(arguments.path, "plot"))
+        figures = figures_of(opened(arguments.path, "plot")) if swept is None else _figures_of(arguments.path, swept)
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
         target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
         figure.savefig(target, dpi=DPI)
         print(target, flush=True)
-    _say_what_is_missing(arguments.path)
+    _say_what_is_missing(arguments.path, swept)
     return 0
 
 
-def _figures_of_sweep(path: str) -> dict[str, Figure]:
-    from arlequin import plots
-    from arlequin.plots import sweep_points
+def _sweep_at(path: str) -> xarray.Dataset | None:
+    """None where it is no sweep."""
+    from arlequin.sweep_store import is_sweep
     from arlequin.sweeping import open_sweep
 
-    dataset = open_sweep(path)
+    return open_sweep(path) if is_sweep(path) else None
+
+
+def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
+    from arlequin import plots
+    from arlequin.plots import sweep_points
+
     if not (sweep_points.states(dataset) == "").any():
         raise UserError(f"{path}: {sweep_points.counted(dataset)}: nothing to plot", code=1)
     return plots.sweep_figures(dataset)
 
 
-def _say_what_is_missing(path: str) -> None:
+def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
     """A line, beside the output, where points of a sweep failed or are still to come."""
     from arlequin.plots import sweep_points
-    from arlequin.sweep_store import is_sweep
-    from arlequin.sweeping import open_sweep
 
-    if is_sweep(path) and (sweep_points.states(dataset := open_sweep(path)) != "").any():
-        print(f"{path}: {sweep_points.counted(dataset)}", file=sys.stderr)
+    if swept is not None and (sweep_points.states(swept) != "").any():
+        print(f"{path}: {sweep_points.counted(swept)}", file=sys.stderr)
 
 
 def animate(arguments: Namespace) -> int:
@@ -88,7 +91,7 @@ def report(arguments: Namespace) -> int:
     with tables.working("comparing with the reference and drawing"):
         target = cases.report(arguments.path, arguments.out)
     print(target, flush=True)
-    _say_what_is_missing(arguments.path)
+    _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
     return 0
 
 

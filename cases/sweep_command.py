@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arlequin.plots import sweep_points
-from arlequin.sweep_dataset import LEFT_OUT
+from arlequin.sweep_dataset import left_out
 from cases import registry, tables
 from cases.parameters import Field, by_name, fields, make
 from models.errors import UserError
@@ -135,8 +135,7 @@ def summary_of(found: xarray.Dataset) -> list[Table]:
     if others:
         lines = [(str(n), _unit(found[n]), ", ".join(map(str, found[n].dims))) for n in others]
         parts.append(tables.table(lines, ("series", "unit", "dimensions")))
-    lost = [(str(name), array.attrs[LEFT_OUT]) for name, array in found.data_vars.items() if LEFT_OUT in array.attrs]
-    if lost:
+    if lost := left_out(found):
         parts.append(tables.table(lost, ("left out here", "kept in the files of its points alone")))
     if failed:
         parts.append(tables.table(_failures(found), ("failed at", "why")))

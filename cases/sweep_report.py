@@ -11,7 +11,7 @@ import numpy as np
 
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_axis import geometric
-from arlequin.sweep_dataset import LEFT_OUT
+from arlequin.sweep_dataset import left_out
 from cases import page, registry, report_parts
 from models.errors import UserError
 
@@ -133,8 +133,7 @@ def _failures(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[str]:
 
 def _left_out(dataset: xarray.Dataset) -> Iterator[str]:
     """Series that had other dimensions at some points than at the first."""
-    lines = [(str(name), array.attrs[LEFT_OUT]) for name, array in dataset.data_vars.items() if LEFT_OUT in array.attrs]
-    if lines:
+    if lines := left_out(dataset):
         yield page.section("Series left out", page.table(lines, ("series", "kept in the files of its points alone")))
 
 
