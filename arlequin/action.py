@@ -1,6 +1,6 @@
 """What contact did to a system in a step, as it is recorded."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,11 @@ class Action:
         if loss is not None:
             rubbed = np.where(loss.laws.sprung, loss.each, rubbed)
         return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, rubbed, status)
+
+    def pushed(self, other: "Action") -> "Action":
+        """With the impulses of another at the end of the step, which does nothing on the slip."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in ("normal", "tangential", "spread")}
+        return replace(self, **sums)
 
     def stacked(self) -> "Action":
         """Itself as a block of one step: every field with a first axis of length 1."""

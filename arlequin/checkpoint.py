@@ -2,13 +2,13 @@
 
 import json
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.array_file import read_arrays
 from arlequin.plain_tree import put_together, taken_apart
 from models.errors import FAILURE, UserError
 
@@ -56,16 +56,16 @@ class Checkpoint:
         if not (folder / NAME).exists():
             return None
         try:
-            with np.load(folder / NAME, allow_pickle=False) as file:
-                told = json.loads(str(file["told"]))
-                if told["format"] != _FORMAT:
-                    raise ValueError(f"its format is {told['format']}, not {_FORMAT}")
-                found = put_together(told["run"], [file[f"a{i}"] for i in range(len(file.files) - 1)])
-        except (ValueError, TypeError, KeyError, AttributeError, ImportError, zipfile.BadZipFile) as error:
+            arrays = read_arrays(folder / NAME)
+            told = json.loads(str(arrays["told"]))
+            if told["format"] != _FORMAT:
+                raise ValueError(f"its format is {told['format']}, not {_FORMAT}")
+            found = put_together(told["run"], [arrays[f"a{i}"] for i in range(len(arrays) - 1)])
+            if not isinstance(found, cls) or type(getattr(found.state, "n", None)) is not int:
+                raise ValueError("it is of something else")
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError, RecursionError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"{folder}: its checkpoint cannot be read ({why}): run it anew", FAILURE) from error
-        if not isinstance(found, cls):
-            raise UserError(f"{folder}: its checkpoint cannot be read: run it anew", FAILURE)
         return found
 
     def check(self, study: dict[str, Any], given: str) -> None:
@@ -75,6 +75,8 @@ class Checkpoint:
             if there != here:
                 which = "" if what == "system" else f" ({there} there, {here} here)"
                 raise UserError(f"{given}: its checkpoint is of another {what}{which}: give what it was run with")
+        if not 0 <= self.state.n <= study["number of steps"]:
+            raise UserError(f"{given}: its checkpoint is of step {self.state.n}: run it anew", FAILURE)
 
 
 def remove(folder: Path) -> None:

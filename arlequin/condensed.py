@@ -18,6 +18,7 @@ from models.side_factor import SideFactor
 from multilevel.law import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
+_HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone
 _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 
@@ -99,17 +100,27 @@ class Condensed:
     def _factor(self, matrix: sp.csr_array) -> Factor:
         """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
 
-        D makes each row's share as stiff as A is on its dofs.
+        D makes each row's share as stiff as A is on its dofs. Round-off may let A be factored though a motion is free:
+        one inverse iteration y = A⁻¹b bounds the lowest eigenvalue of (A, diag A) by y·b / y·diag(A) y.
         """
         try:
-            return factorise(matrix)
+            factor = factorise(matrix)
+            if not self._all.shape[0]:
+                return factor
+            diagonal = matrix.diagonal()
+            load = np.sqrt(diagonal) * np.random.default_rng(0).standard_normal(diagonal.size)
+            moved = factor.solve(load)
+            if float(load @ moved) > _HELD * float(moved @ (diagonal * moved)):
+                return factor
         except UserError:
             if not self._all.shape[0]:
                 raise
         rows = sp.csr_array(self._all[:, self._active])
-        squares = rows.multiply(rows)
-        sums = np.asarray(squares.sum(axis=1)).ravel()
-        scale = np.divide(squares @ matrix.diagonal(), sums**2, out=np.zeros_like(sums), where=sums > 0.0)
+        # dofs have units of their own: their shares of a row add as compliances, c²/a
+        diagonal = matrix.diagonal()
+        yielding = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
+        sums = rows.multiply(rows) @ yielding
+        scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0.0)
         self._penalty = sp.csr_array(rows.T @ sp.diags_array(scale))
         return factorise(sp.csr_array(matrix + self._penalty @ rows))
 

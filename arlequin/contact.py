@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.contact_problem import Problem
+from arlequin.contact_scale import ContactScale
 from arlequin.layout import Layout
 from arlequin.products import Rows
 from arlequin.side import Side
@@ -21,44 +22,6 @@ from multilevel.kinematics import KeepingPairing, Kinematics, Pairing, crowd
 from multilevel.law import Array
 from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
-from multilevel.solver import ContactSolution
-
-_TOUCHING = 1e-12  # gap, relative to the surfaces' extent, that is none
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Some of the points (p,) of a contact, with their laws, rows of H and rows of the history."""
-
-    points: NDArray[np.int64]
-    laws: PointLaws
-    rows: NDArray[np.int64]
-    histories: NDArray[np.int64]
-
-    def whole(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
-        """Its solution with zeros at the other points."""
-        if self.points.size == laws.count:
-            return solution
-
-        def spread(values: NDArray[Any], size: int, at: NDArray[np.int64]) -> NDArray[Any]:
-            out = np.zeros(size, dtype=values.dtype)
-            out[at] = values
-            return out
-
-        trial = history.copy()
-        trial[self.histories] = solution.history
-        count, points = laws.count, self.points
-        held = solution.held
-        return replace(
-            solution,
-            impulse=spread(solution.impulse, laws.row_count, self.rows),
-            stored=spread(solution.stored, count, points),
-            dissipated=spread(solution.dissipated, count, points),
-            multiplier=spread(solution.multiplier, count, points),
-            status=spread(solution.status, count, points),
-            history=trial,
-            held=None if held is None else spread(held, laws.row_count, self.rows),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +89,11 @@ class Contact:
         return all(self.steady)
 
     @cached_property
+    def turning(self) -> NDArray[np.bool_]:
+        """Points (k,) whose normals or partners may change."""
+        return np.repeat(~np.array(self.steady, dtype=bool), np.diff(self.start))
+
+    @cached_property
     def indeterminate(self) -> bool:
         """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
         return any(side.rigid for pair in self.sides for side in pair)
@@ -139,11 +107,17 @@ class Contact:
         return self._last[0]
 
     @cached_property
-    def extent(self) -> float:
-        """Largest extent of the slave surfaces and their masters, or of their parts, m; 1 m of a single point."""
-        sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
-        own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
-        return own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0) or 1.0
+    def scale(self) -> ContactScale:
+        """The lengths that gaps are compared with."""
+        return ContactScale(self.interfaces, self.reference)
+
+    @cached_property
+    def sizes(self) -> Array:
+        """What changes of the rows of the basis (q,) are compared with, m or rad."""
+        sizes, extent = np.empty(self.basis.shape[0]), self.scale.extent
+        for i, (a, b) in enumerate(pairwise(self.span)):
+            sizes[a:b] = extent if self.steady[i] else self.scale.sizes([self.sides[i]])
+        return sizes
 
     def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
         """Points (…, k) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
@@ -151,7 +125,7 @@ class Contact:
         Nor is one of the size of the arcs of a step, moves (q,) = basis · Δt v: a corner on which a rigid part turns
         rises by as much.
         """
-        limit = np.full(gaps.shape, self.touching)
+        limit = np.full(gaps.shape, self.scale.touching)
         if self.indeterminate:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]
@@ -159,11 +133,6 @@ class Contact:
                 if not self.steady[i]:
                     limit[a:b] += slave.sagitta(own[: slave.count]) + master.sagitta(own[slave.count :])
         return np.asarray(gaps <= limit)
-
-    @property
-    def touching(self) -> float:
-        """Largest gap that counts as none, m."""
-        return _TOUCHING * self.extent
 
     @cached_property
     def moves(self) -> Rows:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ class Shapes:
         return replace(self, nodes=self.nodes + group * self.size, size=self.size * groups)
 
 
+@runtime_checkable
 class Coupling(Protocol):
     """The bilinear form c(φ*, v) of a junction."""
 

@@ -1,9 +1,10 @@
-"""The energy audit: every term from its own definition, the balance as a check that can fail."""
+"""Energies and works of a step, each by its own definition."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
 from arlequin.products import applied
@@ -17,8 +18,6 @@ KINDS = (
     "impact", "scheme", "absorbed", "junction",
 )  # fmt: skip
 _INDEX = {kind: i for i, kind in enumerate(KINDS)}
-# + stored or dissipated, − given to the system
-_SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
 
 
 @dataclass(frozen=True)
@@ -133,19 +132,20 @@ class Sums:
         stored_after: tuple[Any, Any],
         loss: Loss | None = None,
         plastic: float = 0.0,
+        persistent: NDArray[np.bool_] | None = None,
     ) -> Work:
         """Works of one step, or of some: every field then has the step as its first axis.
 
         A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored` over the stored contact
         impulses and Σ P·`impulse` over all other impulses, divided by Δt (for the implicit schemes all paths are
         Δt (v₀ + v₁)/2, m), while matter moves by `du`; rates: these ways (…, r) of the contact's rows. Friction works
-        on `slip`: what it takes at each point is `friction`, what it gives (at a reversal within the step) counts as
-        `impact`. Wear opens the gaps beside the motion: `wear` is what the normal forces do on that way,
-        Σ P_n · opening/Δt ≥ 0, which leaves the surfaces with the worn matter (it was strained), and the other works of
-        contact are taken on the whole of the gaps. Physical works are taken on `du`; what the scheme does beyond is
-        `scheme`: its algorithmic work minus the change of stored energy and the physical works. The balance so checks
-        the momentum equation along the path; a wrong stored energy shows in `scheme`, which is 0 for the conserving
-        pairs.
+        on `slip`. On `persistent` rows (r,), whose contact lasts, multipliers and friction work on `du`, and elsewhere
+        they give nothing (at a reversal in a step): `scheme` has the difference. Wear opens the gaps
+        beside the motion: `wear` is what the normal forces do on that way, Σ P_n · opening/Δt ≥ 0, which leaves the
+        surfaces with the worn matter (it was strained), and the other works of contact are taken on the whole of the
+        gaps. Physical works are taken on `du`; what the scheme does beyond is `scheme`: its algorithmic work minus the
+        change of stored energy and the physical works. The balance so checks the momentum equation along the path; a
+        wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
         stored: (strain, asperity), J. loss: of friction with springs, see `multilevel.stick`. plastic: what matter
         dissipated, J.
@@ -172,22 +172,38 @@ class Sums:
                 work["wear"] = normal @ touch.opening / step
             layers = -np.vecdot(contact.dissipated, opening)
             work["asperity_damping"] = layers
-            work["impact"] = -np.vecdot(contact.multiplier, impulse_opening)
+            # what would give energy on its way is the scheme's
+            normal, slip = np.minimum(impulse_opening, 0.0), rates.slip
+            if persistent is not None:
+                normal = np.where(persistent[..., first], opening, normal)
+                slip = np.where(persistent, rates.du, slip)
+            work["impact"] = -np.vecdot(contact.multiplier, normal)
+            scheme = scheme - np.vecdot(contact.multiplier, impulse_opening - normal)
             if touch.frictional:
-                rubbed = -contact.impulse * rates.slip / step
-                rubbed[..., first] = 0.0
-                rubbing = 0.0
+                algorithmic, each = (
+                    self._rubbed(contact.impulse, way, first, loss) / step for way in (rates.slip, slip)
+                )
+                own = np.maximum(each, 0.0)
+                work["friction"] = own.sum(axis=-1)
+                scheme = scheme + (algorithmic - own).sum(axis=-1)
                 if loss is not None:
-                    rows, rubbing = loss.laws.sprung_rows, loss.each.sum(axis=-1)
-                    scheme = scheme + np.take(rubbed, rows, axis=-1).sum(axis=-1) - rubbing
-                    rubbed[..., rows] = 0.0
-                each = np.add.reduceat(rubbed, first, axis=-1)
-                work["friction"] = np.maximum(each, 0.0).sum(axis=-1) + rubbing
-                work["impact"] += np.minimum(each, 0.0).sum(axis=-1)
+                    rubbing = loss.each.sum(axis=-1)
+                    sprung = np.take(contact.impulse * rates.slip, loss.laws.sprung_rows, axis=-1).sum(axis=-1)
+                    work["friction"] += rubbing
+                    scheme = scheme - sprung / step - rubbing
             scheme = scheme - np.vecdot(contact.stored, touch.openings(rates.stored)) / step - asperity
             scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
         work["scheme"] = scheme
         return work
+
+    @staticmethod
+    def _rubbed(impulse: Array, slip: Array, first: NDArray[np.int64], loss: Loss | None) -> Array:
+        """−P_t·slip (…, k) of friction without springs, from rows (…, r)."""
+        rubbed = -impulse * slip
+        rubbed[..., first] = 0.0
+        if loss is not None:
+            rubbed[..., loss.laws.sprung_rows] = 0.0
+        return np.asarray(np.add.reduceat(rubbed, first, axis=-1))
 
 
 def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, Any]:
@@ -199,63 +215,6 @@ def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, An
         for kind, matrix in matrices.items()
         if matrix is not None
     }
-
-
-class Audit:
-    """Accumulates the works of the steps to the energy table (kinds as columns) and the balance.
-
-        balance(t) = [(kinetic + stored)(t) − (kinetic + stored)(0) − external work + Σ dissipations] /
-        (largest energy)
-
-    While a run goes on the largest energy is the largest so far; `balance` after it is relative to the
-    largest of the run.
-    """
-
-    def __init__(self, kinetic: Any, strain: Any, asperity: Any) -> None:
-        """J; of an ensemble (n,), and so is all else before the last axis."""
-        self._table = np.zeros((*np.shape(kinetic), len(KINDS)))
-        self._table[..., :3] = np.stack([kinetic, strain, asperity], axis=-1)
-        self._first = self._table
-        self._start = kinetic + strain + asperity
-        self._largest = abs(self._start)
-        self._rests = [np.zeros((1, *np.shape(kinetic)))]
-
-    @property
-    def start(self) -> Array:
-        """The table (…, kind) at the start, J."""
-        return self._first
-
-    def add(self, works: Array) -> tuple[Array, Array]:
-        """Adds steps, works (b, …, kind); returns the table (b, …, kind), J, and the balance (b, …) relative to the
-        largest energy so far."""
-        # added one by one: the sums do not depend on how many steps come at once
-        sums = np.cumsum(np.concatenate([self._table[None, ..., 3:], works[..., 3:]]), axis=0)[1:]
-        table = np.concatenate([works[..., :3], sums], axis=-1)
-        sizes = np.maximum(np.abs(table).max(axis=-1), np.abs(table[..., :3].sum(axis=-1)))
-        largest = np.maximum.accumulate(np.maximum(sizes, self._largest), axis=0)
-        rests = self._rest(table)
-        self._table, self._largest = table[-1], largest[-1]
-        self._rests.append(rests)
-        return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest != 0.0)
-
-    def kept(self) -> Any:
-        """The table, its start and the largest energy so far."""
-        return self._table, self._first, self._largest
-
-    def keep(self, kept: Any, tables: Array) -> None:
-        """Goes on from there; tables (t, …, kind), J: of all steps so far."""
-        self._table, self._first, self._largest = kept
-        self._start = self._first[..., 0] + self._first[..., 1] + self._first[..., 2]
-        self._rests = [self._rest(tables)]
-
-    def _rest(self, tables: Array) -> Array:
-        """What the tables (t, …, kind) do not account for (t, …), J."""
-        return np.asarray(np.vecdot(tables, _SIGN) - self._start)
-
-    @property
-    def balance(self) -> Array:
-        """Balance of every step so far (t, …), relative to the largest energy of all of them."""
-        return np.concatenate(self._rests) / np.where(self._largest > 0.0, self._largest, 1.0)
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:

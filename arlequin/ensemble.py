@@ -1,6 +1,6 @@
 """Ensembles: many starts, loads or seeds of one system stepped together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,8 @@ def simulate_ensemble(
     parameters are those of `simulate`. Linear parts, junctions, springs, relations and contact of fixed pairings
     without wear are stepped so; all else is refused. A member that does not converge ends the run and is named.
     """
-    members = () if isinstance(systems, System) else tuple(systems)
+    iterable = isinstance(systems, Iterable) and not isinstance(systems, System)
+    members = tuple(systems) if iterable else ()
     if not members or not all(isinstance(system, System) for system in members):
         raise UserError.parameter("systems", systems, "simulate_ensemble takes a list of at least one System")
     own = as_record(record, fields_every)

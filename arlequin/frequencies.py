@@ -8,8 +8,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from arlequin.assembly import assemble
 from arlequin.condensed import Condensed
 from arlequin.system import System
-from models.checks import positive_integer
+from models.checks import instance, positive_integer
 from models.errors import UserError
+from models.matrix import binade
 from multilevel.law import Array
 
 _UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
@@ -31,6 +32,7 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     Source: Ericsson & Ruhe, Mathematics of Computation 35, 1980.
     """
     positive_integer("count", count)
+    instance("system", system, System, "must be a System")
     assembly = assemble(system)
     if assembly.massless.any():
         raise UserError("natural frequencies: a part has nodes without mass")
@@ -45,16 +47,17 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
 
     def lanczos(shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
         step = Condensed(assembly, stiffness + shift * mass)
-        inverse = LinearOperator((size, size), matvec=lambda b: step.free(b, none, given).y, dtype=float)
+        inverse = LinearOperator((size, size), matvec=lambda b: unit * step.free(b, none, given).y, dtype=float)
         start = step.free(np.cos(1.0 + np.arange(size)) * mass.diagonal(), none, given).y
         values, shapes = eigsh(
-            stiffness, wanted, mass, sigma=-shift, OPinv=inverse, v0=start, tol=tolerance, which="LM"
+            stiffness / unit, wanted, mass, sigma=-shift / unit, OPinv=inverse, v0=start, tol=tolerance, which="LM"
         )
         order = np.argsort(values)
-        return values[order], shapes[:, order]
+        return unit * values[order], shapes[:, order]
 
     # a first shift far above the lowest eigenvalue finds its size, the second sits next to it
-    crude = 1e-6 * float(stiffness.diagonal().sum() / mass.diagonal().sum())
+    crude = 1e-6 * float((stiffness.diagonal() / mass.diagonal()).mean())
+    unit = binade(crude)  # for ARPACK, whose smallest eigenvalue that counts is absolute
     rough, _ = lanczos(crude, count, 1e-2)
     shift = max(float(np.abs(rough).max()), 1e-9 * crude)
     values, shapes = lanczos(shift, count, 0.0)

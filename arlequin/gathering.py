@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arlequin.description import commit, version
 from arlequin.identity import digest
-from arlequin.record import Record
-from arlequin.result import crop
+from arlequin.record import Record, check_bounded
 from arlequin.resuming import earlier
 from arlequin.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain
 from arlequin.uninterrupted import uninterrupted
@@ -85,7 +84,7 @@ def gather(
         finally:
             with uninterrupted():
                 store.annotate({"complete": complete})
-        return crop(store.tree())
+        return store.tree()
 
 
 def _go_on(
@@ -107,6 +106,8 @@ def _go_on(
             progress(done, total)
     for count, i in enumerate(missing, done + 1):
         values = {**one(int(i)), FINISHED.key: 1.0}
+        for m in measures:
+            check_bounded(m.key, np.asarray(values[m.key], dtype=float))
         with uninterrupted():
             for m, array in arrays.items():
                 array[..., i] = values[m.key]

@@ -1,4 +1,4 @@
-"""Cells of meshes as convex pieces of space: their vertices, tetrahedra, boxes and inverse maps."""
+"""Cells of meshes as convex pieces of space: their vertices, tetrahedra, boxes, and their inverse maps."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +14,11 @@ STRAIGHT = 1e-9
 
 
 def straight_cells(mesh: Mesh) -> Array:
-    """Vertices (axis, vertex, cell) of straight-edged cells, counter-clockwise in 2D.
+    """Vertices (axis, vertex, cell) of the cells with straight edges between them, counter-clockwise in 2D.
 
-    Second-order meshes must have their middle nodes in the middle of straight edges, quadrilaterals must be convex.
+    Quadrilaterals must be convex. Of cells with curved edges these are the chords; see `off_straight`.
     """
     vertices: Array = mesh.p[:, mesh.t]
-    size = np.ptp(vertices, axis=1).max(axis=0)
-    nodes = mesh.dofs.element_dofs
-    for a in range(mesh.t.shape[0], nodes.shape[0]):
-        shape = _vertex_shapes(mesh, np.asarray(mesh.elem().doflocs[a], dtype=float))
-        expected = np.einsum("v,ivc->ic", shape, vertices)
-        if np.any(np.abs(mesh.doflocs[:, nodes[a]] - expected) > STRAIGHT * size):
-            raise UserError(
-                "overlap of meshes: a cell has a curved edge, only straight edges are supported in an overlap"
-            )
     if mesh.dim() == 2:
         turns = _turns(vertices)
         clockwise = turns.sum(axis=0) < 0
@@ -38,6 +29,19 @@ def straight_cells(mesh: Mesh) -> Array:
             where = ", ".join(f"{x:.6g}" for x in vertices[:, :, cell].mean(axis=1))
             raise UserError(f"overlap of meshes: the cell at ({where}) is flat or not convex")
     return vertices
+
+
+def off_straight(mesh: Mesh) -> Array:
+    """How far the nodes between the vertices of each cell (c,) are from where straight edges have them, m."""
+    vertices = mesh.p[:, mesh.t]
+    nodes = mesh.dofs.element_dofs
+    off = np.zeros(mesh.nelements)
+    for a in range(mesh.t.shape[0], nodes.shape[0]):
+        shape = _vertex_shapes(mesh, np.asarray(mesh.elem().doflocs[a], dtype=float))
+        expected = np.einsum("v,ivc->ic", shape, vertices)
+        np.maximum(off, np.linalg.norm(mesh.doflocs[:, nodes[a]] - expected, axis=0), out=off)
+    off[off <= STRAIGHT * np.ptp(vertices, axis=1).max(axis=0)] = 0.0
+    return off
 
 
 def round_off(*vertices: Array) -> float:
@@ -53,7 +57,6 @@ def tetrahedra(mesh: Mesh) -> Array:
     approximate the trilinear cell, without gaps or overlaps inside the mesh.
     Source of the rule: Dompierre, Labbé, Vallet & Camarero, 8th International Meshing Roundtable, 1999.
     """
-    straight_cells(mesh)
     cells = mesh.t.T
     if cells.shape[1] == 4:
         return np.ascontiguousarray(mesh.p.T[cells][:, None])
@@ -73,7 +76,6 @@ def boxes(mesh: Mesh) -> tuple[Array, Array] | None:
     axes = mesh.dim()
     if axes != 3 or mesh.t.shape[0] != 8:
         return None
-    straight_cells(mesh)
     vertices = mesh.p[:, mesh.t]
     low, high = vertices.min(axis=1), vertices.max(axis=1)
     corners = np.asarray(mesh.refdom.p, dtype=bool)
@@ -116,13 +118,46 @@ def candidate_pairs(coarse: Array, fine: Array) -> Indices:
 
 
 def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
-    """Reference coordinates of physical points in straight-edged cells, and the inverse Jacobian there.
+    """Reference coordinates of physical points in cells, and the inverse Jacobian there.
 
     cells (p,), points (axis, p, q) → X (axis, p, q), ∂X_j/∂x_i as [j, i] (axis, axis, p, q), 1/m.
-    The inverse of a multilinear map is found by Newton's method in coordinates that start at a vertex of the cell:
-    the library's own works with absolute ones, whose round-off exceeds its tolerance in small cells far from the
-    origin.
+    The inverse of a multilinear or second-order map is found by Newton's method in coordinates that start at a vertex
+    of the cell: the library's own works with absolute ones, whose round-off exceeds its tolerance in small cells far
+    from the origin. Points a little outside a curved cell have the X at which its map goes on to them.
     """
+    X, inverse = _straight_reference(mesh, cells, points)
+    curved = np.flatnonzero(off_straight(mesh)[cells] > 0.0) if _second_order(mesh) else np.zeros(0, dtype=np.int64)
+    if not curved.size:
+        return X, inverse
+    X, inverse = X.copy(), inverse.copy()
+    nodes = mesh.doflocs[:, mesh.dofs.element_dofs[:, cells[curved]]]
+    X[:, curved], inverse[:, :, curved] = _curved_reference(mesh, nodes, points[:, curved], X[:, curved])
+    return X, inverse
+
+
+def _second_order(mesh: Mesh) -> bool:
+    return bool(mesh.dofs.element_dofs.shape[0] > mesh.t.shape[0])
+
+
+def _curved_reference(mesh: Mesh, nodes: Array, points: Array, X: Array) -> tuple[Array, Array]:
+    """As `to_reference`, of the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from a first X (axis, p, q)."""
+    element = mesh.elem()
+    start = nodes[:, :1]
+    local, nodes = points - start[:, 0, :, None], nodes - start
+    for _ in range(50):
+        shapes, slopes = zip(*(element.lbasis(X, a) for a in range(nodes.shape[1])), strict=True)
+        inverse = _inverse(np.einsum("iap,ajpq->ijpq", nodes, np.stack(slopes)))
+        correction = np.einsum("jipq,ipq->jpq", inverse, local - np.einsum("iap,apq->ipq", nodes, np.stack(shapes)))
+        X = X + correction
+        if np.abs(correction).max(initial=0.0) < 1e-10:
+            return X, inverse
+        if not np.isfinite(X).all():
+            break
+    raise UserError("overlap of meshes: a cell is too curved to be mapped", code=1)
+
+
+def _straight_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
+    """`to_reference` in the cells with straight edges between the same vertices."""
     vertices = mesh.p[:, mesh.t[:, cells]]
     corners = np.asarray(mesh.refdom.p)
     start = int(np.argmin(corners.sum(axis=0)))

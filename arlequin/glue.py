@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
 from arlequin.absorber import Jump
+from models import checks
 from models.bar import Bar
 from models.continuum import Continuum
 from models.errors import UserError
@@ -92,6 +93,12 @@ def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
                 f"junction '{name}': {what} of '{coarse.name}' is {given}, of '{fine.name}' {other}"
                 + (more if coarse.mesh.dim() != fine.mesh.dim() else ": both parts must agree")
             )
+
+
+def check_kinds(item: object, **kinds: type) -> None:
+    """Refuses fields of an item that are not of their kinds."""
+    for which, wanted in kinds.items():
+        checks.instance(which, getattr(item, which), wanted, f"must be a {wanted.__name__}")
 
 
 def kind(part: MeshedPart) -> tuple[str, float]:

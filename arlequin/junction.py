@@ -39,11 +39,13 @@ from skfem import CellBasis, Mesh
 from arlequin.absorber import Absorber, Jump, jump
 from arlequin.coupling import H1, L2, Coupling, Shapes
 from arlequin.dual import dual_condition
-from arlequin.glue import JunctionOperator, check_parts, depth, extents, revolves, warn, wave_impedance
+from arlequin.glue import JunctionOperator, check_kinds, check_parts, depth, extents, revolves, warn, wave_impedance
 from arlequin.mediator import Mediator, reduced, whole
 from arlequin.overlap import Overlap, intersect
+from arlequin.sharing import Sharing
 from arlequin.taper import PlaneTaper, Taper
-from arlequin.weights import Constant, Cubic, Function, Linear, Weight, cell_weights, share
+from arlequin.thickness import check_thickness
+from arlequin.weights import Constant, Cubic, Function, Linear, Weight
 from arlequin.zone import SAME, Box, HalfSpace, Strip, Whole, Zone
 from models import checks
 from models.elements import scalar_basis
@@ -55,8 +57,7 @@ __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# pieces whose shape functions are held at a time
-CHUNK = 50_000
+CHUNK = 50_000  # pieces whose shape functions are held at a time
 # the largest weight of the coarse part in the free zone whose resonances stay out of sight
 GHOST = 1e-6
 
@@ -93,12 +94,16 @@ class Junction:
         checks.within("floor", self.floor, 0, 1, open_high=True)
         for which in ("weights", "mass_weights"):
             given = getattr(self, which)
-            if callable(given):
+            if callable(given) and not isinstance(given, type):
                 object.__setattr__(self, which, Function(given))
+            elif given is not None or which == "weights":
+                checks.instance(which, given, Weight, "must be weights, as Linear(), or a function of points (axis, n)")
+        check_kinds(self, coarse=MeshedPart, fine=MeshedPart, coupling=Coupling, zone=Zone)
+        checks.instance("absorbing", self.absorbing, Absorber | None, "must be an Absorber or None")
         check_parts(self.name, self.coarse, self.fine)
         if isinstance(self.mediator, Mesh) and self.mediator.dim() != self.coarse.mesh.dim():
             raise UserError(f"junction '{self.name}': the mediator's mesh is of another dimension than the parts")
-        self._check_thickness()
+        check_thickness(self.name, self.coarse, self.fine, self.taper)
         self._warn_of_pairs()
 
     @cached_property
@@ -125,16 +130,23 @@ class Junction:
         return replace(pieces, dx=pieces.dx * (state[kept] == 1))
 
     def weighting(self) -> dict[str, Weighting]:
-        """Weights of both parts, by name, at their quadrature points: α and 1 − α in the overlap, 1 outside.
+        """Weights of both parts, by name, at their quadrature points: α and 1 − α in the overlap, else 1 (`Sharing`).
 
         Where an end of one part or a border of the zone cuts a cell of the other the weights are exact in the mean
         over it (`cell_weights`), so that both parts together weigh as much as their union.
         """
         assert not callable(self.weights) and not callable(self.mass_weights)
-        stiffness = self._weights(self.weights)
-        mass = self._weights(self.weights if self.mass_weights is None else self.mass_weights, moments=False)
+        sharing = Sharing(self.name, self.coarse, self.fine, self.taper, self.overlap)
+        stiffness = sharing.weights(self.weights, self.floor)
+        on_mass = self.weights if self.mass_weights is None else self.mass_weights
+        mass = sharing.weights(on_mass, self.floor, moments=False)
         return {
-            part.name: Weighting(stiffness=stiffness[part.name], mass=mass[part.name], load=stiffness[part.name])
+            part.name: Weighting(
+                stiffness[part.name],
+                mass[part.name],
+                stiffness[part.name],
+                facets=(sharing.at_facets(part, stiffness[part.name], self.weights, self.floor),),
+            )
             for part in (self.coarse, self.fine)
         }
 
@@ -212,7 +224,7 @@ class Junction:
         basis, mesh = self._mediator_basis, self.coarse.mesh
         if self.mediator != "coarse" or basis.Nbfun == mesh.t.shape[0] or isinstance(self.coupling, H1):
             return whole(basis)
-        s = self.taper.on_coarse(mesh.p[:, mesh.t.T])
+        s = self.taper.on_coarse(mesh.p[:, mesh.t.T], np.arange(mesh.nelements))
         return reduced(basis, (s.min(axis=1) > SAME) & (s.max(axis=1) < 1 - SAME))
 
     @staticmethod
@@ -231,49 +243,6 @@ class Junction:
         if pieces.dx.size == 0 and third is None:
             raise UserError(f"junction '{self.name}': {extents(self.coarse, self.fine)} do not overlap")
         return pieces
-
-    def _weights(self, weights: Weight, moments: bool = True) -> dict[str, Array]:
-        """Weights (c, q) of both parts, by name, for one kind of energy; moments: see `cell_weights`."""
-        taper, pieces = self.taper, self.overlap
-        dx = pieces.dx * depth(self.coarse, pieces.points)
-        s, state = taper.on_pieces(pieces)
-        alpha = share(weights, s, pieces.points, self.floor, state)
-        kinds = 3 * pieces.region[:, None] + state
-        result, total, union = {}, 0.0, -dx.sum()
-        for part, cells in ((self.coarse, pieces.coarse_cells), (self.fine, pieces.fine_cells)):
-            points = part.quadrature_points()
-            s_part = taper.on_coarse(points) if part is self.coarse else taper.on_fine(points, pieces)
-            at_points, at_pieces = share(weights, s_part, points, self.floor), alpha
-            if part is self.coarse:
-                at_points, at_pieces = 1 - at_points, 1 - alpha
-            if not (np.isfinite(at_points).all() and at_points.min() >= 0 and at_points.max() <= 1):
-                raise UserError(f"junction '{self.name}': weights must lie between 0 and 1")
-            cell_dx = part.basis.dx * depth(part, points)
-            values = cell_weights(part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments)
-            result[part.name] = values
-            total += float((values * cell_dx).sum())
-            union += float(cell_dx.sum())
-        # Gauss rules are exact for linear weights; smooth ones are integrated to a small fraction of the zone
-        if abs(total - union) > 1e-2 * abs(dx.sum()):
-            raise UserError(f"junction '{self.name}': the weights of both parts do not sum to one", code=1)
-        return result
-
-    def _check_thickness(self) -> None:
-        """A band thinner than one coarse cell would leave the mediator without a whole cell."""
-        taper = self.taper
-        if not (isinstance(taper, PlaneTaper) and taper.regions):
-            return
-        for normal, start, width in zip(taper.normals, taper.starts, taper.widths, strict=True):
-            along = np.tensordot(normal, self.coarse.mesh.p, axes=1)[self.coarse.mesh.t]
-            inside = (along.max(axis=0) > start) & (along.min(axis=0) < start + width)
-            if not inside.any():
-                raise UserError(f"junction '{self.name}': the zone lies outside '{self.coarse.name}'")
-            cell = float(np.ptp(along[:, inside], axis=0).min())
-            if width < cell * (1 - SAME):
-                raise UserError(
-                    f"junction '{self.name}': {extents(self.coarse, self.fine)} overlap over {width:.6g} m, "
-                    f"less than one cell of '{self.coarse.name}' ({cell:.6g} m)"
-                )
 
     def _warn_of_pairs(self) -> None:
         """One line for each choice that loses accuracy, and what to take instead."""

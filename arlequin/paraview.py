@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import xarray
 
+from arlequin.damage import without
 from arlequin.recorded_cells import Array, Indices, cells_of, spread
 from models.errors import UserError
 
@@ -73,15 +74,17 @@ def export_vtu(
     return target / ALL
 
 
-def _parts(result: xarray.DataTree) -> Iterator[_Piece]:
+def _parts(result: xarray.DataTree) -> list[_Piece]:
     """The parts that have positions and frames."""
+    pieces = []
     for name, node in result["part"].children.items() if "part" in result.children else ():
         group = node.to_dataset()
         if "position" in group and "displacement" in group:
-            kind, nodes = cells_of(group)
-            yield _Piece(
-                _file_name("part", name), _space(group["position"].values), kind, nodes, group, ("node", "cell")
-            )
+            with without(f"the part {name}"):
+                kind, nodes = cells_of(group)
+                points = _space(group["position"].values)
+                pieces.append(_Piece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
+    return pieces
 
 
 def _interfaces(result: xarray.DataTree) -> Iterator[_Piece]:

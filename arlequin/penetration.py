@@ -35,7 +35,7 @@ def check_apart(assembly: Assembly, u: Array) -> None:
         slave, master = _moved(assembly, interface.slave, u), _moved(assembly, interface.master, u)
         found = pairing.at(slave, master)
         size = float(np.ptp(interface.slave.part.positions, axis=0).max())
-        margin = _ROUND_OFF * (size or contact.extent)  # a point has no size
+        margin = _ROUND_OFF * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
         if not interface.weak:
             _refuse_behind(interface, found.positions, found.gap, margin)
         elif found.gap.min() < -margin:

@@ -17,9 +17,9 @@ class _Bar:
         from rich.console import Console
         from rich.progress import Progress
 
-        self._progress = Progress(
-            *columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=False, **options
-        )
+        # a process without a terminal may have no error stream at all
+        shown = sys.stderr is not None and sys.stderr.isatty()
+        self._progress = Progress(*columns, console=Console(stderr=True), disable=not shown, **options)
 
     def __enter__(self) -> Self:
         self._progress.start()

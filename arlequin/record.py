@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +14,14 @@ import xarray
 from numpy.typing import ArrayLike, NDArray
 
 from arlequin.checkpoint import Checkpoint, remove
-from arlequin.result import crop
 from arlequin.stores import Column, MemoryStore, Store, ZarrStore, plain
 from arlequin.variables import Key, Variable, static_columns
-from models.checks import positive_integer
+from models.checks import flag, hold, instance, mapping, path, positive_integer
 from models.errors import UserError
 
 CHUNK_BYTES = 8 * 2**20  # of the largest variable
 CHUNK_ROWS = 4096
+UNBOUNDED = ("gap", "gap_min")  # infinite where a point faces nothing
 FLUSH_SECONDS = 1.0
 FLUSH_SHARE = 0.05  # at most this share of the run goes into flushes of chunks that are not full
 
@@ -43,12 +44,24 @@ class Record:
 
     def __post_init__(self) -> None:
         positive_integer("fields_every", self.fields_every)
+        if self.path is not None:
+            path("path", self.path)
+        checked_attributes(self.attributes)
+        hold(self, point_memory=flag, overwrite=flag, resume=flag)
         if self.resume and self.path is None:
             raise UserError("resume: needs the path of a result")
 
 
+def checked_attributes(attributes: Mapping[str, Any]) -> None:
+    """Refuses attributes that a result cannot carry."""
+    for value in mapping("attributes", attributes, "must map names to text and numbers").values():
+        if not isinstance(value, str | int | float | np.generic | Path):
+            raise UserError.parameter("attributes", dict(attributes), "must map names to text and numbers")
+
+
 def as_record(record: Record | str | Path | None, fields_every: int = 1) -> Record:
     """A `Record` from what a study gives: itself, a path, or None for memory."""
+    instance("record", record, Record | str | os.PathLike | None, "must be a path, a Record or None")
     return record if isinstance(record, Record) else Record(record, fields_every=fields_every)
 
 
@@ -162,7 +175,7 @@ class Recorder:
                         remove(self._disk.path)
             finally:
                 self._store.close()
-            self._result = crop(self._store.tree())
+            self._result = self._store.tree()
         return self._result
 
     def _append(self, stream: _Stream, values: Mapping[Key, ArrayLike]) -> None:
@@ -181,6 +194,14 @@ class Recorder:
     def _flush_if_due(self) -> None:
         if self._on_disk and self._result is None and clock.monotonic() >= self._next_flush:
             self.flush()
+
+
+def check_bounded(key: Key, values: NDArray[np.float64]) -> None:
+    """Refuses to record infinite numbers, but for the gaps of points that face nothing."""
+    group, name = key
+    if name not in UNBOUNDED and np.isinf(values).any():
+        where = "/".join(filter(None, (group, name)))
+        raise UserError(f"{where} is no longer finite: numbers are too large to compute with", code=1)
 
 
 class _Stream:
@@ -237,6 +258,8 @@ class _Stream:
         total = lengths.pop() if lengths else 0
         if self.count + total > self.length:
             raise ValueError(f"more rows than planned: {self.count + total} of {self.length}")
+        for key, value in rows.items():
+            check_bounded(key, value)
         done = 0
         while done < total:
             if self.count - self.begin == self.chunk:  # its flush was interrupted

@@ -38,6 +38,8 @@ def cells_of(group: xarray.Dataset) -> Cells:
     if "connectivity" not in group:
         return Cells("vertex", np.arange(len(positions))[:, None])
     nodes = group["connectivity"].values.astype(np.int64)
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
+        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
     shape = positions.shape[1], nodes.shape[1]
     kind = _SLENDER.get(shape[1]) or _SOLIDS.get(shape)
     if kind is None:

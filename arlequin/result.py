@@ -9,14 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
+from arlequin.zarr_tree import read_tree
+from models import checks
 from models.errors import UserError
 
 SECONDS = ("step", "duration", "setup_time", "wall_time", "wall_time_per_step")  # attributes that are times
 
 
 def open(path: str | Path) -> xarray.DataTree:
-    """The result at `path`, read lazily: what `xarray.open_datatree` reads, cropped to what was recorded."""
-    folder = Path(path)
+    """The result at `path`, read lazily: what `xarray.open_datatree` reads, cropped to what was recorded.
+
+    What is damaged is left out, or nan where single chunks are, and named by a `DamageWarning`. Nothing of it is run.
+    """
+    folder = Path(checks.path("path", path))
     try:
         if not folder.exists():
             raise UserError(f"{path}: no such result")
@@ -24,42 +29,9 @@ def open(path: str | Path) -> xarray.DataTree:
             raise UserError(f"{path}: a sweep, not the result of one run: open it with arlequin.open_sweep")
         if not folder.is_dir() or not (folder / "zarr.json").exists():
             raise UserError(f"{path}: not a result (a Zarr v3 group)")
-        tree = xarray.open_datatree(folder, engine="zarr", chunks=None)
+        return read_tree(folder, str(path))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}", code=1) from error
-    except (
-        ValueError,
-        KeyError,
-    ) as error:  # metadata cut off or of another kind; JSON errors are ValueErrors
-        raise UserError(f"{path}: not readable as a result: {str(error).splitlines()[0]}", code=1) from error
-    if "time" not in tree.dataset.coords:
-        raise UserError(f"{path}: a Zarr group without `time`: not a result")
-    return crop(tree)
-
-
-def crop(tree: xarray.DataTree) -> xarray.DataTree:
-    """Only the instants that were recorded: up to the first NaN of `time` and of `frame_time`."""
-    time = tree.dataset["time"].values
-    kept = {"time": slice(_recorded(time))}
-    if "frame_time" in tree.dataset.coords:
-        frame_time = tree.dataset["frame_time"].values[: _recorded(tree.dataset["frame_time"].values)]
-        # a run killed between the two writes has a frame whose instant `time` does not cover yet
-        covered = 0
-        if kept["time"].stop:
-            last = time[kept["time"]][-1]
-            covered = int(np.searchsorted(frame_time, last + 1e-9 * abs(last), side="right"))
-        kept["frame"] = slice(covered)
-    datasets = {}
-    for node in tree.subtree:
-        dataset = node.to_dataset(inherit=False)
-        datasets[node.path] = dataset.isel({dim: cut for dim, cut in kept.items() if dim in dataset.dims})
-    return xarray.DataTree.from_dict(datasets)
-
-
-def _recorded(times: Any) -> int:
-    """Number of values before the first NaN."""
-    missing = np.isnan(times)
-    return int(missing.argmax()) if missing.any() else len(missing)
 
 
 def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:
@@ -127,6 +99,6 @@ def _parameters(text: Any) -> dict[str, Any]:
     """The parameters of a case from their JSON text; empty where there are none."""
     try:
         found = json.loads(text) if isinstance(text, str) else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

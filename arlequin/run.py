@@ -9,9 +9,9 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
+from arlequin.audit import Audit, Fallen, growing_of
 from arlequin.checkpoint import Checkpoint
 from arlequin.description import run_attributes
-from arlequin.energy import Audit
 from arlequin.history import History
 from arlequin.identity import digest
 from arlequin.record import Record, Recorder
@@ -20,10 +20,12 @@ from arlequin.schemes import Scheme, State
 from arlequin.schemes.block import Block
 from arlequin.schemes.keeping import Keeping
 from arlequin.schemes.located_theta import LocatedThetaStepper
+from arlequin.schemes.scheme import Failed
 from arlequin.subject import Ensemble, Many, One
 from arlequin.system import System
 from arlequin.uninterrupted import heard, uninterrupted
 from models.errors import UserError
+from models.limits import check_work
 
 Progress = Callable[[int, int], None]
 
@@ -31,6 +33,7 @@ Progress = Callable[[int, int], None]
 _BLOCK, _SHOWN = 50, 0.2
 SAVE_SECONDS = 10.0  # between two checkpoints
 SAVE_SHARE = 0.005  # at most this share of the run goes into them
+_ROUND_OFF = 64.0 * float(np.finfo(float).eps)  # of positions, relative to the extent of the surfaces
 
 
 class Run:
@@ -58,6 +61,7 @@ class Run:
         begin = clock.perf_counter()
         subject = Many.of(system) if isinstance(system, Ensemble) else One.of(system)
         self.assembly = subject.assembly
+        check_work(steps, float(self.assembly.dof_count) * (subject.members or 1))
         self.steps = steps
         self._study = study_of(system, scheme, step, steps, record)
         record, found = left_at(record, self._study)
@@ -85,7 +89,10 @@ class Run:
         )
         self._progress = progress
         self._statistics = _Statistics()
-        self._audit = Audit(self.state.kinetic, *self.state.stored)
+        duration = 1.0 if scheme.static else step
+        scale = self.assembly.contact.scale
+        self._rounding = (_ROUND_OFF * scale.extent + scale.round_off) / duration  # J by normal impulses, N·s
+        self._audit = Audit(self.state.kinetic, *self.state.stored, growing_of(self.assembly))
         self._found = found
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
@@ -191,7 +198,12 @@ class Run:
         """Goes on to the state at the end of some steps, which reach the record whole; whether they are to be shown."""
         audit, history = self._audit, self._history
         self.state = state
-        table, balance = audit.add(block.works)
+        try:
+            table, balance = audit.add(block.works, self._rounding * np.abs(block.action.normal).sum(axis=-1))
+        except Fallen as fall:
+            t, who = block.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
+            what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
+            raise Failed(f"{who}{what}: the step would make energy") from None
         if not np.isfinite(balance).all():
             first, *member = np.argwhere(~np.isfinite(balance))[0]
             who, t = "".join(f"member {i}: " for i in member), block.n[first] * self._stepper.step

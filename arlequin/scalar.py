@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.errors import UserError
+
 
 @dataclass(frozen=True)
 class Scalar:
@@ -21,4 +23,8 @@ class Scalar:
     text: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", float(self.value))
+        try:
+            value = float(self.value)
+        except (TypeError, ValueError):
+            raise UserError.parameter("value", self.value, "must be a number") from None
+        object.__setattr__(self, "value", value)

@@ -1,6 +1,6 @@
 """Studies: a system stepped over some time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import xarray
 
-from arlequin.record import Record, as_record
+from arlequin.record import Record, as_record, checked_attributes
 from arlequin.run import Progress, Run
 from arlequin.schemes import Scheme
 from arlequin.subject import Ensemble
 from arlequin.system import System
-from models.checks import positive
+from models.checks import instance, positive
 from models.errors import UserError
 
 MOST_STEPS = 50_000_000
@@ -28,6 +28,11 @@ class Study:
     duration: float
     step: float
     fields_every: int = 1
+
+    @property
+    def steps(self) -> int:
+        """How many steps it takes."""
+        return steps_of(positive("duration", self.duration), positive("step", self.step))
 
     def run(
         self,
@@ -74,11 +79,12 @@ def run_study(
     progress: Progress | None,
 ) -> xarray.DataTree:
     """Runs a system, or the members of an ensemble; see `simulate`."""
-    positive("duration", duration)
-    positive("step", step)
-    count = duration / step
-    check_count(step, count)
-    steps = max(1, int(np.ceil(count - 1e-9)))
+    instance("system", system, System | Ensemble, "must be a System")
+    instance("scheme", scheme, Scheme, "must be a scheme, as Theta(0.5)")
+    instance("progress", progress, Callable | None, "must be a function of the steps done and all steps, or None")
+    checked_attributes({} if attributes is None else attributes)
+    duration, step = positive("duration", duration), positive("step", step)
+    steps = steps_of(duration, step)
     about = {"duration": duration, **(attributes or {})}
     run = Run(
         system,
@@ -93,6 +99,13 @@ def run_study(
         with run.recorded():
             run.to(steps)
     return run.result
+
+
+def steps_of(duration: float, step: float) -> int:
+    """Steps (s) that cover a duration (s), the last of which ends at or after it."""
+    count = duration / step
+    check_count(step, count)
+    return max(1, int(np.ceil(count - 1e-9)))
 
 
 def check_count(step: float, count: float) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import glob
-import math
 import os
 import shutil
 import weakref
@@ -21,7 +20,12 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
+from arlequin.recorded_rows import crop
+from arlequin.room import check_disk, check_memory
+from arlequin.writer_lock import refuse_while_written, writer_lock
 from arlequin.zarr_layout import AUXILIARY, consolidate, create
+from arlequin.zarr_metadata import refuse_odd_files
+from arlequin.zarr_tree import read_tree
 from models.errors import UserError
 
 Attributes = dict[str, str | int | float]
@@ -65,7 +69,7 @@ class Column:
 
 
 class Store(Protocol):
-    """What a recorder needs: rows written at their place, attributes, and the tree as it stands."""
+    """What a recorder needs: rows written at their place, attributes, and the tree of what was recorded."""
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None: ...
     def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]: ...
@@ -80,13 +84,7 @@ class MemoryStore:
     def __init__(self, columns: Sequence[Column], attributes: Attributes) -> None:
         self.columns = tuple(columns)
         self.attributes = dict(attributes)
-        size, most = 8 * sum(math.prod(c.shape) for c in columns), _physical_memory()
-        if size > most:  # empty arrays take no memory until they are filled: say it now
-            raise UserError(
-                f"the result takes {size / 1e9:.3g} GB, the machine has {most / 1e9:.3g} GB of memory: record it to a "
-                "path (--out PATH), or keep fewer fields (fields_every)",
-                code=1,
-            )
+        check_memory(columns)
         self.arrays = {c.key: np.empty(c.shape) if c.data is None else c.data for c in columns}
         for c in columns:
             if c.name in ("time", "frame_time"):  # what these do not cover is cropped: memory is touched when used
@@ -111,18 +109,10 @@ class MemoryStore:
             data = {name: value for name, value in variables.items() if name not in AUXILIARY}
             datasets["/" + group] = xarray.Dataset(data, coords=auxiliary)
         datasets["/"].attrs.update(self.attributes)
-        return xarray.DataTree.from_dict(datasets)
+        return crop(xarray.DataTree.from_dict(datasets))
 
     def close(self) -> None:
         pass
-
-
-def _physical_memory() -> float:
-    """Bytes of memory of this machine; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
 
 
 class ZarrStore:
@@ -139,6 +129,7 @@ class ZarrStore:
             self.path = Path(path).resolve()
             refuse_to_replace(self.path, self.given, overwrite)
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_disk(columns, self.path.parent, self.given)
             _sweep(self.path)
             draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
             draft.mkdir()
@@ -159,11 +150,14 @@ class ZarrStore:
         store.given, store.path = str(path), Path(path).resolve()
         with store._writing():
             store._open(writer_lock(store.path, store.given))
+            refuse_odd_files(store.path, store.given)
             for c in columns:
                 try:
                     array = store._array(c.key)
                 except KeyError:
                     raise UserError(f"{path}: it has no {'/'.join(filter(None, c.key))}: run it anew") from None
+                except Exception as error:  # metadata that zarr refuses
+                    raise _damaged(store.given, c.key, error) from error
                 if array.shape != c.shape or array.chunks != tuple(max(1, n) for n in c.chunks):
                     raise UserError(f"{path}: its {'/'.join(filter(None, c.key))} has another shape: run it anew")
         return store
@@ -178,7 +172,10 @@ class ZarrStore:
 
     def _array(self, key: tuple[str, str]) -> Any:
         if key not in self.arrays:
-            self.arrays[key] = self.root["/".join(filter(None, key))]
+            import zarr
+
+            with zarr.config.set({"array.write_empty_chunks": True}):
+                self.arrays[key] = self.root["/".join(filter(None, key))]
         return self.arrays[key]
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
@@ -190,14 +187,17 @@ class ZarrStore:
                 self._fresh.update((key, i) for i in range(start // length, (start + len(rows) - 1) // length + 1))
 
     def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]:
-        return np.asarray(self._array(key)[start:stop])
+        try:
+            return np.asarray(self._array(key)[start:stop])
+        except Exception as error:  # whatever a codec says of bytes that it has not written
+            raise _damaged(self.given, key, error) from error
 
     def settle(self) -> None:
         """Waits until all that was written would outlast a loss of power."""
         with self._writing():
             for key, i in self._fresh:
                 rest = ["0"] * (self._array(key).ndim - 1)
-                with contextlib.suppress(FileNotFoundError):  # a chunk without a number is not kept
+                with contextlib.suppress(FileNotFoundError):  # of a store made before chunks of nan were kept
                     file = os.open(self.path.joinpath(*key, "c", str(i), *rest), os.O_RDONLY)
                     try:
                         os.fsync(file)
@@ -211,7 +211,7 @@ class ZarrStore:
             consolidate(self.path)
 
     def tree(self) -> xarray.DataTree:
-        return xarray.open_datatree(self.path, engine="zarr", chunks=None)
+        return read_tree(self.path, self.given)
 
     def close(self) -> None:
         self._unlock()
@@ -224,6 +224,11 @@ class ZarrStore:
         except OSError as error:
             why = error.strerror or str(error)
             raise UserError(f"{self.given}: cannot be written: {why}", code=1) from error
+
+
+def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:
+    why = " ".join(str(error).split())[:120]
+    return UserError(f"{given}: its {'/'.join(filter(None, key))} is damaged ({why}): run it anew", code=1)
 
 
 def is_result(path: Path) -> bool:
@@ -243,6 +248,7 @@ def refuse_to_replace(path: Path, given: str, overwrite: bool) -> None:
         raise UserError(f"{given}: exists and is not a result: choose another path")
     if not overwrite:
         raise UserError(f"{given}: exists: choose another path, or replace it with --force (overwrite=True)")
+    refuse_while_written(path, given)
 
 
 def _move(draft: Path, path: Path, given: str) -> None:
@@ -279,18 +285,3 @@ def _sweep(path: Path) -> None:
         with contextlib.suppress(UserError, OSError):
             os.close(writer_lock(leftover, str(leftover)))
             shutil.rmtree(leftover, ignore_errors=True)
-
-
-def writer_lock(folder: Path, given: str) -> int:
-    """Take the writer's lock of a store; a file descriptor that holds it until it is closed."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise UserError(f"{given}: another run is writing it: choose another path", code=1) from None
-    except (ImportError, OSError):
-        pass  # no such locks on this system or file system: go on without
-    return descriptor

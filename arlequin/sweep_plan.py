@@ -16,6 +16,7 @@ Value = float | int | bool | str | None
 Point = dict[str, Value]
 
 RESERVED = ("message", "seconds", "finished", "point")  # variables and the dimension that every sweep has
+MOST_POINTS = 1_000_000
 SHOWN = 6  # values listed in a message
 
 
@@ -101,8 +102,21 @@ class Plan:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Plan:
-        axes = tuple(Axis(a["name"], tuple(a["values"]), a["unit"], a["text"]) for a in found["axes"])
-        return cls(found["name"], axes, found["scattered"], found["fixed"], found["options"], found["source"])
+        """The plan of a store; UserError, ValueError, TypeError or KeyError where it is none."""
+        axes = tuple(
+            Axis(_name(a["name"]), tuple(value(a["name"], v) for v in a["values"]), a["unit"], a["text"])
+            for a in found["axes"]
+        )
+        texts = [found["name"], found["source"], *(text for axis in axes for text in (axis.unit, axis.text))]
+        if not all(isinstance(text, str) for text in texts) or not axes or len({a.name for a in axes}) != len(axes):
+            raise ValueError("its parameters or its name are none")
+        plan = cls(
+            found["name"], axes, bool(found["scattered"]), dict(found["fixed"]), dict(found["options"]), found["source"]
+        )
+        if plan.scattered and len({len(axis.values) for axis in axes}) > 1:
+            raise ValueError("its points lack values")
+        _check_count(plan.shape)
+        return plan
 
 
 def axes_of(over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> tuple[tuple[Axis, ...], bool]:
@@ -115,6 +129,7 @@ def axes_of(over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> 
         axes = tuple(Axis(_name(name), _values(name, values)) for name, values in over.items())
         if not axes:
             raise UserError("over: is empty: give at least one parameter and its values")
+        _check_count([len(axis.values) for axis in axes])
         return axes, False
     if isinstance(over, str) or not isinstance(over, Sequence) or not all(isinstance(p, Mapping) for p in over):
         raise UserError.parameter("over", over, "must be {name: values, …} or a list of {name: value, …}")
@@ -130,6 +145,12 @@ def axes_of(over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> 
         if seen.setdefault(key(point), n) != n:
             raise UserError(f"over: points {seen[key(point)]} and {n} are the same, {shown(point)}")
     return tuple(Axis(name, tuple(point[name] for point in plain)) for name in names), True
+
+
+def _check_count(lengths: Sequence[int]) -> None:
+    count = math.prod(lengths)
+    if count > MOST_POINTS:
+        raise UserError(f"over: makes {count:,} points; at most {MOST_POINTS:,} are computed")
 
 
 def key(point: Point) -> str:

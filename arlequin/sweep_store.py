@@ -5,7 +5,7 @@
     P/points/<key>.npz       its arrays, where it has any
 
 Every file is written beside its place and renamed, arrays first: whenever the sweep is killed, what is there is whole.
-A file that cannot be read (a power failure) counts as missing.
+A point whose file cannot be read (a power failure) counts as missing.
 """
 
 from __future__ import annotations
@@ -15,17 +15,22 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
+from arlequin.array_file import read_arrays
+from arlequin.damage import say_damaged
+from arlequin.json_file import read_json
 from arlequin.scalar import Scalar
 from arlequin.sweep_plan import Plan, Point, key
 from arlequin.sweep_point import Outcome, Series
+from arlequin.writer_lock import NAME as LOCK
+from arlequin.writer_lock import writer_lock
 from models.errors import UserError
 
 KIND = "arlequin sweep"
+_OWN = {"points", ".sweep.json.tmp", LOCK}  # what one that was killed as it began may have, without a sweep.json
 
 
 class SweepStore:
@@ -33,8 +38,6 @@ class SweepStore:
 
     def __init__(self, path: str | Path, plan: Plan, versions: tuple[str, str], overwrite: bool = False) -> None:
         """versions: of the package and the commit that compute now; they are added to those that did before."""
-        from arlequin.stores import writer_lock
-
         self.path, self.given = Path(path), str(path)
         with self._writing():
             _found(self.path, self.given)
@@ -106,37 +109,50 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
     if not is_sweep(folder):
         raise UserError(f"{path}: not a sweep (it has no sweep.json)")
     try:
-        about = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-        return Plan.from_json(about), about["versions"]
+        about = read_json(folder / "sweep.json")
+        plan, versions = Plan.from_json(about), [[_text(text) for text in pair] for pair in about["versions"]]
+        if any(len(pair) != 2 for pair in versions):
+            raise ValueError("its versions are no pairs")
+        return plan, versions
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}", code=1) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: its sweep.json is not readable as that of a sweep", code=1) from error
+    except (ValueError, KeyError, TypeError, AttributeError, UserError) as error:
+        raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {error}", code=1) from error
 
 
 def read_point(path: str | Path, point: Point) -> Outcome | None:
     """What became of a point of a sweep on disk; None where it is not there, or not whole."""
     file = Path(path) / "points" / f"{key(point)}.json"
+    if not file.exists():
+        return None
     try:
-        about = json.loads(file.read_text(encoding="utf-8"))
-        scalars = {name: Scalar(_number(number), unit, text) for name, (number, unit, text) in about["scalars"].items()}
+        about = read_json(file)
+        scalars = {name: _scalar(*told) for name, told in about["scalars"].items()}
         series = {}
         if about["series"]:
-            import numpy as np
-
-            with np.load(file.with_suffix(".npz"), allow_pickle=False) as arrays:
-                series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
-        return Outcome(scalars, series, about["message"], _number(about["seconds"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile):
+            arrays = read_arrays(file.with_suffix(".npz"))
+            series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
+        return Outcome(scalars, series, _text(about["message"]), _number(about["seconds"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        say_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
         return None
+
+
+def _scalar(number: Any, unit: Any, text: Any) -> Scalar:
+    return Scalar(_number(number), _text(unit), _text(text))
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise TypeError(f"{found!r:.40} is not a text")
+    return found
 
 
 def _found(path: Path, given: str) -> bool:
     """Whether a sweep is at the path already; UserError where something else is."""
     if is_sweep(path):
         return True
-    # a sweep that was killed as it began has no sweep.json yet
-    if path.exists() and not (path.is_dir() and {p.name for p in path.iterdir()} <= {"points", ".sweep.json.tmp"}):
+    if path.exists() and not (path.is_dir() and {p.name for p in path.iterdir()} <= _OWN):
         raise UserError(f"{given}: exists and is not a sweep: choose another path")
     return False
 
@@ -180,6 +196,16 @@ def _arrays(series: dict[str, Series]) -> dict[str, Any]:
     return found | {f"coords/{name}/{dim}": values for name, s in series.items() for dim, values in s.coords.items()}
 
 
-def _read_series(name: str, head: dict[str, Any], arrays: Any) -> Series:
+def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
+    """The series as it was written; ValueError where its parts contradict each other."""
+    values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in head["dims"])
     coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in head["coords"]}
-    return Series(tuple(head["dims"]), arrays[f"values/{name}"], head["attributes"], coords, head["coords"])
+    lengths = dict(zip(dims, values.shape, strict=True))
+    if values.dtype != float or any(coord.shape != (lengths[dim],) for dim, coord in coords.items()):
+        raise ValueError(f"the series {name} is not as its head says")
+    about = {dim: _texts(attributes) for dim, attributes in head["coords"].items()}
+    return Series(dims, values, _texts(head["attributes"]), coords, about)
+
+
+def _texts(found: Any) -> dict[str, str]:
+    return {name: _text(text) for name, text in found.items()}

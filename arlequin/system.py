@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.glue import Glue
+from models import checks
 from models.checks import finite_array
 from models.errors import UserError
 from models.part import Part, Surface
@@ -43,18 +44,18 @@ class System:
     names: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.parts:
-            raise UserError("a system needs at least one part")
-        for what, items in (
-            ("parts", self.parts),
-            ("junctions", self.junctions),
-            ("interfaces", self.interfaces),
-            ("springs", self.springs),
-            ("relations", self.relations),
-        ):
+        kinds: dict[str, Any] = {"interfaces": Interface, "springs": Spring, "relations": Relation}
+        for what in ("parts", "junctions", *kinds):
+            items = checks.items(what, getattr(self, what), kinds.get(what, object), f"must be a list of {what}")
+            own = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
+            if not all(hasattr(item, own) for item in items):
+                raise UserError.parameter(what, items, f"must be a list of {what}")
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
+        if not self.parts:
+            raise UserError("a system needs at least one part")
+        checks.instance("contact", self.contact, ContactMethod, "must be a ContactMethod")
         pairs = Counter(frozenset((item.coarse.name, item.fine.name)) for item in self.junctions)
         for pair, times in pairs.items():
             if times > 1:

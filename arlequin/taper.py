@@ -10,6 +10,7 @@ from skfem import CellBasis
 from arlequin.geometry import to_reference
 from arlequin.overlap import Overlap
 from arlequin.region import Region
+from models import checks
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -31,12 +32,12 @@ class Taper(Protocol):
         """
         ...
 
-    def on_coarse(self, points: Array) -> Array:
-        """s (c, q) at the coarse part's quadrature points (axis, c, q)."""
+    def on_coarse(self, points: Array, cells: Indices) -> Array:
+        """s (n, q) at points (axis, n, q) in cells (n,) of the coarse part."""
         ...
 
-    def on_fine(self, points: Array, pieces: Overlap) -> Array:
-        """s (c, q) at the fine part's quadrature points (axis, c, q); any value in cells outside the overlap."""
+    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
+        """s (n, q) at points (axis, n, q) in cells (n,) of the fine part."""
         ...
 
 
@@ -88,11 +89,11 @@ class PlaneTaper:
         distance = np.einsum("pi,ipq->pq", self.normals[plane], pieces.points) - self.starts[plane, None]
         return distance / self.widths[plane, None], np.broadcast_to(state[:, None], pieces.dx.shape)
 
-    def on_coarse(self, points: Array) -> Array:
+    def on_coarse(self, points: Array, cells: Indices) -> Array:
         """See `Taper.on_coarse`."""
         return self.coordinate(points)
 
-    def on_fine(self, points: Array, pieces: Overlap) -> Array:
+    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
         """See `Taper.on_fine`."""
         return self.coordinate(points)
 
@@ -109,11 +110,8 @@ class LevelTaper(PlaneTaper):
     def coordinate(self, points: Array) -> Array:
         """s at points (axis, …)."""
         assert callable(self.level)
-        values = np.asarray(self.level(points.reshape(points.shape[0], -1)), dtype=float)
-        return (
-            np.broadcast_to(values, points.reshape(points.shape[0], -1).shape[1:]).reshape(points.shape[1:])
-            / (self.widths[0])
-        )
+        x = points.reshape(points.shape[0], -1)
+        return checks.one_each("level", self.level(x), x.shape[1]).reshape(points.shape[1:]) / self.widths[0]
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -154,15 +152,32 @@ class CellTaper:
         kind = np.where(self.values[cells, 0] == -1.0, 0, np.where(self.values[cells, 0] == 2.0, 2, 1))
         return s, np.broadcast_to(kind[:, None], s.shape)
 
-    def on_coarse(self, points: Array) -> Array:
+    def on_coarse(self, points: Array, cells: Indices) -> Array:
         """See `Taper.on_coarse`."""
-        cells = np.arange(points.shape[1])
         return self._at(cells, to_reference(self.basis.mesh, cells, points)[0])
 
-    def on_fine(self, points: Array, pieces: Overlap) -> Array:
-        """See `Taper.on_fine`: each point in the coarse cell, of those that meet its cell, that holds it best."""
+    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
+        """See `Taper.on_fine`: each point in the coarse cell, of those that meet its cell, that holds it best.
+
+        A cell that meets none takes those of the nearest one that does.
+        """
         fine, coarse = np.unique(np.stack((pieces.fine_cells, pieces.coarse_cells)), axis=1)
-        X, _ = to_reference(self.basis.mesh, coarse, points[:, fine])
+        met = np.flatnonzero(np.diff(fine, prepend=-1))
+        alone = ~np.isin(cells, fine)
+        own = cells.copy()
+        if alone.any():
+            from scipy.spatial import cKDTree
+
+            middle = np.zeros((fine[-1] + 1, points.shape[0]))
+            np.add.at(middle, pieces.fine_cells, pieces.points.mean(axis=2).T)
+            middle = middle[fine[met]] / np.bincount(pieces.fine_cells)[fine[met], None]
+            own[alone] = fine[met][cKDTree(middle).query(points[:, alone].mean(axis=2).T)[1]]
+        # of each given cell the coarse ones that it meets
+        first, count = np.searchsorted(fine, own), np.searchsorted(fine, own, side="right")
+        count -= first
+        given = np.repeat(np.arange(own.size), count)
+        coarse = coarse[np.arange(given.size) + np.repeat(first - np.cumsum(count) + count, count)]
+        X, _ = to_reference(self.basis.mesh, coarse, points[:, given])
         beyond = np.maximum(-X, X - 1).max(axis=0)
         if self.basis.Nbfun == X.shape[0] + 1:
             beyond = np.maximum(beyond, X.sum(axis=0) - 1)
@@ -171,7 +186,7 @@ class CellTaper:
         # the best candidate is written last
         for q in range(points.shape[2]):
             order = np.argsort(-beyond[:, q], kind="stable")
-            result[fine[order], q] = values[order, q]
+            result[given[order], q] = values[order, q]
         return result
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,17 @@ Indices = NDArray[np.int64]
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12
+# share of a cell at a curved border, at least, of which the pieces tell what the weights are in all of it
+ENOUGH = 0.5
 # least weight in a cut cell, as a share of the cell's mean, where only the mean is prescribed
 LEAST = 0.1
+# the same where moments are prescribed: a cell whose stiffness sits in one point has motions without stiffness
+FEW = 0.01
 # how far from one the shares of both parts may sum
 SUM = 1e-9
 
 
+@runtime_checkable
 class Weight(Protocol):
     """Share of the fine part over the zone."""
 
@@ -75,7 +80,8 @@ class Function:
 
     def __post_init__(self) -> None:
         for name, function in (("share", self.share), ("coarse", self.coarse)):
-            if function is not None and not callable(function):
+            given = function is not None or name == "share"
+            if given and (isinstance(function, type) or not callable(function)):
                 raise UserError.parameter(name, function, "must be a function of points (axis, n)")
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
@@ -96,7 +102,11 @@ class Function:
 
 def _values(function: Callable[[Array], Any], x: Array, inside: NDArray[np.bool_]) -> Array:
     """One part's share (n,) at points (axis, n), checked where `inside` the zone."""
-    values = np.broadcast_to(np.asarray(function(x), dtype=float), x.shape[1:])
+    try:
+        given = function(x)
+    except Exception as error:
+        raise UserError(f"share: {type(error).__name__} at points {x.shape}: {error}") from error
+    values = checks.one_each("share", given, x.shape[1])
     wrong = inside & ~((values >= 0) & (values <= 1))
     if wrong.any():
         raise UserError(
@@ -131,6 +141,7 @@ def cell_weights(
     at_points: Array,
     kinds: Indices | None = None,
     moments: bool = True,
+    slivers: NDArray[np.bool_] | None = None,
 ) -> Array:
     """Weights (c, q) of one part at its quadrature points, exact in the mean where its cells are cut.
 
@@ -143,10 +154,17 @@ def cell_weights(
     ∫_cell α p for the polynomials p of the strains, α integrated on the pieces. Where that would make a weight
     negative, positive ones with these moments are sought (`_positive`); for first-order simplices, and with
     `moments` False (the mass), the mean is enough, and no weight is less than `LEAST` of it: a cell whose mass sits
-    in a few points has no bound to its frequencies.
+    in a few points has no bound to its frequencies. slivers (c,): cells of which the pieces miss a sliver only, or that
+    are curved where pieces have straight edges; they count as covered: α is the polynomial nearest to it on the pieces.
     """
     measure = cell_dx.sum(axis=1)
     covered = np.bincount(cells, dx.sum(axis=1), basis.nelems) / measure
+    if slivers is None:
+        slivers = np.zeros(basis.nelems, dtype=bool)
+    # what is left of a cell may say too little of a polynomial: its mean then stands for the whole
+    little = slivers & (covered > WHOLE) & (covered < ENOUGH)
+    dx = dx * np.where(little, 1 / np.where(little, covered, 1.0), 1.0)[cells, None]
+    covered, fitted_to = np.where(slivers, 1.0, covered), slivers & ~little
     weights = np.where(covered[:, None] > WHOLE, at_points, 1.0)
     partly = (covered > WHOLE) & (covered < 1 - WHOLE)
     if kinds is not None:
@@ -161,13 +179,17 @@ def cell_weights(
     rank[cut] = np.arange(cut.size)
     pieces = np.flatnonzero(rank[cells] >= 0)
     X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
-    lost = np.einsum("mpq,pq->mp", _polynomials(basis, X), ((1 - at_pieces) * dx)[pieces])
-    polynomials = _polynomials(basis, basis.X)
+    on_pieces, polynomials = _polynomials(basis, X), _polynomials(basis, basis.X)
+    lost = np.zeros((cut.size, len(polynomials)))
+    np.add.at(lost, rank[cells[pieces]], np.einsum("mpq,pq->pm", on_pieces, ((1 - at_pieces) * dx)[pieces]))
     dx_cut, pointwise = cell_dx[cut], at_points[cut]
-    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx_cut)
-    for m, row in enumerate(lost):
-        wanted[:, m] -= np.bincount(rank[cells[pieces]], row, cut.size)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx_cut)
+    bent = np.flatnonzero(fitted_to[cut])
+    if bent.size:
+        found = np.zeros_like(gram)
+        np.add.at(found, rank[cells[pieces]], np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
+        lost[bent] = (gram[bent] @ np.linalg.solve(found[bent], lost[bent, :, None]))[:, :, 0]
+    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx_cut) - lost
     fitted = pointwise + np.linalg.solve(gram, wanted[:, :, None])[:, :, 0] @ polynomials
     mean = np.maximum((fitted * dx_cut).sum(axis=1) / dx_cut.sum(axis=1), 0.0)
     if moments and basis.Nbfun > basis.mesh.dim() + 1:
@@ -193,7 +215,8 @@ def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Arra
     """Positive weights (c, q) with the moments of the fitted ones, those of largest entropy: w = mean exp(μ·p).
 
     Newton's method on the convex dual. Where no positive weights have these moments (what is left of the cell is a
-    sliver) the mean is kept, and the nearer of the last iterate and the fitted weights shrunk towards their mean.
+    sliver) the mean is kept, and the nearer of the last iterate and the fitted weights shrunk towards their mean. No
+    weight is less than `FEW` of it.
     """
     volume = dx.sum(axis=1)
     share = dx / volume[:, None]
@@ -213,8 +236,9 @@ def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Arra
         exponent = np.clip(exponent + step, -300.0, 300.0)
         exponent *= np.minimum(1.0, 300.0 / np.maximum(np.abs(exponent @ polynomials).max(axis=1), 1.0))[:, None]
     weight = np.exp(exponent @ polynomials)
-    weight /= (weight * share).sum(axis=1, keepdims=True)
-    limited = _shrunk(fitted, mean, np.zeros_like(mean))
+    one = np.ones_like(mean)
+    weight = _shrunk(weight / (weight * share).sum(axis=1, keepdims=True), one, FEW * one)
+    limited = _shrunk(fitted, mean, FEW * mean)
     errors = [
         np.abs(wanted - (w / scale * share) @ polynomials.T).max(axis=1) for w in (mean[:, None] * weight, limited)
     ]

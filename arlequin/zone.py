@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ AXES = {"x": 0, "y": 1, "z": 2}
 SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "back": (2, 1), "front": (2, -1)}
 
 
+@runtime_checkable
 class Zone(Protocol):
     """Splits the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse alone)."""
 
@@ -161,7 +162,7 @@ class LevelSet:
 
     def __post_init__(self) -> None:
         checks.positive("width", self.width)
-        if not callable(self.level):
+        if isinstance(self.level, type) or not callable(self.level):
             raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
 
     def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelTaper:
@@ -247,7 +248,7 @@ def _harmonic(mesh: Any, cells: Indices, zero: Indices, one: Indices) -> Array:
     """s (cells, vertex): 0 at the vertices `zero`, 1 at `one`, harmonic between."""
     basis = CellBasis(mesh, scalar_basis(mesh, 1).elem, elements=cells)
     matrix = laplace.assemble(basis)
-    s = np.zeros(mesh.p.shape[1])
+    s = np.zeros(basis.N)
     s[one] = 1.0
     free = np.setdiff1d(np.unique(mesh.t[:, cells]), np.concatenate((zero, one)))
     if free.size:

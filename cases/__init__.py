@@ -39,11 +39,16 @@ def run(name: str, /, record: Record | str | Path | None = None, **parameters: A
     return execute(*prepare(name, parameters), record, fields_every=every)
 
 
-def resume(path: str | Path, progress: Callable[[int, int], None] | None = None) -> xarray.DataTree:
-    """Go on with a run that was stopped, from the last checkpoint of its result; one that is complete is given back."""
+def resume(
+    path: str | Path, progress: Callable[[int, int], None] | None = None, case: str | None = None
+) -> xarray.DataTree:
+    """Go on with a run that was stopped, from the last checkpoint of its result; one that is complete is given back.
+
+    case: the file that made it; without, the one that the result names runs only if this user has run it here as it is.
+    """
     from cases.execution import resume as go_on
 
-    return go_on(path, progress)
+    return go_on(path, progress, case)
 
 
 def check(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> list[Check]:
@@ -97,11 +102,15 @@ def sweep(
     )
 
 
-def report(result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Path | None = None) -> Path:
+def report(
+    result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Path | None = None, case: str | None = None
+) -> Path:
     """Write the report of a result or a sweep, one HTML page that needs nothing else; gives its path.
 
     out: by default beside the result, of a sweep with the ending `-sweep.html`. A GIF that `arlequin animate` has left
     there, if newer, is taken in. The comparison with the case's reference and its figures are computed from the result.
+    case: the file that made it; without, the one that the result names runs only if this user has run it here as it is,
+    and else the report has general figures alone.
     """
     import xarray
 
@@ -115,12 +124,12 @@ def report(result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Pat
         if out is None:
             raise UserError("out: a result in memory has no place: say where the report goes")
         if isinstance(result, xarray.Dataset):
-            return write_sweep_report(result, Path(out))
-        return write_report(result, Path(out))
+            return write_sweep_report(result, Path(out), case)
+        return write_report(result, Path(out), named=case)
     if is_sweep(result):
         target = beside(result, "-sweep.html") if out is None else Path(out)
-        return write_sweep_report(open_sweep(result), target)
+        return write_sweep_report(open_sweep(result), target, case)
     film, mark = beside(result, ".gif"), Path(result) / "zarr.json"
     tree = opened(result, "report")
-    newer = film.exists() and film.stat().st_mtime >= mark.stat().st_mtime
-    return write_report(tree, beside(result, ".html") if out is None else Path(out), film if newer else None)
+    newer = film.is_file() and film.stat().st_mtime >= mark.stat().st_mtime
+    return write_report(tree, beside(result, ".html") if out is None else Path(out), film if newer else None, case)

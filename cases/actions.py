@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cases import registry, tables
+from cases.results import read
 from cases.versions import versions
 from models.errors import UserError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from arlequin.record import Record
 
+READ_THROUGH = 2**30  # bytes of a result that `show` reads to the end
 TEMPLATE = Path(__file__).with_name("template.py")
 
 
@@ -97,17 +99,18 @@ def resume(arguments: Namespace) -> int:
     from cases.execution import resume as go_on
 
     path = Path(arguments.path)
-    result, done, _ = left_at(path)
     out = tables.console()
-    if result.attrs.get("complete"):
-        out.print(f"{path} is complete")
-        return 0
-    with _stopped(path, time.time()), ProgressBar(registry.load(str(result.attrs["case"])).short, begin=done) as bar:
-        result = go_on(path, bar)
-    for part in tables.summary_of(summary(result)):
-        out.print(part)
+    with read(path) as damaged:
+        result, done, _ = left_at(path)
+        if result.attrs.get("complete"):
+            out.print(f"{path} is complete")
+            return 1 if damaged else 0
+        with _stopped(path, time.time()), ProgressBar(path.stem, begin=done) as bar:
+            result = go_on(path, bar, arguments.case)
+        for part in tables.summary_of(summary(result)):
+            out.print(part)
     out.print(f"written to {path}")
-    return 0
+    return 1 if damaged else 0
 
 
 def check(arguments: Namespace) -> int:
@@ -146,17 +149,33 @@ def show(arguments: Namespace) -> int:
     from arlequin.sweep_store import is_sweep
 
     out = tables.console()
-    if arguments.path is not None and is_sweep(arguments.path):
-        from arlequin.sweeping import open_sweep
-        from cases.sweep_command import summary_of
+    damaged: list[str] = []
+    if arguments.path is not None:
+        with read(arguments.path) as damaged:
+            result = None
+            if is_sweep(arguments.path):
+                from arlequin.sweeping import open_sweep
+                from cases.sweep_command import summary_of
 
-        for part in summary_of(open_sweep(arguments.path)):
-            out.print(part)
-    elif arguments.path is not None:
-        for part in tables.summary_of(summary(open_result(arguments.path))):
-            out.print(part)
+                parts = summary_of(open_sweep(arguments.path))
+            else:
+                result = open_result(arguments.path)
+                parts = tables.summary_of(summary(result))
+            for part in parts:
+                out.print(part)
+            if result is not None:
+                _read_through(arguments.path, result)
     out.print(tables.table(versions(), ("package", "version here")))
-    return 0
+    return 1 if damaged else 0
+
+
+def _read_through(path: str, result: xarray.DataTree) -> None:
+    """All of a result, so that what is damaged is said; of a large one what is shown has been read."""
+    from arlequin.zarr_tree import read_through, size_of
+
+    if size_of(Path(path)) <= READ_THROUGH:
+        with tables.working("reading"):
+            read_through(result)
 
 
 def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:

@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from cases.structured import graded, halved, transfinite
-from models import checks
+from models import checks, limits
 from models.errors import UserError
 
 Array = NDArray[np.float64]
 
 DEPTH = 0.7  # depth of the box in zones: below, stresses vary on the scale of the depth itself
 LARGEST_ZONE = 0.5  # of the radius; the fans need room
+SMALLEST_CELL = 1e-7  # of the radius: points nearer than 1e-9 of the body are one
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,12 @@ class BallBlocks:
             raise UserError.parameter("zone", self.zone, f"must be at most half the radius, {0.5 * self.radius:g}")
         if self.size > self.zone:
             raise UserError.parameter("size", self.size, f"must be at most the zone, {self.zone:g}")
+        if self.size < SMALLEST_CELL * self.radius:
+            least = SMALLEST_CELL * self.radius
+            raise UserError.parameter("size", self.size, f"must be at least {SMALLEST_CELL:g} of the radius, {least:g}")
+        along = math.ceil(self.zone / self.size) ** (self.dimension - 1)
+        rows = cell_count(self.size, self._depth, self.growth)
+        limits.check_cells("size", self.size, along * (rows + self.dimension * self._cells_outward), self.dimension)
 
     @property
     def _letters(self) -> str:

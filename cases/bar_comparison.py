@@ -99,14 +99,13 @@ def studies(parameters: Parameters) -> dict[str, aq.Study]:
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
     """All variants; `pressure`, `gap` and `stored_energy` over time and variant, `rebound` of the right bar."""
     variants = list(studies(parameters).values())
-    steps = int(np.ceil(variants[-1].duration / variants[-1].step - 1e-9))
     return gather(
         lambda i: _measured(variants[i].run()),
         MEASURES,
         ("variant", VARIANTS),
         of=parameters,
         record=record,
-        time=variants[-1].step * np.arange(steps + 1),
+        time=variants[-1].step * np.arange(variants[-1].steps + 1),
         progress=progress,
     )
 

@@ -7,6 +7,8 @@ from cases.parameters import Quantity
 from cases.reference.interface import ContactLaw
 from models.checks import non_negative, positive, positive_integer, within
 
+STEEL = 7800.0  # kg/m³
+
 SchemeName = Literal[
     "theta",
     "newmark",
@@ -36,10 +38,10 @@ Courant = Annotated[float, Quantity("", "c Δt/h", positive)]
 FieldsEvery = Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)]
 PenaltyStiffness = Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)]
 PenaltyViscosity = Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)]
-AsperityStiffness = Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive)]
+AsperityStiffness = Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive, largest=1e100)]
 AsperityExponent = Annotated[float, Quantity("", "m", within, 1.0, 100.0)]
 AsperityHeight = Annotated[float, Quantity("m", "a", non_negative)]
-AsperityDamping = Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative)]
+AsperityDamping = Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative, largest=1e100)]
 AsperityDampingExponent = Annotated[float, Quantity("", "m'", non_negative)]
 PlainLaw = Annotated[
     Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"], Quantity("", "contact law")
@@ -73,7 +75,7 @@ def steel_of(parameters: Any) -> aq.J2:
     """The steel of a case's parameters that hardens linearly and by saturation."""
     p = parameters
     hardening = aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate)
-    return aq.J2(p.young, p.poisson, 7800.0, p.yield_stress, hardening)
+    return aq.J2(p.young, p.poisson, STEEL, p.yield_stress, hardening)
 
 
 def laws_of(parameters: Any) -> tuple[Any, ...]:

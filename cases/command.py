@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import argparse
 import io
+import logging
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from arlequin.uninterrupted import heard
 from cases import actions, outputs
+from cases.tables import print_line
 from cases.versions import version
+from models import limits
 from models.errors import UserError
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
+
+DEBUG = "ARLEQUIN_DEBUG"
+_MODERATE = "give less extreme parameters"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,10 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without θ or ≤ shows a mark
+    # of zarr's tasks, whose errors asyncio says again when they are collected
+    logging.getLogger("asyncio").addHandler(logging.NullHandler())
     if not sys.warnoptions:  # what goes wrong is said in one line; python -W default shows the libraries' warnings
         warnings.simplefilter("ignore")
+    limits.hold_memory()
     try:
-        code = _dispatch(sys.argv[1:] if argv is None else list(argv))
+        with heard():
+            code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
         return code
     except SystemExit as stop:  # argparse, after --help
@@ -42,15 +54,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except MemoryError as error:
         return _say(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
-    except OverflowError as error:  # from numbers near the ends of what floats can hold
-        return _say(f"a number grew too large ({error.args[-1]}): give smaller parameters", 1)
+    except ArithmeticError as error:  # from numbers near the ends of what floats can hold
+        _show(error)
+        return _say(f"numbers are too large or too small to compute with ({error.args[-1]}): {_MODERATE}", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}", 1)
+    except Exception as error:
+        _show(error)
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        return _say(f"internal error ({why[:300]}): please report it; {DEBUG}=1 in the environment shows where", 1)
+
+
+def _show(error: Exception) -> None:
+    """The traceback of an error, where it is asked for."""
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
 
 
 def _say(line: str, code: int) -> int:
-    print(f"arlequin: {line}", file=sys.stderr)
+    print_line(line)
     return code
 
 
@@ -110,12 +133,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_sweep(commands)
     resume = commands.add_parser("resume", help="go on with a run that was stopped", allow_abbrev=False)
     resume.add_argument("path", metavar="RESULT", help="its result, which has its last checkpoint")
+    _add_case(resume)
     resume.set_defaults(action=actions.resume)
     show = commands.add_parser("show", help="summary of a result or sweep, versions, BLAS", allow_abbrev=False)
     show.add_argument("path", metavar="RESULT", nargs="?", help="a result; without it, only versions and BLAS")
     show.set_defaults(action=actions.show)
     plot = commands.add_parser("plot", help="figures of a result or sweep as PNG files", allow_abbrev=False)
     plot.add_argument("path", metavar="RESULT")
+    _add_case(plot)
     plot.add_argument("--to", metavar="DIR", help="folder of the figures (default: beside the result)")
     plot.set_defaults(action=outputs.plot)
     animate = commands.add_parser("animate", help="the motion of a result as a GIF or MP4 file", allow_abbrev=False)
@@ -129,6 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     animate.set_defaults(action=outputs.animate)
     report = commands.add_parser("report", help="one HTML page of a result or sweep, to keep", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")
+    _add_case(report)
     report.add_argument("--out", metavar="FILE", help="the page (default: beside the result)")
     report.set_defaults(action=outputs.report)
     export = commands.add_parser("export", help="files for ParaView, netCDF", allow_abbrev=False)
@@ -138,6 +164,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--frames", metavar="N", help="of VTU: at most so many, spread evenly (default: all)")
     export.set_defaults(action=outputs.export)
     return parser
+
+
+def _add_case(parser: argparse.ArgumentParser) -> None:
+    text = "run this case file (default: that of the result, where you have run it here as it is)"
+    parser.add_argument("--case", metavar="FILE", help=text)
 
 
 def _add_run(

@@ -59,8 +59,8 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
 
     result = open_result(path)
     if result.attrs.get("complete"):
-        return result, int(result.attrs["steps_planned"]), Record(path, resume=True)
-    if "case" not in result.attrs:
+        return result, int(result.attrs.get("steps_planned", 0)), Record(path, resume=True)
+    if not result.attrs.get("case"):
         raise UserError(f"{path}: not of a case: call its script again with record=Record({str(path)!r}, resume=True)")
     if "study" not in result.attrs:
         raise UserError(f"{path}: has no checkpoint to go on from: run it anew", code=1)
@@ -72,14 +72,17 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
     return result, found.state.n, kept
 
 
-def resume(path: str | Path, progress: Progress | None = None) -> xarray.DataTree:
-    """Goes on with the run of a case from the last checkpoint of its result."""
+def resume(path: str | Path, progress: Progress | None = None, named: str | None = None) -> xarray.DataTree:
+    """Goes on with the run of a case from the last checkpoint of its result; named: as of `results.case_of`."""
     from arlequin.result import summary
+    from cases.results import case_of
 
     result, done, record = left_at(path)
     if result.attrs.get("complete"):
         return result
-    case, parameters = prepare(str(result.attrs["case"]), summary(result).parameters)
+    case = case_of(result.attrs, named)
+    assert case is not None  # `left_at` refuses a result without one
+    parameters = make(case.parameters, summary(result).parameters)
     return execute(case, parameters, record, progress, record.fields_every if done else None)
 
 

@@ -73,9 +73,10 @@ def system(parameters: Parameters) -> aq.System:
     swing = {"x": lambda t: p.amplitude * np.sin(2.0 * np.pi * max(t - p.lead, 0.0))}
     pad = aq.Solid("pad", mesh, _material(p), plane="strain", imposed={"top": swing})
     way = _ARM * b**2 / p.radius
-    holder = aq.PointMasses("holder", (0.0, p.radius), 1.0, imposed={"all": {"x": 0.0}})
+    mass = p.density * p.radius**2
+    holder = aq.PointMasses("holder", (0.0, p.radius), mass, imposed={"all": {"x": 0.0}})
     press: dict[str, Any] = {"x": 0.0, "y": lambda t: -way * min(t / p.lead, 1.0)}
-    support = aq.PointMasses("support", (0.0, 1.1 * p.radius), 1.0, imposed={"all": press})
+    support = aq.PointMasses("support", (0.0, 1.1 * p.radius), mass, imposed={"all": press})
     ends = holder.boundary("all"), support.boundary("all")
     contact = aq.Interface(
         "contact", pad.boundary("contact"), aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)),

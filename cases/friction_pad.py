@@ -64,7 +64,8 @@ class Parameters:
         """Gap under the pressure, m: where the asperities alone carry it, else 0 (then the substrates touch)."""
         if self.law == "unilateral":
             return 0.0
-        crushed = (self.pressure / self.asperity_stiffness) ** (1.0 / self.asperity_exponent)
+        whole = self.asperity_stiffness * self.asperity_height**self.asperity_exponent
+        crushed = self.asperity_height * (self.pressure / whole) ** (1.0 / self.asperity_exponent)
         if self.law == "asperities" and crushed > self.asperity_height:
             raise aq.UserError.parameter(
                 "asperity_height", self.asperity_height, f"must be at least {crushed:.3g} m, by which they are crushed"
@@ -111,7 +112,8 @@ def build(parameters: Parameters) -> aq.Study:
     springs = []
     if held:
         drive: Any = {"all": {"x": motion(p), "y": 0.0}}
-        parts.append(aq.PointMasses("support", (0.5 * p.width, p.height), 1.0, imposed_velocity=drive))
+        mass = p.density * p.width * p.height
+        parts.append(aq.PointMasses("support", (0.5 * p.width, p.height), mass, imposed_velocity=drive))
         ends = pad.boundary("top"), parts[1].boundary("all")
         springs.append(aq.Spring("springs", *ends, stiffness=p.stiffness, direction=(1.0, 0.0)))
     system = aq.System(

@@ -10,7 +10,7 @@ import numpy as np
 
 from cases.ball_blocks import Array, cell_count
 from cases.structured import graded, halved, mesh_of
-from models import checks
+from models import checks, limits
 
 
 def graded_block(
@@ -26,6 +26,7 @@ def graded_block(
     """
     checks.within("zone", zone, 0.0, checks.positive("width", width), open_low=True, open_high=True)
     checks.within("size", size, 0.0, zone, open_low=True)
+    limits.check_cells("size", size, zone / size, 2)
     fine = halved(np.linspace(0.0, zone, math.ceil(zone / size * (1 - 1e-12)) + 1))
     x = np.concatenate([fine, zone + _growing(size, width - zone, growth)[1:]])
     y = -_growing(size, checks.positive("height", height), growth)[::-1]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cases import tables
-from cases.results import beside, figures_of, opened
+from cases import results, tables
+from cases.results import beside, figures_of, made_by, opened
 from models.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,19 +26,27 @@ def plot(arguments: Namespace) -> int:
     """PNG figures of a result or a sweep; prints their paths."""
     import matplotlib
 
+    from arlequin.damage import without
+
     matplotlib.use("Agg")
-    swept = _sweep_at(arguments.path)
-    ending = "-figures" if swept is None else "-sweep-figures"
-    folder = beside(arguments.path, ending) if arguments.to is None else Path(arguments.to)
-    with tables.working("drawing"):
-        figures = figures_of(opened(arguments.path, "plot")) if swept is None else _figures_of(arguments.path, swept)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
-        figure.savefig(target, dpi=DPI)
-        print(target, flush=True)
-    _say_what_is_missing(arguments.path, swept)
-    return 0
+    with results.read(arguments.path) as damaged:
+        swept = _sweep_at(arguments.path)
+        ending = "-figures" if swept is None else "-sweep-figures"
+        folder = beside(arguments.path, ending) if arguments.to is None else Path(arguments.to)
+        with tables.working("drawing"):
+            if swept is None:
+                result = opened(arguments.path, "plot")
+                figures = figures_of(result, made_by(result, arguments.case))
+            else:
+                figures = _figures_of(arguments.path, swept)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures.items():
+            with without(f"the figure {name}"):
+                target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
+                figure.savefig(target, dpi=DPI)
+                print(target, flush=True)
+        _say_what_is_missing(arguments.path, swept)
+    return 1 if damaged else 0
 
 
 def _sweep_at(path: str) -> xarray.Dataset | None:
@@ -71,14 +79,15 @@ def animate(arguments: Namespace) -> int:
     from arlequin import plots
     from arlequin.progress import ProgressBar
 
-    result = opened(arguments.path, "animate")
     target = beside(arguments.path, ".gif") if arguments.out is None else Path(arguments.out)
     magnify = None if arguments.magnify is None else number("--magnify", arguments.magnify, float)
     frames = number("--frames", arguments.frames, int)
-    with ProgressBar("drawing", "frames") as bar:
-        plots.animation(result, target, field=arguments.field, magnify=magnify, frames=frames, progress=bar)
+    with results.read(arguments.path) as damaged:
+        result = opened(arguments.path, "animate")
+        with ProgressBar("drawing", "frames") as bar:
+            plots.animation(result, target, field=arguments.field, magnify=magnify, frames=frames, progress=bar)
     print(target, flush=True)
-    return 0
+    return 1 if damaged else 0
 
 
 def report(arguments: Namespace) -> int:
@@ -88,11 +97,12 @@ def report(arguments: Namespace) -> int:
     matplotlib.use("Agg")
     import cases
 
-    with tables.working("comparing with the reference and drawing"):
-        target = cases.report(arguments.path, arguments.out)
-    print(target, flush=True)
-    _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
-    return 0
+    with results.read(arguments.path) as damaged:
+        with tables.working("comparing with the reference and drawing"):
+            target = cases.report(arguments.path, arguments.out, arguments.case)
+        print(target, flush=True)
+        _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
+    return 1 if damaged else 0
 
 
 def export(arguments: Namespace) -> int:
@@ -103,18 +113,19 @@ def export(arguments: Namespace) -> int:
 
     if arguments.vtu is None and arguments.netcdf is None:
         raise UserError("nothing to do: give --vtu DIR (for ParaView), --netcdf FILE, or both")
-    result = opened(arguments.path, "export")
     frames = None if arguments.frames is None else number("--frames", arguments.frames, int)
-    if arguments.vtu is not None:
-        with ProgressBar("VTU", "files") as bar:
-            target = export_vtu(result, arguments.vtu, frames=frames, progress=bar)
-        print(target, flush=True)
-    if arguments.netcdf is not None:
-        with tables.working("writing netCDF"):
-            kind = export_netcdf(result, arguments.netcdf)
-        flat = " (netCDF-3, without groups: part.NAME.displacement; install h5netcdf for groups)"
-        print(f"{arguments.netcdf}{flat if kind == 'netCDF-3' else ''}", flush=True)
-    return 0
+    with results.read(arguments.path) as damaged:
+        result = opened(arguments.path, "export")
+        if arguments.vtu is not None:
+            with ProgressBar("VTU", "files") as bar:
+                target = export_vtu(result, arguments.vtu, frames=frames, progress=bar)
+            print(target, flush=True)
+        if arguments.netcdf is not None:
+            with tables.working("writing netCDF"):
+                kind = export_netcdf(result, arguments.netcdf)
+            flat = " (netCDF-3, without groups: part.NAME.displacement; install h5netcdf for groups)"
+            print(f"{arguments.netcdf}{flat if kind == 'netCDF-3' else ''}", flush=True)
+    return 1 if damaged else 0
 
 
 def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:

@@ -29,6 +29,9 @@ RANGES: dict[Any, str] = {
     checks.positive_integer: "whole, ≥ 1",
     checks.non_negative_integer: "whole, ≥ 0",
 }
+# of numbers other than 0: products of ten of them stay within what floats hold, 1e±308
+SMALLEST, LARGEST = 1e-30, 1e30
+LARGEST_COUNT = 50_000_000  # of whole numbers: no case has more of anything, steps included
 WORDS = {
     "true": True,
     "yes": True,
@@ -45,7 +48,8 @@ WORDS = {
 class Quantity:
     """Unit, meaning and range of a parameter.
 
-    check: called with (name, value), or with (name, value, low, high) where there are bounds.
+    check: called with (name, value), or with (name, value, low, high) where there are bounds. largest: of a number's
+    size, for units of which numbers beyond 1e30 make sense.
     """
 
     unit: str = ""
@@ -53,6 +57,7 @@ class Quantity:
     check: Callable[..., Any] | None = None
     low: float | None = None
     high: float | None = None
+    largest: float = LARGEST
 
     @property
     def range(self) -> str:
@@ -65,6 +70,10 @@ class Quantity:
 
     def checked(self, name: str, value: Any) -> Any:
         """The value, or UserError where it is outside the range."""
+        if isinstance(value, float) and value != 0.0 and not SMALLEST <= abs(value) <= self.largest:
+            raise UserError.parameter(name, value, f"must be 0 or of a size from {SMALLEST:g} to {self.largest:g}")
+        if isinstance(value, int) and not abs(value) <= LARGEST_COUNT:
+            raise UserError.parameter(name, value, f"must be at most {LARGEST_COUNT}")
         if self.check is None:
             return value
         return self.check(name, value, *(bound for bound in (self.low, self.high) if bound is not None))

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cases import case_files
 from models.errors import UserError
 
 NAMES = (
@@ -31,6 +32,7 @@ NAMES = (
     "junction_cantilever",
     "high_frequency",
     "beam_solid",
+    "glued_ring",
     "hertz",
     "hertz_sphere",
     "cattaneo_mindlin",
@@ -44,6 +46,7 @@ NAMES = (
     "sdnd104",
     "cylinder_impact",
     "sphere_impact",
+    "oblique_impact",
     "spinning_block",
     "sdnv105",
     "rod_drop",
@@ -81,7 +84,7 @@ class Case:
     def blame(self, error: Exception) -> UserError | None:
         """The line for an error that arose in a user's own file; None where it arose elsewhere."""
         last = traceback.extract_tb(error.__traceback__)[-1]
-        if not is_file_name(self.name) or last.filename != self.module.__file__:
+        if not is_file_name(self.name) or last.filename != self.name:
             return None
         return UserError(f"{self.name}, line {last.lineno}: {type(error).__name__}: {error}")
 
@@ -123,21 +126,41 @@ def is_file_name(name: str) -> bool:
 
 
 def load(name: str) -> Case:
-    """Import a case by its name or from a Python file."""
+    """The case that the user names, which runs its file: a name, or the path of a Python file."""
     if is_file_name(name):
-        case = Case(str(Path(name).absolute()), _load_file(Path(name)))
-    elif name in NAMES:
-        case = Case(name, importlib.import_module(f"cases.{name}"))
-    else:
+        place = Path(name).absolute()
+        text = case_files.read(Path(name))
+        case = _checked(Case(str(place), _run_file(place, text, name)), name)
+        case_files.remember(case.name, text)
+        return case
+    if name not in NAMES:
         from cases.parameters import meant
 
         near = meant(name, NAMES)
         listed = "`arlequin cases` lists them" if near else f"there are {', '.join(NAMES)}"
         raise UserError(f"{name}: no such case{near}; {listed}, or give a Python file")
+    return _ours(name)
+
+
+def named_by_a_result(name: str) -> Case:
+    """The case that a result names: one of ours, or a file that this user has run here as it is now; else UserError."""
+    if name in NAMES:
+        return _ours(name)
+    if not is_file_name(name):
+        raise UserError(f"its case {name!r} is none of this version")
+    return _checked(Case(name, _run_file(Path(name), case_files.known(name), name)), name)
+
+
+def _ours(name: str) -> Case:
+    return _checked(Case(name, importlib.import_module(f"cases.{name}")), name)
+
+
+def _checked(case: Case, given: str) -> Case:
+    """The case; UserError where its module is none."""
     if not is_dataclass(getattr(case.module, "Parameters", None)):
-        raise UserError(f"{name}: not a case: it has no dataclass `Parameters`")
+        raise UserError(f"{given}: not a case: it has no dataclass `Parameters`")
     if not (case.has("build") or case.has("run")):
-        raise UserError(f"{name}: not a case: it has no function `build`")
+        raise UserError(f"{given}: not a case: it has no function `build`")
     return case
 
 
@@ -149,26 +172,22 @@ def _line(name: str) -> str:
     return text.split("\n")[0]
 
 
-def _load_file(path: Path) -> ModuleType:
-    """Run a user's file under a private name: neither it nor a `models.py` beside it hides ours."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file")
+def _run_file(path: Path, text: bytes, given: str) -> ModuleType:
+    """Run the text of a user's file under a private name: neither it nor a `models.py` beside it hides ours."""
     private = f"_arlequin_case_{path.stem}"
     spec = importlib.util.spec_from_file_location(private, path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path}: not a Python file (its name must end in .py)")
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[private] = module  # dataclasses look up their annotations there
-    folder = str(path.absolute().parent)
-    if folder not in sys.path:
-        sys.path.append(folder)  # last: its helpers are found, and hide nothing
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # last: its helpers are found, and hide nothing
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, path, "exec"), module.__dict__)  # of the bytes that were read, and of no file of bytecode
     except UserError:
         raise
     except (Exception, SystemExit) as error:
         del sys.modules[private]
-        raise UserError(f"{path}, line {_line_number(error, path)}: {type(error).__name__}: {error}") from error
+        raise UserError(f"{given}, line {_line_number(error, path)}: {type(error).__name__}: {error}") from error
     return module
 
 
@@ -176,6 +195,5 @@ def _line_number(error: BaseException, path: Path) -> int | str:
     """Where in a user's file an error arose."""
     if isinstance(error, SyntaxError):
         return error.lineno or "?"
-    here = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path.absolute())]
-    here += [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    here = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     return here[-1] if here and here[-1] is not None else "?"

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.damage import without
 from cases import page, tables
 from cases.parameters import fields
 from cases.versions import versions
@@ -59,9 +60,10 @@ def parameters(case: Case | None, given: Mapping[str, Any], leave: Collection[st
 def pictures(figures: Mapping[str, Figure]) -> Iterator[str]:
     """The figures with captions."""
     for name, figure in figures.items():
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=DPI)
-        yield page.image(stream.getvalue(), "png", caption(name, figure))
+        with without(f"the figure {name}"):
+            stream = io.BytesIO()
+            figure.savefig(stream, format="png", dpi=DPI)
+            yield page.image(stream.getvalue(), "png", caption(name, figure))
 
 
 def caption(name: str, figure: Figure) -> str:

@@ -1,16 +1,25 @@
-"""What is asked of a result: that it holds something, the case that made it, its figures, names beside it."""
+"""What is asked of a result: that it holds something, the case that made it, its figures, names beside it.
+
+A result is data, of whomever: its case runs only where it is one of ours, where this user has run the file here as it
+is, or names it now.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cases import registry
-from models.errors import UserError
+from cases import registry, tables
+from models.errors import FAILURE, UserError
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
+
+HINT = "name it with --case FILE"
 
 
 def opened(path: str | Path, to: str) -> xarray.DataTree:
@@ -23,30 +32,82 @@ def opened(path: str | Path, to: str) -> xarray.DataTree:
     return result
 
 
-def made_by(result: xarray.DataTree) -> tuple[registry.Case, Any] | None:
-    """The case that made a result and its parameters; None for a study of one's own."""
+def case_of(attributes: dict[Any, Any], named: str | None) -> registry.Case | None:
+    """The case that made a result or a sweep, or the one that the user names; None where no case did.
+
+    UserError where it is a file that this user has neither run here nor names.
+    """
+    if named is not None:
+        return registry.load(named)
+    name = attributes.get("case")
+    if not name:
+        return None
+    try:
+        return registry.named_by_a_result(str(name))
+    except UserError as error:
+        raise UserError(f"{error}: {HINT} to run it") from error
+
+
+def made_by(result: xarray.DataTree, named: str | None = None) -> tuple[registry.Case, Any] | None:
+    """The case that made a result and its parameters; None for a study of one's own.
+
+    None, and a `ResultWarning`, where the case of the result cannot be had; UserError where one that is named cannot.
+    """
+    from arlequin.damage import ResultWarning
     from arlequin.result import summary
     from cases.parameters import make
 
-    name = result.attrs.get("case")
-    if not name:
+    try:
+        case = case_of(result.attrs, named)
+        return None if case is None else (case, make(case.parameters, summary(result).parameters))
+    except UserError as error:
+        if named is not None:
+            raise
+        warnings.warn(f"without the figures and checks of its case: {error}", ResultWarning, stacklevel=2)
         return None
-    case = registry.load(str(name))
-    return case, make(case.parameters, summary(result).parameters)
 
 
-def figures_of(result: xarray.DataTree) -> dict[str, Figure]:
+def figures_of(result: xarray.DataTree, made: tuple[registry.Case, Any] | None) -> dict[str, Figure]:
     """The figures of the case that made a result, and its energies; general ones where there is no case."""
     from arlequin import plots
+    from arlequin.damage import without
 
-    made = made_by(result)
-    if made is None or not made[0].has("figures"):
-        return plots.overview(result)
-    case, parameters = made
-    figures: dict[str, Figure] = dict(case.function("figures")(result, parameters))
-    if "energies" not in figures and "energy" in result.dataset:
-        figures["energies"] = plots.energies(result)
-    return figures
+    if made is not None and made[0].has("figures"):
+        with without("the figures of its case"):
+            figures: dict[str, Figure] = dict(made[0].call("figures", result, made[1]))
+            if "energies" not in figures and "energy" in result.dataset:
+                figures["energies"] = plots.energies(result)
+            return figures
+    return plots.overview(result)
+
+
+@contextlib.contextmanager
+def read(path: str | Path) -> Iterator[list[str]]:
+    """Prints what is said of a result while it is used, a line each; gives the lines of what is damaged.
+
+    Whatever is wrong with a result, which may be of anybody, ends in one line.
+    """
+    from arlequin.damage import DamageWarning, ResultWarning, why
+
+    damaged: list[str] = []
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        line = str(message)
+        if issubclass(category, ResultWarning) and line not in seen:
+            seen.add(line)
+            tables.print_line(line if str(path) in line else f"{path}: {line}")
+            damaged.extend([line] if issubclass(category, DamageWarning) else [])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ResultWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        try:
+            yield damaged
+        except (UserError, OSError, MemoryError, OverflowError):  # end in a line of their own
+            raise
+        except Exception as error:
+            raise UserError(f"{path}: not as a result is, or damaged: {why(error)}", FAILURE) from error
 
 
 def beside(source: str | Path, ending: str) -> Path:

@@ -67,7 +67,8 @@ class Support:
         if self.layer is None:
             return -force / self.stiffness
         law = self.elastic
-        return float(brentq(lambda g: float(law.pressure(np.array([g]))[0]) - force, -1e-2, self.height, xtol=1e-16))
+        low, within = -2.0 * force / self.stiffness, 1e-14 * self.height
+        return float(brentq(lambda g: float(law.pressure(np.array([g]))[0]) - force, low, self.height, xtol=within))
 
 
 @dataclass(frozen=True)

@@ -84,16 +84,18 @@ def modulus(parameters: Parameters) -> float:
 def pressures(parameters: Parameters) -> Array:
     """The loads (n,), Pa, evenly spaced in their logarithm over the range of the fit."""
     low, high = law_of(parameters).pressures
-    return np.geomspace(low, high, parameters.loads)
+    return low * np.geomspace(1.0, high / low, parameters.loads)
 
 
 def gap_of(law: Any, pressure: float) -> float:
     """The gap at which the law gives a pressure, m."""
-    low = law.height - 1e-6 * abs(law.height)
-    reach = max(abs(law.height), 1e-12)
+    way = pressure / law.stiffness_bound()  # at least
+    low = law.height - way
     while float(law.pressure(np.array(low))) < pressure:
-        low -= reach
-    return float(brentq(lambda g: float(law.pressure(np.array(g))) - pressure, low, law.height, xtol=1e-16 * reach))
+        way *= 2.0
+        low -= way
+    within = 1e-16 * (law.height - low)
+    return float(brentq(lambda g: float(law.pressure(np.array(g))) - pressure, low, law.height, xtol=within))
 
 
 def motion(parameters: Parameters) -> Array:

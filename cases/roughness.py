@@ -18,7 +18,8 @@ LawName = Literal["half-space", "persson", "bush-gibson-thomas", "greenwood-will
 
 Hurst = Annotated[float, Quantity("", "Hurst exponent of the roughness", within, 0.0, 1.0)]
 Cutoff = Annotated[float, Quantity("m", "its shortest wavelength", positive)]
-Octaves = Annotated[int, Quantity("", "octaves from it to the size of a sample", positive_integer)]
+# 10 octaves are 67 million points, which take 4 GB
+Octaves = Annotated[int, Quantity("", "octaves from it to the size of a sample", within, 1, 10)]
 Flat = Annotated[int, Quantity("", "octaves of them, the longest, in which the spectrum is flat", positive_integer)]
 Slope = Annotated[float, Quantity("", "root mean square of its slope", positive)]
 Law = Annotated[LawName, Quantity("", "the curve that the law of contact is fitted to")]
@@ -158,7 +159,8 @@ def curve_of(parameters: Any) -> tuple[Array, Array]:
     fits = np.isfinite(found) & (found > 0.0)
     # as its own curve has them: the gaps of the pressures
     order = np.argsort(found[fits])
-    at = np.interp(np.log(pressures), np.log(found[fits][order]), gaps[fits][order], np.nan, np.nan)
+    shares = np.log(pressures / pressures[0]), np.log(found[fits][order] / pressures[0])
+    at = np.interp(*shares, gaps[fits][order], np.nan, np.nan)
     reached = np.isfinite(at)
     return at[reached], pressures[reached]
 

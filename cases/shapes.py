@@ -14,7 +14,7 @@ import numpy as np
 
 from cases.ball_blocks import Array, BallBlocks
 from cases.structured import mesh_of
-from models import checks
+from models import checks, limits
 from models.errors import UserError
 from models.mesh import box, rectangle
 
@@ -71,6 +71,14 @@ def upright_quarter_ball(
     return _named(mesh_of(_doubled(ball), kind, order), ball, {"left": (0, 0.0), "back": (2, 0.0)})
 
 
+def upright_half_ball(
+    radius: float, zone: float, size: float, *, growth: float = 1.25, kind: str = "hex", order: int = 1
+) -> Any:
+    """Half of a ball, z ≥ 0 (m). Parameters and boundaries as `upright_quarter_ball`'s, without `left`."""
+    ball = BallBlocks(3, radius, zone, size, growth)
+    return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {"back": (2, 0.0)})
+
+
 def quarter_ball(
     radius: float, zone: float, size: float, *, growth: float = 1.25, kind: str = "hex", order: int = 1
 ) -> Any:
@@ -102,8 +110,10 @@ def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
     """
     if not 0.0 < checks.positive("thickness", thickness) < checks.positive("radius", radius):
         raise UserError.parameter("thickness", thickness, f"must be below the radius, {radius:g} m")
-    r = radius - thickness * np.linspace(0.0, 1.0, 2 * checks.positive_integer("cells", cells) + 1)
-    quarter = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * checks.positive_integer("around", around) + 1)
+    through, quarters = checks.positive_integer("cells", cells), 4 * checks.positive_integer("around", around)
+    limits.check_cells("cells, around", (cells, around), through * quarters, 2)
+    r = radius - thickness * np.linspace(0.0, 1.0, 2 * cells + 1)
+    quarter = 0.5 * np.pi * np.linspace(0.0, 1.0, 2 * around + 1)
     turns = [quarter + 0.5 * np.pi * k for k in range(4)]
     blocks = [np.stack([np.outer(np.sin(t), r), radius - np.outer(np.cos(t), r)]) for t in turns]
     mesh = mesh_of(blocks, "quad", 1)
@@ -126,6 +136,7 @@ def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, ord
     (36, ['back', 'bottom', 'left', 'side', 'top'])
     """
     inside = max(1, checks.positive_integer("cells", cells) // 2)
+    limits.check_cells("cells, rows", (cells, rows), 0.75 * cells**2 * checks.positive_integer("rows", rows), 3)
     share = np.linspace(0.0, 1.0, 2 * inside + 1)
     outwards = np.linspace(0.0, 1.0, 2 * max(1, cells - inside) + 1)
     edge = checks.positive("radius", radius) * np.array([(1.0, 0.0), (0.8, 0.8)]) * inside / max(cells, 2)
@@ -135,7 +146,7 @@ def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, ord
     ring = line[:, None] + outwards[None, :, None] * (arc - line)[:, None]
     s, t = share[:, None, None], share[None, :, None]
     core = s * edge[0] + t * edge[0][::-1] + s * t * (edge[1] - edge[0] - edge[0][::-1])
-    heights = np.linspace(0.0, checks.positive("length", length), 2 * checks.positive_integer("rows", rows) + 1)
+    heights = np.linspace(0.0, checks.positive("length", length), 2 * rows + 1)
     blocks = []
     for plane in (core, ring, ring[..., ::-1]):
         x, z = (np.broadcast_to(plane[..., i, None], (*plane.shape[:2], heights.size)) for i in (0, 1))

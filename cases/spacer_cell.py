@@ -29,6 +29,7 @@ from models.errors import UserError
 _ZONE = 1.5  # half-width of the fine surface in half-widths of the contact, and
 _ACROSS = 2.5  # cells over the half-width of the contact at refine = 1
 _ALONG = 8  # cells over the height of a pad
+_SIZE, _OFFSET = (2.5e-3, 3e-3, 8e-4), 12e-3  # of pads: width, height, thickness; of dimples from the middle, m
 _COARSE = 5e-4, 1.5e-3  # largest cells around and along the tube, m
 _CLEAR = 1e-3  # of the asperities' height, further off at the start: chords of hollow pads do not press them yet
 _QUARTER = 0.5 * math.pi
@@ -77,9 +78,9 @@ class Supports:
     spring_damping: float = 0.0
     dimple_damping: float = 0.0
     shear_damping: float = 0.0
-    size: tuple[float, float, float] = (2.5e-3, 3e-3, 8e-4)
+    size: tuple[float, float, float] = field(default_factory=lambda: _SIZE)
     hollow: float | None = None
-    offset: float = 12e-3
+    offset: float = field(default_factory=lambda: _OFFSET)
 
     def __post_init__(self) -> None:
         for name in ("spring_stiffness", "dimple_stiffness", "spring_shear", "dimple_shear", "offset"):

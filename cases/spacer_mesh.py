@@ -10,6 +10,7 @@ import skfem
 from numpy.typing import NDArray
 
 from cases.structured import halved, mesh_of
+from models import limits
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
@@ -44,10 +45,14 @@ def _between(start: float, end: float, fine: tuple[bool, bool], size: float, lar
         first = _between(start, middle, (True, False), size, largest, growth)
         return np.concatenate([first, (start + end) - first[-2::-1]])
     length = end - start
+    limits.check_cells("largest", largest, length / max(size, largest), 1)
     sizes: list[float] = []
-    while sum(sizes) < length * (1 - 1e-9):
-        sizes.append(max(size, min(size * growth ** (len(sizes) + 1), largest)))
-    fractions = np.concatenate([[0.0], np.cumsum(sizes)]) / sum(sizes)
+    total, next_size = 0.0, size
+    while total < length * (1 - 1e-9):
+        next_size = max(size, min(size * growth ** (len(sizes) + 1), largest)) if next_size < largest else next_size
+        sizes.append(next_size)
+        total += next_size
+    fractions = np.concatenate([[0.0], np.cumsum(sizes)]) / total
     return start + length * fractions if fine[0] else (end - length * fractions)[::-1]
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 
-from models import checks
+from models import checks, limits
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,7 +48,9 @@ def graded(cells: int, first: float, total: float) -> Array:
     def excess(ratio: float) -> float:
         return share * float(np.sum(ratio ** np.arange(cells))) - 1.0
 
-    ratio = brentq(excess, 1.0, 1.0 / share, xtol=1e-14) if share * cells < 1.0 else 1.0
+    # Σ rᵏ = 1/share: its last term is the largest, and no more than all
+    most = share ** (-1.0 / max(cells - 1, 1))
+    ratio = brentq(excess, 1.0, most, xtol=1e-14) if share * cells < 1.0 else 1.0
     ends = np.concatenate([[0.0], np.cumsum(ratio ** np.arange(cells))])
     return halved(ends / ends[-1])
 
@@ -75,6 +77,7 @@ def mesh_of(blocks: Sequence[Array], kind: str, order: int) -> Any:
     checks.one_of("order", order, (1, 2))
     mesh_class, element = _KINDS[kind][order - 1]
     locations = np.asarray(element().doflocs)
+    limits.check_cells("blocks", len(blocks), sum(block[0].size / 2**dimension for block in blocks), dimension)
     points = np.concatenate([block.reshape(dimension, -1).T for block in blocks])
     cells, start = [], 0
     for block in blocks:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.damage import ResultWarning
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_axis import geometric
 from arlequin.sweep_dataset import left_out
-from cases import page, registry, report_parts
+from cases import page, report_parts
+from cases.registry import is_file_name
+from cases.results import case_of
 from models.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,9 +30,9 @@ FAILURES = 200  # that are listed
 OPEN = 40  # points, up to which their table is not folded
 
 
-def write_sweep_report(dataset: xarray.Dataset, target: Path) -> Path:
-    """Write the page of a sweep, as far as it has got."""
-    case = _case(dataset)
+def write_sweep_report(dataset: xarray.Dataset, target: Path, named: str | None = None) -> Path:
+    """Write the page of a sweep, as far as it has got; named: the case, as of `results.case_of`."""
+    case = _case(dataset, named)
     rows = sweep_points.table(dataset)
     states = sweep_points.states(dataset).values.ravel()
     name = dataset.attrs.get("case") or "study"
@@ -45,14 +49,18 @@ def write_sweep_report(dataset: xarray.Dataset, target: Path) -> Path:
     return report_parts.write(target, case, f"{name if case is None else case.short}: sweep", sections, page.SORT)
 
 
-def _case(dataset: xarray.Dataset) -> Case | None:
-    """The case that was swept; None where it was a function, or a file that is no longer there."""
+def _case(dataset: xarray.Dataset, named: str | None) -> Case | None:
+    """The case that was swept; None where it was a function, or a file that is not run."""
     from cases.parameters import fields
 
     try:
-        case = registry.load(str(dataset.attrs.get("case", "")))
-        known = {f.name for f in fields(case.parameters)}
-    except UserError:
+        case = case_of(dataset.attrs, named)
+        known = set() if case is None else {f.name for f in fields(case.parameters)}
+    except UserError as error:
+        if named is not None:
+            raise
+        if is_file_name(str(dataset.attrs.get("case", ""))):
+            warnings.warn(f"without what its case says: {error}", ResultWarning, stacklevel=2)
         return None
     return case if known.issuperset(sweep_points.parameters(dataset)) else None
 

@@ -44,6 +44,20 @@ def working(text: str) -> Iterator[None]:
         yield
 
 
+def print_line(line: str) -> None:
+    """A line beside the output, in which no text of a result can command the terminal."""
+    print(f"arlequin: {printable(line)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal takes for commands.
+
+    >>> printable("a\\x1b[2J\\nb")
+    'a�[2J\\nb'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def table(
     rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), whole: Sequence[int] = ()
 ) -> Table:
@@ -60,7 +74,7 @@ def table(
         side: Literal["left", "right"] = "right" if n in numbers else "left"
         result.add_column(header, justify=side, overflow="fold", no_wrap=n in whole)
     for row in rows:
-        result.add_row(*(Text(cell) for cell in row))
+        result.add_row(*(Text(printable(cell)) for cell in row))
     return result
 
 

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+AMPLITUDE = 1.0  # m, of the packets
+
 
 @dataclass(frozen=True)
 class Packet:
-    """u(x, t) = exp(−((x − x₀ − s c t)/σ)²/2) sin(k (x − x₀ − s c t)), k = 2π/wavelength, travelling towards s = ±1.
+    """u(x, t) = a exp(−((x − x₀ − s c t)/σ)²/2) sin(k (x − x₀ − s c t)), k = 2π/wavelength, travelling towards s = ±1.
 
     centre x₀, width σ and wavelength in m; speed c in m/s.
     """
@@ -26,13 +28,13 @@ class Packet:
     def displacement(self, x: Array) -> Array:
         """u(x, 0), m."""
         s = x - self.centre
-        return np.exp(-0.5 * (s / self.width) ** 2) * np.sin(2.0 * np.pi / self.wavelength * s)
+        return AMPLITUDE * np.exp(-0.5 * (s / self.width) ** 2) * np.sin(2.0 * np.pi / self.wavelength * s)
 
     def velocity(self, x: Array) -> Array:
         """∂u/∂t(x, 0) = −s c u'(x), m/s."""
         s, k = x - self.centre, 2.0 * np.pi / self.wavelength
         slope = k * np.cos(k * s) - s / self.width**2 * np.sin(k * s)
-        return -self.direction * self.speed * np.exp(-0.5 * (s / self.width) ** 2) * slope
+        return -AMPLITUDE * self.direction * self.speed * np.exp(-0.5 * (s / self.width) ** 2) * slope
 
 
 def stretch_energy(
@@ -44,7 +46,8 @@ def stretch_energy(
     order = np.argsort(x)
     x = x[order]
     u, v = (group[name].isel(frame=frame).values[:, 0][order] for name in ("displacement", "velocity"))
-    inside = (x[:-1] >= low - 1e-12) & (x[1:] <= high + 1e-12)
+    little = 1e-12 * (x[-1] - x[0])
+    inside = (x[:-1] >= low - little) & (x[1:] <= high + little)
     h = np.diff(x)
     strain = 0.5 * young * np.diff(u) ** 2 / h
     kinetic = density * h / 6.0 * (v[1:] ** 2 + v[1:] * v[:-1] + v[:-1] ** 2)

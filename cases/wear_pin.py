@@ -24,6 +24,7 @@ from models.checks import positive, positive_integer
 Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 1.4, 1.0  # half-width and height of the pin, in half-widths of the flat at the end
+_HOLDER = 1e-2  # mass of what holds the pin, in those of the pin
 _ARM = 1e-3  # share of the force that the arm, which holds the pin, takes at the end
 
 
@@ -66,10 +67,11 @@ def build(parameters: Parameters) -> aq.Study:
         tractions={"top": lambda x, t: (0.0, -pressure * min(t, 1.0))},
         imposed={"top": {"x": lambda t: p.way * max(t - 1.0, 0.0)}},
     )  # fmt: skip
-    holder = aq.PointMasses("holder", (0.0, _HEIGHT * flat), 1e-3, imposed={"all": {"x": 0.0}})
+    mass = _HOLDER * p.density * 2.0 * _WIDTH * _HEIGHT * flat**2
+    holder = aq.PointMasses("holder", (0.0, _HEIGHT * flat), mass, imposed={"all": {"x": 0.0}})
     level = aq.Relation("level", [(pin.boundary("top"), "y", 1.0), (holder.boundary("all"), "y", -1.0)])
     # the layer yields by the force over the first contact, and must be higher
-    height = 4.0 * (p.force / p.stiffness) ** (2.0 / 3.0) / p.radius ** (1.0 / 3.0)
+    height = 4.0 * p.radius * (p.force / (p.stiffness * p.radius**2)) ** (2.0 / 3.0)
     contact = aq.Interface(
         "contact", pin.boundary("bottom"), aq.RigidPlane(point=(0.0, -height), normal=(0.0, 1.0)),
         aq.Asperities(p.stiffness, 1.0, height), friction=aq.Coulomb(p.friction), multiplier="nodes",

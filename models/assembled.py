@@ -170,7 +170,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         stiffness=stiffness,
         damping=damping,
         imposed=part.motions,
-        loads=part.loads(weighting.load),
+        loads=part.loads(weighting),
         components=part.components,
         lame=(lam, mu),
         kernel=kernel,

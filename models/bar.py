@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from models import checks
 from models.continuum import Continuum
 from models.errors import UserError
 from models.part import Array
-from models.stress import displacement_gradient
+from models.stress import displacement_gradient, displacements
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,5 +46,5 @@ class Bar(Continuum):
 
     def stress(self, u: Array) -> Array:
         """Axial stress (c, q, 1), Pa."""
-        gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), 1)
+        gradient = displacement_gradient(self.cells, displacements(u, self.dof_count), 1)
         return self.material.linear.young * gradient[..., 0]

@@ -25,6 +25,7 @@ from models.mesh import interval
 from models.part import Array, Imposed, Indices, Surface, Weighting
 from models.section import Section
 from models.section_points import SectionPoints, check_points
+from models.stress import displacements
 from models.surface import line
 from models.turbulence import Turbulence
 
@@ -202,7 +203,7 @@ class Beam:
 
     def resultants(self, u: Array) -> Array:
         """Section forces (c, q, component) in local axes: N, V, M, or N, V_y, V_z, M_x, M_y, M_z (N, N·m)."""
-        local = np.asarray(u, dtype=float).reshape(-1, self.components)[self.nodes]
+        local = displacements(u, self.dof_count).reshape(-1, self.components)[self.nodes]
         local = relative(local, self.dimension).reshape(len(local), -1)
         return self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(self.xi), local)
 

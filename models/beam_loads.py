@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, kron
 
+from models import checks
 from models.errors import UserError
 from models.forces import Force, Loads, Varying
 from models.harmonics import Harmonics
@@ -34,7 +35,7 @@ def make_beam_loads(beam: "Beam", weight: Array) -> Loads:
             )
         else:
             constant += operator @ point_values(label, given, axes, points.shape[1]).T.ravel()
-    for boundary, value in beam.end_loads.items():
+    for boundary, value in checks.mapping("end_loads", beam.end_loads, "must map ends to forces").items():
         node = int(beam.end(boundary)[0])
         end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
         if callable(value):

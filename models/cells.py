@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from skfem.quadrature import get_quadrature
 
+from models.checks import LARGEST
 from models.elements import forget_jacobians
 from models.errors import UserError
 from models.part import Array, Indices
@@ -55,7 +56,19 @@ def cell_arrays(basis: Any, depth: float = 1.0, axisymmetric: bool = False) -> C
 
 
 def check_cells(mesh: Any, label: str, code: int = 2) -> None:
-    """Reject cells of no area and cells that are folded (the mapping's determinant changes sign)."""
+    """Reject a mesh without cells, cells of nodes that there are not or that lie nowhere, cells of no area and cells
+    that are folded (the mapping's determinant changes sign).
+    """
+    if not mesh.nelements:
+        raise UserError(f"{label}: the mesh has no cells", code)
+    nodes = np.asarray(mesh.t)
+    strange = ((nodes < 0) | (nodes >= mesh.p.shape[1])).any(axis=0)
+    if strange.any():
+        cell = int(np.argmax(strange))
+        given = ", ".join(map(str, nodes[:, cell]))
+        raise UserError(f"{label}: cell {cell} has nodes {given}, of which the mesh has {mesh.p.shape[1]}", code)
+    if not np.isfinite(mesh.doflocs).all() or np.abs(mesh.doflocs).max() > LARGEST:
+        raise UserError(f"{label}: the mesh has nodes at no finite place", code)
     points, weights = get_quadrature(mesh.refdom, 5)
     with np.errstate(all="ignore"):  # the inverse of a flat cell's mapping, which is not used here
         mapping = mesh.mapping()

@@ -1,11 +1,12 @@
 """Checks of parameters: each returns the value, or raises a `UserError` (name, given, allowed).
 
-nan and inf are always rejected; a bool is not a number.
+nan and inf are always rejected, and so are numbers of a size beyond `LARGEST`; a bool is not a number.
 """
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from models.errors import UserError
@@ -15,6 +16,10 @@ if TYPE_CHECKING:  # NumPy loads with the first array: the command line starts f
     from numpy.typing import NDArray
 
 T = TypeVar("T")
+
+# of numbers other than 0: what is beyond has no meaning in SI units, and squares of it overflow or vanish
+SMALLEST, LARGEST = 1e-100, 1e100
+LARGEST_INTEGER = 2.0**62  # twice as many still fit in 64 bits
 
 
 def finite(name: str, value: Any) -> float:
@@ -26,17 +31,19 @@ def finite(name: str, value: Any) -> float:
     return _number(name, value, "must be a finite number")
 
 
-def positive(name: str, value: Any) -> float:
-    """A finite number > 0, as a float.
+def positive(name: str, value: Any, largest: float | None = None) -> float:
+    """A finite number > 0, of at most `largest` (default: LARGEST), as a float.
 
     >>> positive("density", -1.0)
     Traceback (most recent call last):
     models.errors.UserError: density = -1.0: must be positive
     """
     rule = "must be positive"
-    number = _number(name, value, rule)
+    number = _number(name, value, rule, largest)
     if number <= 0:
         raise UserError.parameter(name, value, rule)
+    if number < SMALLEST:
+        raise UserError.parameter(name, value, f"{rule}, {SMALLEST:g} at least")
     return number
 
 
@@ -79,6 +86,8 @@ def integer(name: str, value: Any, low: int | None = None, high: int | None = No
     outside = (low is not None and number < low) or (high is not None and number > high)
     if outside or number != math.floor(number):
         raise UserError.parameter(name, value, rule)
+    if abs(number) > LARGEST_INTEGER:
+        raise UserError.parameter(name, value, f"must be a whole number of at most {LARGEST_INTEGER:g}")
     return int(value)
 
 
@@ -138,10 +147,72 @@ def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = Non
     )
     if not fits or not np.isfinite(array).all():
         raise UserError.parameter(name, value, rule)
+    if array.size and abs(array).max() > LARGEST:
+        raise UserError.parameter(name, value, f"must be numbers of a size of at most {LARGEST:g}")
     return array
 
 
-def _number(name: str, value: Any, rule: str) -> float:
+def hold(item: Any, **rules: Callable[..., Any]) -> None:
+    """Replaces the fields of a frozen dataclass by what their checks give: plain numbers, whatever they were given as.
+
+    hold(law, stiffness=positive, height=non_negative)
+    """
+    for name, rule in rules.items():
+        object.__setattr__(item, name, rule(name, getattr(item, name)))
+
+
+def one_each(name: str, given: Any, count: int) -> "NDArray[np.float64]":
+    """What a function of `count` points gave: a number for each, or one for all."""
+    import numpy as np
+
+    try:
+        return np.broadcast_to(np.asarray(given, dtype=float), (count,))
+    except (TypeError, ValueError):
+        raise UserError.parameter(name, given, f"must be one number for each of {count} points") from None
+
+
+def instance(name: str, value: Any, kinds: Any, rule: str) -> Any:
+    """A value of one of the kinds (a class, a protocol that is checked at run time, or a union), itself no class.
+
+    >>> instance("parts", {}, list, "must be a list of parts")
+    Traceback (most recent call last):
+    models.errors.UserError: parts = {}: must be a list of parts
+    """
+    if isinstance(value, type) or not isinstance(value, kinds):
+        raise UserError.parameter(name, value, rule)
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, also those of NumPy."""
+    import numpy as np
+
+    return bool(instance(name, value, bool | np.bool_, "must be True or False"))
+
+
+def mapping(name: str, value: Any, rule: str) -> Mapping[str, Any]:
+    """A mapping whose keys are text."""
+    instance(name, value, Mapping, rule)
+    if not all(isinstance(key, str) for key in value):
+        raise UserError.parameter(name, value, rule)
+    return value
+
+
+def items(name: str, value: Any, kinds: Any, rule: str) -> tuple[Any, ...]:
+    """The items of a sequence, all of one of the kinds."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise UserError.parameter(name, value, rule)
+    return tuple(instance(name, item, kinds, rule) for item in value)
+
+
+def path(name: str, value: Any) -> Any:
+    """A path as text or as `os.PathLike`, not empty."""
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise UserError.parameter(name, value, "must be a path")
+    return value
+
+
+def _number(name: str, value: Any, rule: str, largest: float | None = None) -> float:
     """The value as a finite float, else the parameter error with `rule`."""
     if _is_array(value) and value.ndim == 0:
         value = value.item()
@@ -154,6 +225,9 @@ def _number(name: str, value: Any, rule: str) -> float:
         raise UserError.parameter(name, value, rule) from None
     if not math.isfinite(number):
         raise UserError.parameter(name, value, rule)
+    most = LARGEST if largest is None else largest
+    if abs(number) > most:
+        raise UserError.parameter(name, value, f"must be of a size of at most {most:g}")
     return number
 
 

@@ -26,6 +26,7 @@ def make_imposed(
     result: list[Imposed] = []
     taken: dict[int, tuple[str, Any]] = {}
     for kind, boundaries in motions.items():
+        checks.mapping(f"{part}: imposed {kind}", boundaries, "must map boundaries to motions of their components")
         for boundary, components in boundaries.items():
             if not isinstance(components, Mapping):
                 raise UserError(f"{part}: imposed {kind} on {boundary!r} must map components to values")

@@ -170,11 +170,11 @@ class Continuum:
             raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {self.cells.dx.shape}")
         return assemble_elastic(self, weighting, massless)
 
-    def loads(self, weight: Array) -> Loads:
-        """Body force and tractions under the load weight (c, q)."""
-        if np.ptp(weight) == 0 and weight.flat[0] == 1:
+    def loads(self, weighting: Weighting) -> Loads:
+        """Body force and tractions under the load weights."""
+        if np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
             return self._loads_uniform
-        return self._make_loads(weight)
+        return self._make_loads(weighting)
 
     @property
     def motions(self) -> tuple[Imposed, ...]:
@@ -199,9 +199,10 @@ class Continuum:
         facets = facet_indices(self.name, self.mesh, name)
         return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
 
-    def _make_loads(self, weight: Array | None) -> Loads:
+    def _make_loads(self, weighting: Weighting | None) -> Loads:
         given: dict[str, tuple[Given, Region]] = {}
         spans: tuple[Force, ...] = ()
+        weight = None if weighting is None else weighting.load
         if isinstance(self.body_force, SpanForce):
             if self.components == 1 or self.axisymmetric:
                 rule = "must not be a SpanForce on a bar or a body of revolution: it acts across an axis"
@@ -209,8 +210,8 @@ class Continuum:
             spans = (self.body_force.on(self._cell_region(weight), self.positions, self._order),)
         elif self.body_force is not None:
             given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weight))
-        for boundary, value in self.tractions.items():
-            given[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weight))
+        for boundary, value in checks.mapping("tractions", self.tractions, "must map boundaries to tractions").items():
+            given[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weighting))
         own = make_loads(given, self.components, self.node_count)
         return replace(own, varying=own.varying + spans)
 
@@ -220,12 +221,15 @@ class Continuum:
         values = np.broadcast_to(cells.values, (cells.count, *cells.values.shape))
         return Region(self.quadrature_points(), dx, values, cells.nodes)
 
-    def _facet_region(self, boundary: str, weight: Array | None) -> Region:
+    def _facet_region(self, boundary: str, weighting: Weighting | None) -> Region:
         basis = facet_basis(self.mesh, self._order, facet_indices(self.name, self.mesh, boundary))
         points = np.asarray(basis.global_coordinates())
         measure = facet_measure(basis, self.depth, self.axisymmetric)
-        if weight is not None:
-            measure = measure * weight_at_facets(weight, self.quadrature_points(), basis.tind, points)
+        for weight in () if weighting is None else weighting.facets:
+            if callable(weight):
+                measure = measure * weight(points, basis.tind)
+            else:
+                measure = measure * weight_at_facets(weight, self.quadrature_points(), basis.tind, points)
         values: NDArray[np.float64] = np.stack(
             [np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis], axis=2
         )

@@ -1,6 +1,7 @@
 """Which scalar scikit-fem element and which quadrature a mesh and an order give."""
 
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -69,14 +70,24 @@ def forget_jacobians(mapping: Any) -> None:
 
 
 def facet_basis(mesh: Any, order: int, facets: np.ndarray) -> Any:
-    """The scalar `FacetBasis` on the facets, exact to degree 2·order + 1."""
+    """The scalar `FacetBasis` on the facets, exact to degree 2·order + 1.
+
+    Local coordinates of its points are found by Newton's method, which the round-off of coordinates far from the origin
+    would keep from its end: about the middle of such a mesh.
+    """
     shape = shape_of(mesh)
     element, degree = _ELEMENTS[shape, order]
-    mapping = copy(mesh.mapping())
+    middle = mesh.p.mean(axis=1, keepdims=True)
+    far = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
+    near = replace(mesh, doflocs=mesh.doflocs - middle) if far else mesh
+    mapping = copy(near.mapping())
     if isinstance(mapping, skfem.MappingIsoparametric):
         mapping.invF = partial(mapping.invF, newton_tol=INVERSE)
     degree = 4 if (shape, order) == ("Tet", 1) else degree
-    return skfem.FacetBasis(mesh, element(), mapping=mapping, facets=facets, intorder=degree)
+    basis = skfem.FacetBasis(mesh, element(), mapping=mapping, facets=facets, intorder=degree)
+    if far:
+        basis.mapping = mesh.mapping()  # of which `global_coordinates` are
+    return basis
 
 
 def tetrahedron_rule() -> tuple[Array, Array]:

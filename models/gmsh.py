@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import skfem
 
+from models import checks
 from models.cells import check_cells
 from models.errors import UserError
 from models.part import Array, Indices
@@ -49,7 +50,7 @@ def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] 
     Second-order files give second-order (curved) meshes. Nodes that no cell uses are left out, and z too in
     plane meshes.
     """
-    path = Path(path)
+    path = Path(checks.path("path", path))
     points, blocks = _load(path, _content(path))
     top = max((block.dimension for block in blocks if block.cells.size), default=0)
     if top == 0:
@@ -67,6 +68,8 @@ def _content(path: Path) -> bytes:
     """The file's bytes, checked to be a whole Gmsh mesh."""
     if not path.exists():
         raise UserError(f"{path}: no such mesh file")
+    if not path.is_file():  # of a pipe or a device, reading would not end
+        raise UserError(f"{path}: cannot be read (it is not a file)", code=1)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -88,7 +88,7 @@ class PointMasses:
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N."""
         total = np.zeros((self.node_count, self.components))
-        for name, given in self.forces.items():
+        for name, given in checks.mapping("forces", self.forces, "must map boundaries to forces").items():
             label = f"{self.name}: force on {name!r}"
             vector = checks.finite_array(label, given(t) if callable(given) else given)
             if vector.size != self.components:
@@ -106,7 +106,8 @@ class PointMasses:
     @cached_property
     def _groups(self) -> dict[str, Indices]:
         groups = {"all": np.arange(self.node_count)}
-        for name, given in self.names.items():
+        named = checks.mapping("names", self.names, "must map names to numbers of points")
+        for name, given in named.items():
             nodes = np.unique(np.atleast_1d(np.asarray(given)))
             whole = nodes.dtype.kind in "iu" and nodes.size
             if not whole or nodes.min() < 0 or nodes.max() >= self.node_count:

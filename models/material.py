@@ -35,9 +35,8 @@ class LinearElastic:
     density: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.positive("young", self.young)
+        checks.hold(self, young=checks.positive, density=checks.positive)
         checks.within("poisson", self.poisson, -1.0, 0.5, open_low=True, open_high=True)
-        checks.positive("density", self.density)
 
     @property
     def linear(self) -> "LinearElastic":
@@ -70,5 +69,4 @@ class Rayleigh:
     stiffness: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.non_negative("mass", self.mass)
-        checks.non_negative("stiffness", self.stiffness)
+        checks.hold(self, mass=checks.non_negative, stiffness=checks.non_negative)

@@ -1,5 +1,6 @@
 """A sparse matrix before it is factorised: what is checked, once per matrix, O(nnz), and its symmetric part."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,17 @@ from numpy.typing import NDArray
 from models.errors import FAILURE, UserError
 
 SYMMETRY = 1e-10  # largest |a_ij − a_ji| / √(a_ii a_jj) taken for round-off
+
+
+def binade(value: float) -> float:
+    """The power of two 2^k ≤ value < 2^(k + 1), 1 for 0: a unit for an algorithm that has tolerances of its own.
+
+    To divide by it is exact, so that the numbers are the same in all units that are powers of two apart.
+
+    >>> binade(5.0), binade(0.3), binade(0.0)
+    (4.0, 0.25, 1.0)
+    """
+    return math.ldexp(1.0, math.frexp(value)[1] - 1) if value > 0.0 else 1.0
 
 
 def canonical(A: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import skfem
 from numpy.typing import ArrayLike
 
-from models import checks
+from models import checks, limits
 from models.errors import UserError
 from models.gmsh import read
 from models.tube import tube
@@ -16,8 +16,6 @@ from models.tube import tube
 __all__ = ["box", "interval", "read", "rectangle", "tube"]
 
 Range = tuple[float, float]
-
-MOST_CELLS = 10_000_000  # more do not fit in the memory of one machine once they have matrices
 
 
 def interval(start: float, end: float, cells: int) -> skfem.MeshLine:
@@ -79,9 +77,7 @@ def _grid(ranges: dict[str, Range], cells: tuple[int, ...]) -> list[np.ndarray]:
     if not isinstance(cells, (tuple, list)) or len(cells) != len(ranges):
         raise UserError.parameter("cells", cells, f"must be {len(ranges)} whole numbers, one per axis")
     counts = [checks.positive_integer("cells", count) for count in cells]
-    total = math.prod(counts)
-    if total > MOST_CELLS:
-        raise UserError.parameter("cells", cells, f"gives {float(total):.3g} cells; at most {MOST_CELLS:g} are made")
+    limits.check_cells("cells", cells, math.prod(counts), len(counts))
     grid = []
     for (axis, ends), number in zip(ranges.items(), counts, strict=True):
         if not isinstance(ends, (tuple, list)) or len(ends) != 2:

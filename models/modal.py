@@ -56,9 +56,9 @@ class Modal(StandIn):
             raise UserError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
         checks.positive_integer("modes", self.modes)
         for name, surfaces in (("static", self.static), ("detailed", self.detailed)):
-            for surface in surfaces:
-                if not isinstance(surface, Surface) or surface.part is not self.part:
-                    rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
+            rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
+            for surface in checks.items(name, surfaces, Surface, rule):
+                if surface.part is not self.part:
                     raise UserError.parameter(name, surface, rule)
         if self.frequency is not None:
             checks.positive("frequency", self.frequency)

@@ -8,6 +8,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from models.errors import UserError
+from models.matrix import binade
 from models.part import Array, Assembled
 from models.rigid_motion import Flexibility
 from models.static_shapes import diagonalised, enriched
@@ -64,15 +65,17 @@ def _vibrations(flexibility: Flexibility, count: int) -> Array:
         _, vectors = scipy.linalg.eigh(stiffness.toarray(), mass.toarray())
         out[free] = vectors[:, rigid : rigid + count]
     else:
+        # for ARPACK, whose smallest eigenvalue that counts is absolute
+        unit = binade(float((stiffness.diagonal() / mass.diagonal()).mean()))
 
         def flexible(b: Array) -> Array:
             wide = np.zeros(out.shape[0])
             wide[free] = b
-            return flexibility.solve(wide)[free]
+            return unit * flexibility.solve(wide)[free]
 
         inverse = LinearOperator((size, size), matvec=flexible, dtype=float)
         start = flexible(np.cos(1.0 + np.arange(size)) * mass.diagonal())
-        _, vectors = eigsh(stiffness, count, mass, sigma=0.0, OPinv=inverse, v0=start, which="LM")
+        _, vectors = eigsh(stiffness / unit, count, mass, sigma=0.0, OPinv=inverse, v0=start, which="LM")
         out[free] = vectors
     return _orthonormal(own, flexibility.elastic(out))
 

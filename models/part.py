@@ -12,6 +12,7 @@ from models.errors import UserError
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+FacetWeight = Callable[[Array, Indices], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,12 +20,15 @@ class Weighting:
     """Weights of a part's energies at its quadrature points: arrays (c, q), 1 outside an overlap.
 
     The energies ½ ∫ α σ:ε dΩ and ½ ∫ β ρ v² dΩ and the work ∫ γ f·u dΩ (α stiffness, β mass, γ load).
+    facets: γ on the border, as factors; an array (c, q) is carried there from the cells, a function gives (f, q) at
+    points (axis, f, q) on facets of the cells (f,). By default the load's.
     Source: Ben Dhia & Rateau, IJNME 62, 2005.
     """
 
     stiffness: Array
     mass: Array
     load: Array
+    facets: tuple["Array | FacetWeight", ...] = ()
 
     def __post_init__(self) -> None:
         shape = np.shape(self.stiffness)
@@ -35,10 +39,12 @@ class Weighting:
             if not np.isfinite(values).all():
                 raise UserError(f"weighting: {kind} has values that are not finite")
             object.__setattr__(self, kind, values)
+        object.__setattr__(self, "facets", self.facets or (self.load,))
 
     def __mul__(self, other: "Weighting") -> "Weighting":
         """The weights of a part in two junctions."""
-        return Weighting(self.stiffness * other.stiffness, self.mass * other.mass, self.load * other.load)
+        products = self.stiffness * other.stiffness, self.mass * other.mass, self.load * other.load
+        return Weighting(*products, facets=self.facets + other.facets)
 
     @classmethod
     def uniform(cls, cells: int, points: int) -> "Weighting":

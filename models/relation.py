@@ -21,7 +21,8 @@ class Relation:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a relation")
-        if not len(self.terms):
+        rule = 'must be a list of (part.boundary("name"), component, coefficient)'
+        if not checks.items(f"relation '{self.name}': terms", self.terms, tuple | list, rule):
             raise UserError(f"relation '{self.name}': needs at least one term")
         for term in self.terms:
             if len(term) != 3 or not isinstance(term[0], Surface):

@@ -47,7 +47,7 @@ class RigidBody:
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         corners = checks.finite_array(f"outline of '{self.name}'", self.outline, (None, 2))
-        if len(corners) < 3 or not _area(corners) > 0.0:
+        if len(corners) < 3 or not _area(corners - corners[0]) > 0.0:
             raise UserError.parameter("outline", self.outline, "must be 3 or more corners, counter-clockwise")
         object.__setattr__(self, "outline", corners)
         if (self.mass is None) == (self.density is None):
@@ -80,13 +80,19 @@ class RigidBody:
     @cached_property
     def positions(self) -> Array:
         """Initial positions (n, 2), m: the centre of mass, then the corners."""
-        centre = _centroid(self.outline) if self.centre is None else self.centre
+        centre = self.outline[0] + _centroid(self._local) if self.centre is None else self.centre
         return np.vstack([centre, self.outline])
+
+    @property
+    def _local(self) -> Array:
+        """The outline (k, 2) from its first corner: moments of area about a distant origin would cancel, m."""
+        return np.asarray(self.outline - self.outline[0])
 
     @cached_property
     def arms(self) -> Array:
         """Initial positions (n, 2) from the centre of mass, m."""
-        return np.asarray(self.positions - self.positions[0])
+        centre = _centroid(self._local) if self.centre is None else self.centre - self.outline[0]
+        return np.vstack([np.zeros(2), self._local - centre])
 
     @property
     def connectivity(self) -> Indices:
@@ -98,12 +104,12 @@ class RigidBody:
     def inertias(self) -> Array:
         """(m, m, J), kg, kg, kg·m²."""
         if self.density is not None:
-            mass = self.density * self.thickness * _area(self.outline)
+            mass = self.density * self.thickness * _area(self._local)
         else:
             mass = float(self.mass)  # type: ignore[arg-type]
         turning = self.inertia
         if turning is None:
-            turning = mass * _gyration(self.outline - self.positions[0])
+            turning = mass * _gyration(self.arms[1:])
         return np.array([mass, mass, turning])
 
     def boundary(self, name: str) -> Surface:
@@ -160,7 +166,8 @@ class RigidBody:
     def _groups(self) -> dict[str, tuple[Indices, bool]]:
         count = len(self.outline)
         groups = {"outline": (1 + np.arange(count), True)}
-        for name, given in self.names.items():
+        named = checks.mapping("names", self.names, "must map names to corners")
+        for name, given in named.items():
             corners = np.atleast_1d(np.asarray(given))
             if corners.dtype.kind not in "iu" or corners.min(initial=0) < 0 or corners.max(initial=0) >= count:
                 raise UserError.parameter(f"names[{name!r}]", given, f"must be corners in [0, {count})")

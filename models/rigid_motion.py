@@ -19,6 +19,8 @@ _HELD = 1e-9  # motion of imposed dofs, relative, below which they rest
 class Flexibility:
     """An assembled part on its free dofs (f,), with its rigid motions R (nodal, c), RᵀMR = 1, imposed dofs at rest.
 
+    sizes (nodal,): 1 of a displacement, of a rotation the extent of the part, m: motions of both compare as lengths.
+
     `solve` is the generalised inverse of K on what is M-orthogonal to R: with P = 1 − R RᵀM,
 
         G = P K⁺ Pᵀ,    K⁺ the inverse of K with c dofs pinned: Pᵀf is in equilibrium, so that pins take no force.
@@ -30,6 +32,7 @@ class Flexibility:
     own: Assembled
     free: Indices
     rigid: Array
+    sizes: Array
 
     @classmethod
     def of(cls, model: MeshedPart, own: Assembled) -> "Flexibility":
@@ -38,11 +41,12 @@ class Flexibility:
             held[item.dofs] = True
         weightless = own.stiffness.diagonal() == 0.0  # cells under an overlap that weigh nothing
         motions = _motions(model) * ~weightless[:, None]
-        motions = motions @ _null(motions[held])
+        sizes = _sizes(model)
+        motions = motions @ _null(sizes[held, None] * motions[held])
         # a translation in r, or a rotation of a body of revolution, stretches it
         forces = np.stack([own.internal(motion)[0] for motion in motions.T], axis=1) if motions.size else motions
         energy = motions.T @ forces
-        size = float(own.stiffness.diagonal().max()) * float((motions**2).sum(axis=0).max(initial=0.0))
+        size = float((own.stiffness.diagonal() @ motions**2).max(initial=0.0))
         values, vectors = np.linalg.eigh(0.5 * (energy + energy.T))
         if values.min(initial=0.0) < -_NO_ENERGY * size:
             raise UserError(f"'{model.name}' gives way to a rigid motion: what is in compression must be held")
@@ -50,7 +54,7 @@ class Flexibility:
         motions[held] = 0.0
         gram = motions.T @ (own.mass @ motions)
         rigid = motions @ np.linalg.inv(np.linalg.cholesky(0.5 * (gram + gram.T))).T
-        return cls(own, np.flatnonzero(~held & ~weightless), rigid)
+        return cls(own, np.flatnonzero(~held & ~weightless), rigid, sizes)
 
     def solve(self, forces: Array) -> Array:
         """G f (nodal,) or (nodal, k) of forces on the free dofs."""
@@ -72,13 +76,19 @@ class Flexibility:
         count = self.rigid.shape[1]
         if not count:
             return self.free
-        _, pivots = scipy.linalg.qr(self.rigid[self.free].T, mode="r", pivoting=True)
+        _, pivots = scipy.linalg.qr((self.sizes[:, None] * self.rigid)[self.free].T, mode="r", pivoting=True)
         return np.sort(np.delete(self.free, pivots[:count]))
 
     @cached_property
     def _factor(self) -> Factor:
         chosen = self._unpinned
         return factorise(sp.csr_array(self.own.stiffness[chosen][:, chosen]))
+
+
+def _sizes(model: MeshedPart) -> Array:
+    axes = model.positions.shape[1]
+    turns = np.arange(model.dof_count) % model.components >= axes
+    return np.where(turns, float(np.ptp(model.positions, axis=0).max()), 1.0)
 
 
 def _motions(model: MeshedPart) -> Array:

@@ -72,7 +72,7 @@ class SectionPoints:
 
 def check_points(beam: "Beam", taken: tuple[str, ...]) -> None:
     """Refuses points that do not lie on the beam, or under a name that is taken."""
-    for name, given in beam.points.items():
+    for name, given in checks.mapping("points", beam.points, "must map names to SectionPoints").items():
         if name in taken or not isinstance(given, SectionPoints):
             rule = f"must be SectionPoints under a name that is not {' or '.join(taken)}"
             raise UserError.parameter(f"points[{name!r}]", given, rule)

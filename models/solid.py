@@ -17,7 +17,7 @@ from models.material import LinearElastic, Rayleigh
 from models.part import Array, Assembled, Indices, Weighting
 from models.plastic import J2
 from models.small_inelastic_assembled import SmallInelasticAssembled
-from models.stress import displacement_gradient
+from models.stress import displacement_gradient, displacements
 
 PLANES = ("strain", "stress", "axisymmetric")
 KINEMATICS = ("small", "finite")
@@ -134,13 +134,14 @@ class Solid(Continuum):
         (c, q, 9) that its points have at u, which no other material has.
         """
         if self.kinematics == "finite" or isinstance(self.material, J2):
-            return cauchy_stress(self, u, memory)
+            return cauchy_stress(self, displacements(u, self.dof_count), memory)
+        u = displacements(u, self.dof_count)
         lam, mu = self.lame
-        gradient = displacement_gradient(self.cells, np.asarray(u, dtype=float), self.components)
+        gradient = displacement_gradient(self.cells, u, self.components)
         size = self.mesh.dim()
         normal = [gradient[..., k, k] for k in range(size)]
         if self.cells.hoop is not None:
-            radial = np.asarray(u, dtype=float).reshape(-1, 2)[self.cells.nodes, 0]
+            radial = u.reshape(-1, 2)[self.cells.nodes, 0]
             normal.append(np.einsum("cqn,cn->cq", self.cells.hoop, radial))
         elif self.plane == "strain":
             normal.append(np.zeros_like(normal[0]))

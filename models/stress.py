@@ -1,9 +1,23 @@
 """Stresses at the quadrature points."""
 
+from typing import Any
+
 import numpy as np
 
 from models.cells import CellArrays
+from models.errors import UserError
 from models.part import Array
+
+
+def displacements(u: Any, count: int) -> Array:
+    """The displacements (d,) of a part, m; UserError where they are not `count` numbers."""
+    try:
+        given = np.asarray(u, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise UserError.parameter("u", u, "must be displacements, m") from None
+    if given.size != count:
+        raise UserError.parameter("u", u, f"must be {count} displacements, m, as many as the part has")
+    return given
 
 
 def displacement_gradient(cells: CellArrays, u: Array, components: int) -> Array:

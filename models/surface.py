@@ -22,7 +22,7 @@ _REVERSED = {
 def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
     """Facets of a named boundary; unknown names list the ones that exist."""
     known = mesh.boundaries or {}
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         names = ", ".join(sorted(known)) or "none"
         raise UserError(f"{part}: no boundary is named {name!r} (boundaries: {names})")
     facets = np.unique(np.asarray(known[name], dtype=np.int64))

@@ -9,7 +9,7 @@ import numpy as np
 import skfem
 from numpy.typing import ArrayLike
 
-from models import checks
+from models import checks, limits
 from models.errors import UserError
 from models.part import Array
 
@@ -40,8 +40,9 @@ def tube(
     inner, outer = checks.positive("inner", inner), checks.positive("outer", outer)
     if not outer > inner:
         raise UserError.parameter("outer", outer, f"must be more than inner = {inner:g}")
-    wall = np.linspace(inner, outer, checks.positive_integer("cells", cells) + 1)
     turn, levels = _increasing("angles", angles), _increasing("heights", heights)
+    limits.check_cells("cells", cells, checks.positive_integer("cells", cells) * turn.size * levels.size, 3)
+    wall = np.linspace(inner, outer, cells + 1)
     if abs(turn[-1] - turn[0] - 2 * math.pi) > _SAME * 2 * math.pi:
         raise UserError.parameter("angles", angles, "must take one turn, 2π from the first to the last")
     if np.diff(turn).max() > 0.9 * math.pi:

@@ -12,6 +12,7 @@ from models.errors import UserError
 from models.part import Array, Indices
 from models.stations import Stations
 
+MOST_FREQUENCIES = 1e7
 _PER_LENGTH = 16  # stations in a correlation length
 _PANEL = 20 * _PER_LENGTH  # stations of a panel, each with random numbers of its own
 
@@ -79,6 +80,9 @@ class Turbulence:
             checks.positive(name, getattr(self, name))
         for value in self.seed if isinstance(self.seed, Sequence) and not isinstance(self.seed, str) else [self.seed]:
             checks.non_negative_integer("seed", value)
+        if self.highest * self.duration > MOST_FREQUENCIES:
+            rule = f"gives {self.highest * self.duration:.3g} frequencies; at most {MOST_FREQUENCIES:g} are summed"
+            raise UserError.parameter("highest", self.highest, rule)
         if not self.frequencies.size:
             raise UserError.parameter(
                 "highest", self.highest, f"must be at least 1/duration = {1 / self.duration:g} Hz"
@@ -137,6 +141,8 @@ class Turbulence:
     def _densities(self) -> Array:
         """S (k,) at the frequencies, (N/m)²/Hz."""
         frequencies = self.frequencies
+        if isinstance(self.spectrum, type) or not callable(self.spectrum):
+            raise UserError.parameter("spectrum", self.spectrum, "must be a function of frequencies")
         values = checks.finite_array("spectrum", self.spectrum(frequencies), (frequencies.size,))
         if values.min() < 0.0:
             raise UserError.parameter("spectrum", float(values.min()), "must not be negative")

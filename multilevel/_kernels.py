@@ -7,6 +7,7 @@ others are part of it, and would each be loaded by itself.
 import numpy as np
 from numba import boolean, float64, int64, njit, types
 
+from multilevel._interrupts import hear
 from multilevel._problem import OPEN, PROBLEM, SLIP, STICK, Problem
 from multilevel._signature import REGULAR
 
@@ -16,6 +17,8 @@ PATIENCE = 10  # Newton steps that do not halve the certificate
 GOOD = 3e-11  # certificate with which a method hands over no more: stiff laws feel the round-off of the gaps
 LEAST = 1e-9  # proximal term: the smaller, the fewer turns where multipliers are not unique
 LAPACK_FROM = 96  # unknowns
+# steps of Newton's method: what they cost, r³/3 multiplications each, stays within some minutes
+MOST_WORK, FEWEST = 3e11, 500
 
 
 @njit(cache=True)
@@ -206,9 +209,14 @@ def _scales(p):
             mean += p.delassus[t, t] / (end - n - 1)
         for t in range(n + 1, end):
             own[t] = mean + p.soft[k]
-    for i in range(own.size):  # a row that nothing moves
-        if own[i] <= 0.0:
-            own[i] = 1.0
+    largest = 0.0
+    for i in range(own.size):
+        largest = max(largest, p.delassus[i, i])
+    for k in range(p.area.size):  # a row that nothing moves
+        for i in range(p.first[k], p.first[k + 1]):
+            if own[i] <= 0.0:
+                at_gap = p.level[k] == GAP_LEVEL and i == p.first[k]
+                own[i] = (p.lever if at_gap else 1.0) * largest if largest > 0.0 else 1.0
     return own
 
 
@@ -442,6 +450,7 @@ def _newton(p, own, rho, impulse, trial, most, patience):
     stalled, used = 0, 0
     one_by_one, singular = False, False
     for iteration in range(most + 1):
+        hear()
         used = iteration
         error, scale = _measure(p, own, trial, impulse, push, law, slack, idle, slip)
         error /= scale
@@ -603,6 +612,7 @@ def _gauss_seidel(p, own, impulse, trial, most):
     best_impulse = impulse.copy()
     used = 0
     for sweep in range(most + 1):
+        hear()
         used = sweep
         error, scale = _measure(p, own, trial, impulse, push, law, slack, idle, slip)
         error /= scale
@@ -673,6 +683,7 @@ def _projected_gradient(p, own, impulse, trial, most):
         ahead = impulse.copy()
         weight = 1.0
         for _ in range(1000):
+            hear()
             used += 1
             _pushes(p.delassus, ahead, push)
             uphill, change, size = 0.0, 0.0, 1e-300
@@ -814,28 +825,12 @@ def _robust(p, own, rho, impulse, trial, most):
     return used, best, singular
 
 
-@njit(
-    types.Tuple((int64, float64, boolean))(
-        *PROBLEM.types[:11], *PROBLEM.types[12:], float64, float64[::1], float64[:, ::1], float64[:, ::1],
-        types.int8[::1], int64, float64, float64, int64,
-    ),
-    cache=True,
-)  # fmt: skip
-def solve_contact(
-    delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, kernels, rows,
-    kind, coefficients, history, step, theta, factor, impulse, trial, normal, status, method, rho, mass, most,
-):  # fmt: skip
-    """See `multilevel.solver.solve_contact`; `impulse` holds the first guess and receives the solution.
-
-    normal (3, k): stored, dissipated, multiplier. A named tuple as an argument from Python would cost 0.1 ms.
-    """
-    area = factor * area
-    p = Problem(
-        delassus, lever, gap_free, rate_free, closed, first, area, level, compliance / area, friction, soft / area,
-        np.zeros(impulse.size), kernels, rows, kind, coefficients, history, step, theta,
-    )  # fmt: skip
+@njit(cache=True)
+def _solved(p, rho, impulse, trial, normal, status, method, mass, most):
+    """Solves the problem from the guess `impulse` and splits the normal impulses; see `solve_contact`."""
     own = _scales(p)
     points, count = p.area.size, impulse.size
+    most = min(most, max(FEWEST, int(3.0 * MOST_WORK / float(count) ** 3)))
     singular = False
     if method == GAUSS_SEIDEL:
         used, _ = _gauss_seidel(p, own, impulse, trial, most)
@@ -875,3 +870,65 @@ def solve_contact(
             normal[0, k] = impulse[p.first[k]] - normal[1, k]
         normal[2, k] = impulse[p.first[k]] - (normal[0, k] + normal[1, k])
     return used, error / scale, singular
+
+
+@njit(cache=True)
+def _reverses(p, start, mean, impulse):
+    """Closes friction on the mean of the step where it would give energy, P_t·(v_t⁰ + v_t¹) > 0; whether it does so."""
+    push, found = np.empty(impulse.size), False
+    _pushes(p.delassus, impulse, push)
+    for k in range(p.area.size):
+        work, size, other = 0.0, 0.0, False
+        for t in range(p.first[k] + 1, p.first[k + 1]):
+            end = p.rate_free[t] + push[t]
+            work += impulse[t] * (start[t] + end)
+            size += abs(impulse[t]) * (abs(start[t]) + abs(end))
+            other = other or p.shift[t] != mean[t]
+        if other and work > 1e-14 * size:
+            for t in range(p.first[k] + 1, p.first[k + 1]):
+                p.shift[t] = mean[t]
+            found = True
+    return found
+
+
+@njit(cache=True)
+def close_onset(first, level, start, closing):
+    """The closing (3, r) of points on fixed normals from the rates v₀ at the start (r,); see `multilevel.closing`."""
+    closing[:] = 0.0
+    closing[1] = start
+    for k in range(level.size):
+        n = first[k]
+        if level[k] == VELOCITY_LEVEL:
+            closing[0, n] = max(start[n], 0.0)
+
+
+@njit(
+    types.Tuple((int64, float64, boolean))(
+        *PROBLEM.types[:11], *PROBLEM.types[12:], float64, float64[:, ::1], float64[::1], float64[:, ::1],
+        float64[:, ::1], types.int8[::1], int64, float64, float64, int64,
+    ),
+    cache=True,
+)  # fmt: skip
+def solve_contact(
+    delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, kernels, rows,
+    kind, coefficients, history, step, theta, factor, closing, impulse, trial, normal, status, method, rho, mass, most,
+):  # fmt: skip
+    """See `multilevel.solver.solve_contact`; `impulse` holds the first guess and receives the solution.
+
+    closing (3, r), see `multilevel.closing`: what is added to the rates, the rates at the start, and what is added to
+    those of friction that would give energy. normal (3, k): stored, dissipated, multiplier. A named tuple as an
+    argument from Python would cost 0.1 ms.
+    """
+    area = factor * area
+    p = Problem(
+        delassus, lever, gap_free, rate_free, closed, first, area, level, compliance / area, friction, soft / area,
+        closing[0].copy(), kernels, rows, kind, coefficients, history, step, theta,
+    )  # fmt: skip
+    used, error, singular = _solved(p, rho, impulse, trial, normal, status, method, mass, most)
+    if impulse.size > area.size:
+        for _ in range(area.size):  # each pass closes more points on the mean
+            if singular or not error < np.inf or not _reverses(p, closing[1], closing[2], impulse):
+                break
+            more, error, singular = _solved(p, rho, impulse, trial, normal, status, method, mass, most)
+            used += more
+    return used, error, singular

@@ -13,8 +13,9 @@ class Problem(NamedTuple):
     """See `multilevel.solver.solve_contact`: k points, r rows; the rows of point k start at first[k], the normal one.
 
     area (k,) × impulse factor; compliance (k,) and soft (k,): of the normal multiplier and of friction, over that
-    area; shift (r,): added to the slack of the multiplier and to the slip rate (with a compliance that makes a
-    proximal term); the regular laws of point k are the rows rows[k] … rows[k+1] of kind, coefficients and history.
+    area; shift (r,): added to the slack of the multiplier and to the slip rate (which rate closes, see
+    `multilevel.closing`; with a compliance, a proximal term); the regular laws of point k are the rows
+    rows[k] … rows[k+1] of kind, coefficients and history.
     """
 
     delassus: Any

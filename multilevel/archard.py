@@ -26,9 +26,9 @@ class Archard:
     density: float | None = None
 
     def __post_init__(self) -> None:
-        positive("wear coefficient", self.coefficient)
+        object.__setattr__(self, "coefficient", positive("wear coefficient", self.coefficient))
         if self.density is not None:
-            positive("density of worn matter", self.density)
+            object.__setattr__(self, "density", positive("density of worn matter", self.density))
 
 
 @dataclass(frozen=True)

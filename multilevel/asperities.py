@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models.checks import non_negative, one_of, positive, within
+from models.checks import hold, non_negative, one_of, positive, within
 from multilevel.law import Array
 
 
@@ -35,11 +35,10 @@ class Asperities:
     damping_acts: Literal["loading", "both"] = "loading"
 
     def __post_init__(self) -> None:
-        positive("stiffness", self.stiffness)
-        within("exponent", self.exponent, 1.0, 100.0)
-        non_negative("height", self.height)
-        non_negative("damping", self.damping)
-        non_negative("damping_exponent", self.damping_exponent)
+        # Pa/m^m: of a large exponent it is a large number
+        positive("stiffness", self.stiffness, 1e300)
+        hold(self, height=non_negative, damping=non_negative, damping_exponent=non_negative)
+        object.__setattr__(self, "exponent", within("exponent", self.exponent, 1.0, 100.0))
         one_of("damping_acts", self.damping_acts, ("loading", "both"))
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.checks import non_negative, positive
+from models.checks import finite_array, hold, non_negative, positive
 from models.errors import UserError
 from multilevel.law import Array
 
@@ -41,15 +41,14 @@ class AsperityTable:
     frequency: float = 1.0
 
     def __post_init__(self) -> None:
-        gap, pressure = (np.array(values, dtype=float).ravel() for values in (self.gaps, self.pressures))
+        gap, pressure = finite_array("gaps", self.gaps).ravel(), finite_array("pressures", self.pressures).ravel()
         if gap.size != pressure.size or gap.size < 2:
             raise UserError.parameter("pressures", f"{pressure.size} values", f"needs one for each of {gap.size}")
         if not (np.isfinite(gap).all() and (np.diff(gap) > 0.0).all()):
             raise UserError("gaps: must be finite and grow from each value to the next")
         if not (np.isfinite(pressure).all() and (pressure > 0.0).all() and (np.diff(pressure) < 0.0).all()):
             raise UserError("pressures: must be positive and fall from each value to the next")
-        non_negative("loss_factor", self.loss_factor)
-        positive("frequency", self.frequency)
+        hold(self, loss_factor=non_negative, frequency=positive)
         object.__setattr__(self, "gaps", tuple(gap.tolist()))
         object.__setattr__(self, "pressures", tuple(pressure.tolist()))
 
@@ -59,8 +58,9 @@ class AsperityTable:
 
     @cached_property
     def _knots(self) -> tuple[Array, Array, Array]:
-        """g, ln p and d ln p/dg (n,), with knots between those of the table, on the same spline, where p falls fast."""
-        g, s = np.array(self.gaps), np.log(self.pressures)
+        """g, ln p/p₁ and d ln p/dg (n,), with knots between those of the table, on the same spline, where p falls fast;
+        p₁: the first pressure."""
+        g, s = np.array(self.gaps), np.log(np.array(self.pressures) / self.pressures[0])
         d = _monotone_slopes(g, s)
         counts = np.ceil(-np.diff(s) / _MOST).astype(np.int64)
         at = np.repeat(np.arange(counts.size), counts)
@@ -81,7 +81,7 @@ class AsperityTable:
 
     def coefficients(self) -> Array:
         loss = self.loss_factor / (2.0 * np.pi * self.frequency)
-        return np.concatenate([[self._knots[0].size, self.height, loss], *self._knots])
+        return np.concatenate([[self._knots[0].size, self.height, loss, self.pressures[0]], *self._knots])
 
     def kernel(self) -> Any:
         from multilevel._table_kernels import table_law
@@ -100,14 +100,14 @@ class AsperityTable:
 
     def energy(self, gap: Array) -> Array:
         gap = np.asarray(gap, dtype=float)
-        g, s, d = self._knots
+        g, _, d = self._knots
         edges = np.append(g, self.height)
         piece = np.searchsorted(g, gap, side="right")  # 0 below the first knot, n beyond the last
         below = piece == 0
         # what is left of the piece, to its upper edge, and all pieces beyond
         upper = edges[np.minimum(piece, g.size)]
         within = self._integral(np.minimum(gap, upper), upper)
-        first, slope = np.exp(s[0]), np.exp(s[0]) * d[0]
+        first, slope = self.pressures[0], self.pressures[0] * d[0]
         out = g[0] - gap
         within = np.where(below, first * out - 0.5 * slope * out**2, within)
         return within + self._beyond[piece]
@@ -136,7 +136,7 @@ class AsperityTable:
         turn = np.clip(-(second - third) / np.where(third == 0.0, 1.0, 3.0 * third), 0.0, 1.0)
         inner = d[:-1] + 2.0 * turn * (second - third) + 3.0 * turn**2 * third
         steepest = np.max([-d[:-1], -d[1:], -inner], axis=0)
-        return float((np.exp(s[:-1]) * steepest).max()) if h.size else 0.0
+        return self.pressures[0] * float((np.exp(s[:-1]) * steepest).max()) if h.size else 0.0
 
     def _values(self, gap: Array) -> tuple[Array, Array]:
         """p and dp/dg at the gaps."""
@@ -144,14 +144,14 @@ class AsperityTable:
         g, s, d = self._knots
         k = np.clip(np.searchsorted(g, gap, side="right") - 1, 0, g.size - 2)
         value, slope = _hermite(g, s, d, k, np.clip((gap - g[k]) / np.diff(g)[k], 0.0, 1.0))
-        p = np.exp(value)
+        p = self.pressures[0] * np.exp(value)
         slope = p * slope
         below, beyond = gap < g[0], gap > g[-1]
         if below.any():
             p = np.where(below, p + slope * (gap - g[0]), p)
         if beyond.any():
             share = np.where(gap < self.height, 1.0 + 0.5 * d[-1] * (gap - g[-1]), 0.0)
-            last = np.exp(s[-1])
+            last = self.pressures[0] * np.exp(s[-1])
             p, slope = np.where(beyond, last * share**2, p), np.where(beyond, last * d[-1] * share, slope)
         return p, slope
 

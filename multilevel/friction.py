@@ -31,13 +31,12 @@ class Coulomb:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        non_negative("friction coefficient", self.coefficient)
-        non_negative("friction compliance", self.compliance)
-        non_negative("friction damping", self.damping)
-        if self.stiffness == math.inf:
+        for name in ("coefficient", "compliance", "damping"):
+            object.__setattr__(self, name, non_negative(f"friction {name}", getattr(self, name)))
+        if isinstance(self.stiffness, float) and self.stiffness == math.inf:
             if self.damping > 0.0:
                 raise UserError.parameter("friction damping", self.damping, "must be 0 without a stiffness")
         else:
-            positive("friction stiffness", self.stiffness)
+            object.__setattr__(self, "stiffness", positive("friction stiffness", self.stiffness))
             if self.compliance > 0.0:
                 raise UserError.parameter("friction compliance", self.compliance, "must be 0 beside a stiffness")

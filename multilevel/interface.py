@@ -66,6 +66,8 @@ class Interface:
         if self.multiplier is not None:
             one_of("multiplier", self.multiplier, MULTIPLIERS)
         one_of("sliding", self.sliding, ("large", "small"))
+        if not isinstance(self.slave, Surface):
+            raise UserError(f"interface '{self.name}': the slave must be a part's boundary: part.boundary(\"name\")")
         self._check_sides()
 
     def _check_sides(self) -> None:

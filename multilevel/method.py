@@ -27,7 +27,8 @@ class ContactMethod:
     def __post_init__(self) -> None:
         one_of("method", self.method, METHODS)
         positive("augmentation", self.augmentation)
-        non_negative("stabilised", float(self.stabilised))
+        if not isinstance(self.stabilised, bool):
+            non_negative("stabilised", self.stabilised)
 
     @property
     def numbers(self) -> tuple[int, float, float]:

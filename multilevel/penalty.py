@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from models.checks import non_negative, positive
+from models.checks import hold, non_negative, one_of, positive
 from multilevel.asperities import Asperities
 
 
@@ -36,7 +36,8 @@ class PerturbedLagrangian:
     level: Literal["gap", "velocity"] = "gap"
 
     def __post_init__(self) -> None:
-        positive("stiffness", self.stiffness)
+        hold(self, stiffness=positive)
+        one_of("level", self.level, ("gap", "velocity"))
 
     @property
     def compliance(self) -> float:
@@ -55,7 +56,8 @@ class VelocityPenalty:
     level: Literal["gap", "velocity"] = "velocity"
 
     def __post_init__(self) -> None:
-        positive("viscosity", self.viscosity)
+        hold(self, viscosity=positive)
+        one_of("level", self.level, ("gap", "velocity"))
 
     @property
     def compliance(self) -> float:

@@ -170,6 +170,13 @@ class PointLaws:
         return np.concatenate([_spans(self.rows, points), springs[points][self.sprung[points]]])
 
     @cached_property
+    def gap_rows(self) -> NDArray[np.bool_]:
+        """Rows (r,) of multipliers on the gap."""
+        out = np.zeros(self.row_count, dtype=bool)
+        out[self.first[:-1]] = self.level == 1
+        return out
+
+    @cached_property
     def sprung(self) -> NDArray[np.bool_]:
         """Points (k,) whose friction has springs."""
         return np.isfinite(self.tangential_stiffness)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from models.checks import finite_array, positive
+from models.checks import finite_array, flag, hold, positive
 from models.errors import UserError
 from multilevel.law import Array
 
@@ -23,7 +23,8 @@ class RigidSphere:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", _vector("centre", self.centre, (2, 3)))
-        positive("radius", self.radius)
+        hold(self, radius=positive)
+        flag("inside", self.inside)
 
     @property
     def axes(self) -> int:
@@ -60,7 +61,8 @@ class RigidCylinder:
         if length == 0.0:
             raise UserError.parameter("axis", self.axis, "must not be zero")
         object.__setattr__(self, "axis", axis / length)
-        positive("radius", self.radius)
+        hold(self, radius=positive)
+        flag("inside", self.inside)
 
     @property
     def axes(self) -> int:
@@ -98,6 +100,7 @@ class RigidBox:
         high = finite_array("high", self.high, (low.size,))
         if not (low < high).all():
             raise UserError.parameter("high", self.high, "must be greater than low along every axis")
+        flag("inside", self.inside)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 

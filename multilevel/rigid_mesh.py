@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from models.checks import finite_array
+from models.checks import finite_array, flag
 from models.errors import UserError
 from models.part import Indices
 from multilevel.facets import FacetMesh
@@ -57,7 +57,7 @@ class RigidPolyline(_Faceted):
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, 2))
-        if len(points) < 2 + self.closed:
+        if len(points) < 2 + flag("closed", self.closed):
             raise UserError.parameter("points", self.points, f"must be at least {2 + self.closed} points")
         steps = np.diff(points, axis=0, append=points[:1])[: None if self.closed else -1]
         if not steps.any(axis=1).all():

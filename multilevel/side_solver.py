@@ -89,6 +89,7 @@ def solve_members(
     lever: float,
     gap_free: Array,
     rate_free: Array,
+    start: Array,
     closed: NDArray[np.bool_],
     history: Array,
     step: float,
@@ -97,7 +98,10 @@ def solve_members(
     some: NDArray[np.int64],
     method: ContactMethod,
 ) -> SideSolution:
-    """`multilevel.solver.solve_contact` for the members `some` of fields (n, …); the others have no impulse."""
+    """`multilevel.solver.solve_contact` for the members `some` of fields (n, …); the others have no impulse.
+
+    start (n, r): rates at the start of the step, on fixed normals.
+    """
     from multilevel._side_kernels import solve_members as kernel
 
     out = SideSolution.none(laws, history)
@@ -106,6 +110,7 @@ def solve_members(
     kernel(
         some, np.ascontiguousarray(delassus), lever, gap_free, rate_free, np.ascontiguousarray(closed),
         *laws.tables(laws.tangential_compliance), np.ascontiguousarray(history), step, theta, step,
+        np.ascontiguousarray(start),
         out.impulse, out.history, out.normal, out.status, *method.numbers, _MOST,
         out.iterations, out.residual, out.singular,
     )  # fmt: skip

@@ -63,6 +63,7 @@ def solve_contact(
     method: Method = "newton",
     slip_free: Array | None = None,
     held: Array | None = None,
+    closing: Array | None = None,
 ) -> ContactSolution:
     """Solves for the impulses P (r,) with the gaps (k,) and relative velocities (r,) at the end of the step
 
@@ -74,7 +75,8 @@ def solve_contact(
     statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of the
     set-valued law on g, or on ġ at the points that are `closed`. `lever` (s) is the gap that a unit of
     velocity makes; in statics rates are increments. Friction with springs (`multilevel.stick`) needs the slips of the
-    step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa.
+    step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa. closing (3, r), see
+    `multilevel.closing`: multipliers and friction close the rates above and its first row; default: these alone.
 
     method "newton": semismooth Newton on the natural map P − project(P − ρ slack/W_kk), ρ = `augmentation` (it moves
     the way, not the solution); where its statuses cycle they change one at a time, and with friction Gauss–Seidel and
@@ -92,7 +94,8 @@ def solve_contact(
     one_of("method", method, METHODS)
     mass = proximal_term(method, augmentation, stabilised)
     if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular and delassus[0, 0] > 0.0:
-        return _single_multiplier(laws, delassus, lever, gap_free, rate_free, closed, history, impulse_factor)
+        rate = rate_free if closing is None else rate_free + closing[0]
+        return _single_multiplier(laws, delassus, lever, gap_free, rate, closed, history, impulse_factor)
     if augmentation != 1.0:
         positive("augmentation", augmentation)
 
@@ -102,10 +105,11 @@ def solve_contact(
     if held is not None and slip_free is not None:
         soft, rate_free = free_rates(laws, rate_free, slip_free, held, share, lever)
     impulse, trial = guess.copy(), history.copy()
+    closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
     iterations, residual, singular = kernel(
         np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, *laws.tables(soft),
-        history, step, theta, impulse_factor,
+        history, step, theta, impulse_factor, closing,
         impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip
     stored, dissipated, multiplier = normal

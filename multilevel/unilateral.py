@@ -14,7 +14,7 @@ class Unilateral:
         level "gap" (Signorini):                       0 ≤ λ ⊥ g ≥ 0
 
     With g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the spurious
-    oscillations that the second shows with implicit time schemes.
+    oscillations that the second shows with implicit time schemes. Which rate of a step closes: `multilevel.closing`.
 
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """

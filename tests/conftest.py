@@ -1,8 +1,21 @@
-"""Settings of the whole test suite: property tests draw the same examples in every run."""
+"""Settings of the whole test suite: property tests draw the same examples in every run; the state is the suite's."""
+
+import os
+from collections.abc import Iterator
 
 import hypothesis
+import pytest
 
-collect_ignore = ["bench"]  # its files import one another, as those of a script's folder
+# their files import one another, as those of a script's folder
+collect_ignore = ["bench", "fuzz", "ball_runs.py", "energy_runs.py", "random_contact.py"]
 
 hypothesis.settings.register_profile("deterministic", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("deterministic")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Case files that tests run are not added to those of the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield

@@ -31,6 +31,7 @@ BARE = (
     "friction",
     "stick",
     "_kernels",
+    "_interrupts",
 )
 
 
@@ -85,7 +86,7 @@ def test_laws_and_nonsmooth_solvers_import_only_numpy_and_numba(file):
     parts = module_of(file).split(".")
     if parts[0] != "multilevel" or len(parts) < 2 or parts[1] not in BARE:
         return
-    allowed = {"numpy", "numba", *sys.stdlib_module_names, *(f"multilevel.{name}" for name in BARE)}
+    allowed = {"numpy", "numba", "llvmlite", *sys.stdlib_module_names, *(f"multilevel.{name}" for name in BARE)}
     allowed |= {"models.errors", "models.checks"}  # how every package refuses a parameter
     assert not [name for name in imports(file) if not any(within(name, package) for package in allowed)]
 

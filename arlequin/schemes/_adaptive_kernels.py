@@ -21,6 +21,7 @@ from arlequin.schemes._explicit_kernels import (
     _total,
     damped_pull,
 )  # fmt: skip
+from multilevel._interrupts import hear
 
 MOST = 100_000  # sub-steps of a step
 SOON = 1e-12  # share of a step to which changes of state are located
@@ -179,6 +180,7 @@ def adaptive_block(
         polynomial = polynomials[n]
         t, limit, used = 0.0, step, 0
         while t < step:
+            hear()
             h = min(h, limit)
             last = t + h >= step * (1.0 - 1e-14)
             if last:

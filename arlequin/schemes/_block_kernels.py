@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from multilevel._kernels import solve_contact
+from multilevel._kernels import close_onset, solve_contact
 
 
 @njit(cache=True)
@@ -210,7 +210,7 @@ def theta_block(
     moves = rows[0].size - 1
     place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
     closed = np.empty(points, dtype=np.bool_)
-    gaps = np.empty(points)
+    gaps, closing = np.empty(points), np.zeros((3, moves))
     trial, normal = history.copy(), np.zeros((3, points))
     status = np.zeros(points, dtype=np.int8)
     lever = theta * step
@@ -231,9 +231,11 @@ def theta_block(
             _add(rows, u, place)
             _add(rows, v, speed)
             _add(rows, y, end)
+            close_onset(first, level, speed, closing)
             for r in range(place.size):
                 if springs[r] > 0.0:
                     rate[r] = end[r] / theta - springs[r] * held[r]
+                    closing[1, r] = 0.0
                 else:
                     rate[r] = (1.0 - 1.0 / theta) * speed[r] + end[r] / theta
                 end[r] = place[r] + step * end[r]
@@ -244,12 +246,13 @@ def theta_block(
         if acts:
             used, residual, singular = 1, 0.0, False
             if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
+                rate[0] += closing[0, 0]
                 _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status)
             else:
                 used, residual, singular = solve_contact(
                     delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws,
-                    kind, coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho,
-                    proximal, 20000,
+                    kind, coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method,
+                    rho, proximal, 20000,
                 )  # fmt: skip
             if singular or not residual <= 1e-10:
                 return n

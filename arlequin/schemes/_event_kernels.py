@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
+from multilevel._interrupts import hear
 from multilevel._kernels import solve_contact
 from multilevel._problem import OPEN, SLIP, STICK
 
@@ -14,11 +15,12 @@ _INNER = 1.0 - 2.0 * _OUTER
 MOST_EVENTS = 1000  # in a step
 _HALVINGS = 52
 _DEPENDENT = 1e-10  # pivot, relative to the largest, of a row that depends on others
-_PROXIMAL = 1e-6
+_PROXIMAL = 1e-6  # of the largest diagonal entry
 _TOGETHER = 1e-6  # of a threshold, below which it counts as reached with another
 _DEEP = 1e3  # touching gaps below which a point that opens has met its partner all the same
 _LOW = 1e-2  # of the gap that counts as none: a flight up to this height is none
 _SMALL = 1e-11  # of the largest velocity or force at the contact: none
+_PUSH = 1e-6  # of the slip rate of a point that jams: the approach under which its shock is found
 
 
 @njit(cache=True)
@@ -80,27 +82,28 @@ def _least(matrix, weights, right, out):
     """out = x (a, c) of matrix x = right with the least Σ x²/w, where rows depend on each other (proximal steps)."""
     count, columns = right.shape
     roots = np.sqrt(weights)
-    softened, rest = np.empty((count, count)), np.empty((count, columns))
+    softened, rest, size = np.empty((count, count)), np.empty((count, columns)), np.zeros(columns)
     out[:] = 0.0
-    size = 0.0
+    proximal = 0.0
     for a in range(count):
+        proximal = max(proximal, _PROXIMAL * weights[a] * matrix[a, a])
         for c in range(columns):
-            size = max(size, abs(right[a, c]))
+            size[c] = max(size[c], abs(right[a, c]))
     for _ in range(50):
-        worst = 0.0
+        done = True
         for a in range(count):
             for c in range(columns):
                 rest[a, c] = right[a, c]
                 for b in range(count):
                     rest[a, c] -= matrix[a, b] * out[b, c]
-                worst = max(worst, abs(rest[a, c]))
+                done = done and abs(rest[a, c]) <= 1e-14 * size[c]
                 rest[a, c] *= roots[a]
-        if worst <= 1e-14 * size:
+        if done:
             return
         for a in range(count):
             for b in range(count):
                 softened[a, b] = roots[a] * matrix[a, b] * roots[b]
-            softened[a, a] += _PROXIMAL
+            softened[a, a] += proximal
         _solve(softened, rest, 0.0)
         for a in range(count):
             for c in range(columns):
@@ -124,7 +127,8 @@ def _hold(matrix, right, sticks):
     size = np.empty(count)
     scaled, other, x = np.empty((count, count)), np.empty((count, count)), np.empty((count, columns))
     for a in range(count):
-        size[a] = math.ldexp(1.0, math.frexp(matrix[a, a])[1] // 2)  # about its root, and exact to divide by
+        # about the root of its entry over the first one's, and exact to divide by
+        size[a] = math.ldexp(1.0, (math.frexp(matrix[a, a])[1] - math.frexp(matrix[0, 0])[1]) // 2)
     for a in range(count):
         for b in range(count):
             scaled[a, b] = matrix[a, b] / (size[a] * size[b])
@@ -528,17 +532,51 @@ def _broken(system, contact, load, touching, mode, sign, u, v, seen, forces, whi
 
 
 @njit(cache=True)
-def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign):
+def _push(contact, delassus, k, sense):
+    """What a unit force of the point k, which slips in a sense, adds to its normal acceleration: H_nn − μ s H_nt.
+
+    In Painlevé's range, where it is not positive, no force can stop the point from dipping below its obstacle.
+    """
+    r = contact[0][k]
+    return delassus[r, r] - contact[1][k] * sense * delassus[r, r + 1]
+
+
+@njit(cache=True)
+def _rest_force(own, cross, other, edge, normal, tangent):
+    """Forces (n, t) of one point at rest, |t| ≤ μ n, from its accelerations (normal, tangent) without them.
+
+    own, cross, other: H_nn, H_nt, H_tt. It stays apart, sticks, or starts to slip against the friction.
+    """
+    if normal >= 0.0:
+        return 0.0, 0.0
+    det = own * other - cross * cross
+    if det > _DEPENDENT * own * other:
+        push, pull = (cross * tangent - other * normal) / det, (cross * normal - own * tangent) / det
+        if abs(pull) <= edge * push:
+            return push, pull
+    for sense in (-1.0, 1.0):
+        stiff = own - edge * sense * cross
+        if stiff > _DEPENDENT * own:
+            push = -normal / stiff
+            if sense * (tangent + (cross - edge * sense * other) * push) >= 0.0:
+                return push, -edge * sense * push
+    return -normal / own, 0.0
+
+
+@njit(cache=True)
+def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign, jams):
     """Modes of the closed points (k,) from the accelerations that Coulomb's law allows them (Gauss–Seidel).
 
     A closed point that parts, ġ > 0, is open; one that slips keeps its direction, and one that has reached its
     threshold starts in that of `sign`; one at rest sticks, or starts in the direction in which the load wins. free,
     speed (r,): accelerations without contact forces and velocities of the rows; limits: what is no velocity along the
-    normals and the tangents. Returns the rest of the iteration.
+    normals and the tangents. jams (k,): marks those in Painlevé's range that would dip below their obstacle whatever
+    their force. Returns the rest of the iteration.
     """
     first, friction = contact[0], contact[1]
     forces = np.zeros(free.size)
     slips = np.zeros(mode.size)
+    jams[:] = False
     for k in range(mode.size):
         r = first[k]
         if closed[k] and speed[r] > limits[0]:
@@ -555,12 +593,24 @@ def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign):
             if not closed[k]:
                 continue
             r, rough = first[k], first[k + 1] - first[k] > 1
+            stiff, cross = delassus[r, r], 0.0
             own = free[r] + delassus[r] @ forces
-            stiff = delassus[r, r]
+            if rough:
+                cross = delassus[r, r + 1]
             if rough and slips[k] != 0.0:
-                stiff -= friction[k] * slips[k] * delassus[r, r + 1]
-            new = max(forces[r] - own / stiff, 0.0)
-            rest = max(rest, abs(new - forces[r]) * stiff)
+                stiff = _push(contact, delassus, k, slips[k])
+                jams[k] = stiff <= _DEPENDENT * delassus[r, r] and own - stiff * forces[r] < -_SMALL * scale
+            elif rough and friction[k] * abs(cross) >= (1.0 - _TOGETHER) * stiff:
+                other = delassus[r + 1, r + 1]
+                push, pull = forces[r], forces[r + 1]
+                forces[r], forces[r + 1] = _rest_force(
+                    stiff, cross, other, friction[k], own - stiff * push - cross * pull,
+                    free[r + 1] + delassus[r + 1] @ forces - cross * push - other * pull,
+                )  # fmt: skip
+                rest = max(rest, max(abs(forces[r] - push) * stiff, abs(forces[r + 1] - pull) * other))
+                continue
+            new = max(forces[r] - own / stiff, 0.0) if stiff > _DEPENDENT * delassus[r, r] else 0.0
+            rest = max(rest, abs(new - forces[r]) * abs(stiff))
             forces[r] = new
             if rough:
                 if slips[k] != 0.0:
@@ -591,28 +641,61 @@ def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign):
 
 
 @njit(cache=True)
-def _impact(contact, rows, delassus, laws, closed, v, impulse, sums):
-    """Velocities after an impact without rebound, with Coulomb's law between the impulses; returns its residual."""
+def _impulses(contact, delassus, laws, closed, before):
+    """Impulses (r,) without rebound on rows of the velocities `before` (r,), with Coulomb's law between them; the
+    residual."""
     first, friction = contact[0], contact[1]
     area, level, soft, kernels, starts, kind, table, history = laws
-    before = rows @ v
     count, points = before.size, closed.size
     own, trial = np.zeros(count), history.copy()
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     none = np.ones(points)
     _, residual, _ = solve_contact(
         delassus, 1.0, none, before, closed, first, area, level, soft, friction, soft, kernels, starts, kind, table,
-        history, 1.0, 0.5, 1.0, own, trial, normal, status, 0, 1.0, 0.0, 20000,
+        history, 1.0, 0.5, 1.0, np.zeros((3, count)), own, trial, normal, status, 0, 1.0, 0.0, 20000,
     )  # fmt: skip
+    return own, residual
+
+
+@njit(cache=True)
+def _strike(contact, rows, own, v, impulse, sums):
+    """Takes the impulses `own` (r,) to the velocities v (d,), and adds them and their works up."""
+    first = contact[0]
+    before = rows @ v
     v += rows.T @ own
     after = rows @ v
     impulse += own
-    for k in range(points):
+    for k in range(first.size - 1):
         r = first[k]
         sums[3] -= 0.5 * own[r] * (before[r] + after[r])
         if first[k + 1] - r > 1:
             sums[2] -= 0.5 * own[r + 1] * (before[r + 1] + after[r + 1])
-    return residual
+
+
+@njit(cache=True)
+def _shock(contact, rows, delassus, laws, closed, jams, v):
+    """Impulses (r,) of points that jam: a shock without approach, by which they stick or turn back; the residual.
+
+    It is the limit of the impact without rebound for an approach that vanishes: its small impulses are ruled out where
+    points jam. What the points do in it is found with an approach, its impulses then without.
+    """
+    first, friction = contact[0], contact[1]
+    before = rows @ v
+    for k in range(closed.size):
+        if jams[k]:
+            before[first[k]] = min(before[first[k]], -_PUSH * abs(before[first[k] + 1]))
+    own, residual = _impulses(contact, delassus, laws, closed, before)
+    mode, sign = np.zeros(closed.size, dtype=np.int64), np.ones(closed.size)
+    for k in range(closed.size):
+        r = first[k]
+        mode[k] = SLIP if own[r] > 0.0 else OPEN
+        if mode[k] == SLIP and first[k + 1] - r > 1:
+            if abs(own[r + 1]) < (1.0 - _TOGETHER) * friction[k] * own[r]:
+                mode[k] = STICK
+            else:
+                sign[k] = -np.sign(own[r + 1])
+    _forces(contact, rows, np.zeros(own.size), v, mode, sign, own)
+    return own, residual
 
 
 @njit(cache=True)
@@ -624,25 +707,32 @@ def _enter(
     first = contact[0]
     rows, places, bias, levers = look
     delassus, worst, free = rows @ rows.T, 0.0, np.empty(v.size)
-    hits = False
+    hits, jams = False, np.zeros(mode.size, dtype=np.bool_)
     for k in range(mode.size):
         hits = hits or (closed[k] and _dot(rows[first[k]], v) < -_SMALL * fastest)
-    if hits:
-        own = np.zeros(places.size)
-        worst = _impact(contact, rows, delassus, laws, closed, v, own, sums)
-        impulse += own
-        moment += levers * own
-        if contact[4].shape[0]:
-            _look(contact, u, v, rows, places, bias, levers)
-    _free(system, load, u, v, free)
-    pulled = rows @ free + bias
-    least = step * np.abs(pulled).max() * _SMALL
-    along = max(_SMALL * fastest, least)
-    normal = along
-    if contact[4].shape[0]:  # a flight as low as the round-off of the gaps is none
-        normal = max(normal, np.sqrt(2.0 * np.abs(pulled).max() * _LOW * touching))
     before = mode.copy()
-    worst = max(worst, _settle(contact, pulled, rows @ v, delassus, closed, (normal, along), which, mode, sign))
+    for attempt in range(1 + mode.size):
+        if hits or attempt:
+            if attempt:
+                own, residual = _shock(contact, rows, delassus, laws, closed, jams, v)
+            else:
+                own, residual = _impulses(contact, delassus, laws, closed, rows @ v)
+            worst = max(worst, residual)
+            _strike(contact, rows, own, v, impulse, sums)
+            moment += levers * own
+            if contact[4].shape[0]:
+                _look(contact, u, v, rows, places, bias, levers)
+        _free(system, load, u, v, free)
+        pulled = rows @ free + bias
+        least = step * np.abs(pulled).max() * _SMALL
+        along = max(_SMALL * fastest, least)
+        normal = along
+        if contact[4].shape[0]:  # a flight as low as the round-off of the gaps is none
+            normal = max(normal, np.sqrt(2.0 * np.abs(pulled).max() * _LOW * touching))
+        rest = _settle(contact, pulled, rows @ v, delassus, closed, (normal, along), which, mode, sign, jams)
+        if not jams.any():
+            break
+    worst = max(worst, 1.0 if jams.any() else rest)
     for k in range(mode.size):
         if mode[k] == STICK and before[k] != STICK and first[k + 1] - first[k] > 1:
             anchor[first[k] + 1] = places[first[k] + 1]
@@ -669,6 +759,7 @@ def located_block(
     first, gap = contact[0], contact[3]
     points, size, rough = gap.size, u.size, contact[2].shape[0]
     which, closed = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.bool_)
+    slid = np.zeros(points, dtype=np.bool_)
     load, forces = np.empty(size), np.zeros(rough)
     look = contact[2].copy(), np.zeros(rough), np.zeros(rough), np.zeros(rough)
     seen = look[0], look[1], look[2], look[3], np.empty(size)
@@ -685,7 +776,8 @@ def located_block(
         for part in total:
             part[:] = 0.0
         fresh = begins and n == 0
-        while True:
+        while True:  # at most MOST_EVENTS times
+            hear()
             _look(contact, u, v, rows, places, look[2], look[3])
             for r in range(rough):
                 fastest[0] = max(fastest[0], abs(_dot(rows[r], v)))
@@ -694,6 +786,8 @@ def located_block(
                 for k in range(points):
                     at_start = begins and n == 0 and found == 0 and gap[k] + places[first[k]] <= touching
                     closed[k] = mode[k] != OPEN or which[k] == 1 or at_start
+                    if which[k] == 2 and first[k + 1] - first[k] > 1 and slid[k]:
+                        closed[k] = _push(contact, rows @ rows.T, k, sign[k]) <= 0.0
                 rest = _enter(
                     system, contact, laws, look, load, step, touching, fastest[0], closed, which, mode, sign, anchor,
                     u, v, total[0], total[1], total[4],
@@ -726,6 +820,7 @@ def located_block(
             begin += high / step
             for k in range(points):
                 if which[k] == 2:
+                    slid[k] = mode[k] == SLIP
                     mode[k] = OPEN
                 elif which[k] == 3:
                     sign[k] = -np.sign(forces[first[k] + 1])

@@ -3,8 +3,10 @@
 import numpy as np
 from numba import njit
 
-from arlequin.schemes._block_kernels import _add, _free_motion, _onward, _put, _single, _stretch
+from arlequin.schemes._block_kernels import _add, _free_motion, _onward, _pull, _put, _single, _stretch
 from multilevel._kernels import solve_contact
+from multilevel._problem import STICK
+from multilevel.closing import ACTS, LEAST, STICKS
 
 PASSES = 25  # pairings of a step at most, as in `arlequin.schemes.meeting`
 
@@ -108,8 +110,8 @@ def _chosen(some, first, laws, area, level, compliance, friction, soft, kind, co
 
 @njit(cache=True)
 def _push(
-    delassus, lever, gaps, rate, closed, tables, kernels, history, step, theta, impulse, trial, normal, status,
-    method, rho, proximal, stable,
+    delassus, lever, gaps, rate, closed, tables, kernels, history, step, theta, closing, impulse, trial, normal,
+    status, method, rho, proximal, stable,
 ):  # fmt: skip
     """The contact problem of the chosen points, from the impulses as a guess: iterations, residual, singular; `stable`
     is the proximal term where multipliers are not unique."""
@@ -117,48 +119,134 @@ def _push(
     if not area.size:
         return 0, 0.0, False
     if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
-        _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status)
+        _single(
+            delassus, lever, step, gaps, rate + closing[0], closed, area, level, compliance, impulse, normal, status
+        )
         return 1, 0.0, False
     used, residual, singular = solve_contact(
         delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
-        coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho, proximal, 20000,
+        coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, proximal, 20000,
     )  # fmt: skip
     if singular:
         used, residual, singular = solve_contact(
             delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
-            coefficients, history, step, theta, step, impulse, trial, normal, status, method, rho, stable, 20000,
+            coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, stable,
+            20000,
         )  # fmt: skip
     return used, residual, singular
+
+
+@njit(cache=True)
+def _close(first, level, compliance, springs, turning, lasts, start, mean, gaps, closing, persistent):
+    """As `multilevel.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
+    for k in range(level.size):
+        n = first[k]
+        for r in range(n, first[k + 1]):
+            held = springs[r] > 0.0
+            bit = ACTS if r == n else STICKS
+            persistent[r] = turning[k] and (lasts[k] & bit) > 0 and not held and (r > n or level[k] == 2)
+            closing[1, r] = 0.0 if held else start[r]
+            closing[2, r] = mean[r] if turning[k] and not held else 0.0
+            closing[0, r] = mean[r] if persistent[r] else 0.0
+        if level[k] == 2 and not persistent[n]:
+            closing[0, n] = max(start[n], 0.0)
+        elif level[k] == 1:
+            persistent[n] = True
+            closing[0, n] = max(-gaps[k], 0.0) if turning[k] and compliance[k] == 0.0 else 0.0
+
+
+@njit(cache=True)
+def _project(
+    first, level, shares, at, width, rows, answers, by_mass, mass, given, persistent, normal, status, v, momentum, push,
+    lost,
+):  # fmt: skip
+    """As `arlequin.schemes.velocity_projection`: the impulses into push (r,), what they take and what imposed motions
+    give into lost (3,)."""
+    count, moves = shares.shape[0], by_mass.shape[1]
+    push[:], lost[:] = 0.0, 0.0
+    if not persistent.any():
+        return
+    speed, rates, spread_out, answer = np.empty(moves), np.empty(count), np.empty(moves), np.empty(count)
+    for stage in range(2):
+        speed[:] = 0.0
+        _add(rows, v, speed)
+        _turn(shares, at, width, speed, rates)
+        own, moving, bound = np.zeros(count), False, np.inf
+        for k in range(first.size - 1):
+            for r in range(first[k], first[k + 1]):
+                acts = level[k] == 2 and normal[2, k] > 0.0 if stage == 0 else status[k] == STICK
+                if not persistent[r] or not acts or (r == first[k]) != (stage == 0):
+                    continue
+                size = 0.0
+                for a in range(width[r]):
+                    size += abs(shares[r, a] * speed[at[r] + a])
+                moving = moving or abs(rates[r]) > 1e-14 * size
+                if answers[r] > 0.0:
+                    own[r] = rates[r] / answers[r]
+                    if stage == 0 and own[r] > 0.0:
+                        bound = min(bound, normal[2, k] / own[r])
+        if not moving:
+            continue
+        _spread(shares, at, width, own, spread_out)
+        change = by_mass @ spread_out
+        speed[:] = 0.0
+        _add(rows, change, speed)
+        _turn(shares, at, width, speed, answer)
+        gain, curvature = 0.0, 0.0
+        for r in range(count):
+            gain += own[r] * rates[r]
+            curvature += own[r] * answer[r]
+        if not curvature > 0.0:
+            continue
+        share = min(gain / curvature, bound)
+        v -= share * change
+        inertia = np.zeros(v.size)
+        _add(mass, change, inertia)
+        momentum -= share * inertia
+        push -= share * own
+        lost[stage] = share * (gain - 0.5 * share * curvature)
+        # what moves imposed dofs: external
+        _pull(rows, -spread_out, inertia)
+        for d in given:
+            lost[2] -= share * inertia[d] * v[d]
 
 
 @njit(cache=True)
 def turning_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, across, corners, gap, reach, turn, summed, touching, settled,
-    external, driven, displaced,
+    turning, by_mass, external, driven, displaced,
     first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
     proximal, stable,
-    u, v, momentum, rest, internal, history, impulse, held, kept, iterations, residuals, all_shares, all_gap, all_place,
+    u, v, momentum, rest, internal, history, impulse, held, lasts, kept, iterations, residuals, all_shares, all_gap,
+    all_place, all_ends, all_pushes, all_spread, all_lost, all_persistent,
 ):  # fmt: skip
     """Up to `count` steps of the θ-scheme with pairings as `arlequin.schemes.meeting.meet` alternates them; returns how
     many were accepted. Arguments as those of `theta_block`, but for the contact on rows of the basis (q,):
 
     rows (q, d); by_impulse (d, q), released (m, q), across (q, q): y, φ and velocities by impulses on them. corners:
     columns, width, ways and arms of the rows of H, see `_look`. gap (k,): at u = 0. reach (k,), m: what a corner rises
-    over its tangent by the square of the turn in the step, whose row of the basis is turn (k,). settled: change of the
-    positions, m, below which the pairing stands. all_shares (b, r, 3), all_gap (b, k), all_place (b, q): the kinematics
-    on which the impulses act.
+    over its tangent by the square of the turn in the step, whose row of the basis is turn (k,). settled (q,): change of
+    the positions, m or rad, below which the pairing stands. turning (k,): points on bodies that turn; by_mass (d, q):
+    velocities by impulses on the rows at once; lasts (k,), see `multilevel.closing`.
+    all_shares (b, r, 3), all_gap (b, k), all_place (b, q): the kinematics on which the impulses act; all_ends (b, d),
+    all_pushes (b, r), all_spread (b, q), all_lost (b, 3): velocities before the projection, its impulses on the rows
+    and on the basis, what they take and what imposed motions give; all_persistent (b, r).
     """
     at, width, points, size, moves = corners[0], corners[1], gap.size, u.size, rows[0].size - 1
     y, free_b = np.empty(size), np.empty(free.size)
     force, drag, relative, multipliers = np.empty(size), np.empty(size), np.empty(size), np.zeros(rest.size)
     place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
     middle, following, pushed = np.empty(moves), np.empty(moves), np.empty(moves)
-    shares, moved = np.zeros((at.size, 3)), np.empty(at.size)
+    shares, moved, ends = np.zeros((at.size, 3)), np.empty(at.size), np.zeros((at.size, 3))
     ahead, rates, before = np.empty(at.size), np.empty(at.size), np.empty(at.size)
-    gaps, closed, some = np.empty(points), np.empty(points, dtype=np.bool_), np.zeros(points, dtype=np.bool_)
+    begins, gaps, closed = np.empty(points), np.empty(points), np.empty(points, dtype=np.bool_)
+    some = np.zeros(points, dtype=np.bool_)
     trial, normal, status = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     push, lever = impulse.copy(), theta * step
+    answers = np.zeros(at.size)
+    start, mean, closing = np.empty(at.size), np.empty(at.size), np.zeros((3, at.size))
+    persistent, extra, lost = np.zeros(at.size, dtype=np.bool_), np.zeros(at.size), np.zeros(3)
     at_points, at_rows, at_laws, tables = _chosen(
         some, first, laws, area, level, compliance, friction, soft, kind, coefficients
     )
@@ -199,7 +287,7 @@ def turning_block(
             own_history[i] = history[at_laws[i]]
         own_trial, own_push = own_history.copy(), impulse[at_rows]
         used, residual, singular = 0, 0.0, False
-        for _ in range(PASSES):
+        for turn_pass in range(PASSES):
             # the motion without contact, as the rows see it from here
             _turn(shares, at, width, rate, rates)
             for q in range(moves):
@@ -208,6 +296,15 @@ def turning_block(
             for q in range(moves):
                 pushed[q] = place[q] - middle[q]
             _turn(shares, at, width, pushed, before)
+            _turn(shares, at, width, speed, start)
+            for r in range(at.size):
+                mean[r] = (1.0 / theta - 1.0) * start[r]
+            for k in range(points):
+                begins[k] = gap[k] + moved[first[k]] + before[first[k]]
+            _close(first, level, compliance, springs, turning, lasts, start, mean, begins, closing, persistent)
+            own_closing = np.empty((3, at_rows.size))
+            for i in range(at_rows.size):
+                own_closing[:, i] = closing[:, at_rows[i]]
             for i in range(at_points.size):
                 k = at_points[i]
                 gaps[k] = gap[k] + moved[first[k]]
@@ -223,8 +320,8 @@ def turning_block(
             _between(shares, at, width, across, at_rows, delassus)
             own_trial[:] = own_history
             steps, residual, degenerate = _push(
-                delassus, lever, own_gaps, own_rates, own_closed, tables, kernels, own_history, step, theta, own_push,
-                own_trial, own_normal, own_status, method, rho, proximal, stable,
+                delassus, lever, own_gaps, own_rates, own_closed, tables, kernels, own_history, step, theta,
+                own_closing, own_push, own_trial, own_normal, own_status, method, rho, proximal, stable,
             )  # fmt: skip
             used += steps
             # a pass that finds its guess right solves no system and cannot tell
@@ -239,13 +336,16 @@ def turning_block(
                 for s in range(moves):
                     reached += lever * across[q, s] * pushed[s]
                 following[q] = 0.5 * (place[q] + reached)
-                change = max(change, abs(following[q] - middle[q]))
-            if change <= settled:
+                change = max(change, abs(following[q] - middle[q]) / settled[q])
+            if change <= 1.0 or turn_pass == PASSES - 1:
                 break
             middle[:] = following
             _look(corners, middle, shares, moved)
         if singular or not residual <= 1e-10:
             return n
+        answers[:] = 0.0
+        for i in range(at_rows.size):
+            answers[at_rows[i]] = delassus[i, i]
         impulse[:] = push
         normal[:] = 0.0
         status[:] = 0
@@ -268,9 +368,27 @@ def turning_block(
 
         if not _onward(step, theta, bulk, external[n], y, multipliers, pushed, state, room):
             return n
-        history[:] = trial
-        _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
         all_shares[n], all_place[n] = shares, middle
         for k in range(points):
             all_gap[n, k] = gap[k] + moved[first[k]]
+        all_ends[n], all_persistent[n] = v, persistent
+        if theta < 1.0:  # at θ = 1 the end itself closes
+            place[:] = 0.0
+            _add(rows, u, place)
+            _look(corners, place, ends, moved)
+            _project(
+                first, level, ends, at, width, rows, answers, by_mass, mass, given, persistent, normal, status, v,
+                momentum, extra, lost,
+            )  # fmt: skip
+        impulse += extra
+        all_pushes[n], all_lost[n] = extra, lost
+        _spread(ends, at, width, extra, all_spread[n])
+        most = 0.0
+        for k in range(points):
+            most = max(most, abs(normal[:, k].sum()))
+        for k in range(points):
+            sticks = status[k] == STICK and normal[:, k].sum() > LEAST * most
+            lasts[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
+        history[:] = trial
+        _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
     return count

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed, Free
+from arlequin.lengths import lengths
 from arlequin.place import place_of_most
 from arlequin.response import Memory
 from arlequin.schemes.keeping import KeepsColumns
@@ -75,16 +76,18 @@ class AlphaBulk:
         """The contact problem; rows: what y and the shift are on the rows of the contact's basis (q,)."""
         basis, step, mix = self.assembly.contact.basis, self.step, self.mix
         place, speed, (y, shift) = basis @ state.u, basis @ state.v, rows
+        earlier = (1.0 / mix - 1.0) * speed
         return meet(
             self.assembly.contact,
             condensed.compliance,
-            Motion(place, speed, place + shift + step * y, (1.0 - 1.0 / mix) * speed + y / mix),
+            Motion(place, speed, place + shift + step * y, y / mix - earlier, earlier + shift / (mix * step)),
             lever=mix * step,
             step=step,
             theta=self._theta,
             history=state.history,
             worn=state.worn,
             guess=guess,
+            lasts=state.lasts,
             scale=self.scale,
         )
 
@@ -125,7 +128,7 @@ class NewtonAlpha:
         self._tangents = Tangents(assembly, bulk.rest, bulk.lever * step)
         rest = np.zeros(assembly.dof_count)
         self._condensed = Condensed(assembly, self._matrix(rest, assembly.fresh()))
-        self._rounding = abs(assembly.stiffness)
+        self._rounding, self._lengths = abs(assembly.stiffness), lengths(assembly)
 
     def solve(self, state: State, push: Push) -> Solved:
         """The step from the state."""
@@ -146,8 +149,8 @@ class NewtonAlpha:
             sound = y
             if found is not None:
                 impulse = self._impulse(found)
-                left = np.abs((missing + impulse)[assembly.free]).max(initial=0.0)
-                size = max(size, np.abs(impulse).max(initial=0.0))
+                left = np.abs(((missing + impulse) / self._lengths)[assembly.free]).max(initial=0.0)
+                size = max(size, np.abs(impulse / self._lengths).max(initial=0.0))
                 lowest, stuck = (left, 0) if left <= 0.5 * lowest else (lowest, stuck + 1)
                 if left <= _EXACT * size or (stuck >= _STUCK and left <= self._enough(state, push, y, size)):
                     return found
@@ -155,7 +158,7 @@ class NewtonAlpha:
             free = self._free(push, y, missing)
             meeting = bulk.meet(state, self._condensed, (basis @ y + free.contact, shift), guess)
             change, multipliers = self._condensed.react(free, bulk.mix * bulk.scale * meeting.impulse)
-            guess, length = meeting.solution.impulse, float(np.linalg.norm(change))
+            guess, length = meeting.solution.impulse, float(np.linalg.norm(self._lengths * change))
             found = Solved(y + change, multipliers / (bulk.mix * bulk.scale), meeting, passes + 1, np.zeros(0))
             if not searching and watch.least(length):
                 best = y
@@ -189,7 +192,9 @@ class NewtonAlpha:
         """The size of what the tangent would still change at a share of a change, under these impulses (d,)."""
         end = y + share * change
         missing = self._missing(state, push, end)[0] + impulse
-        return float(np.linalg.norm(self._free(push, end, missing).y)) if np.isfinite(missing).all() else np.inf
+        if not np.isfinite(missing).all():
+            return np.inf
+        return float(np.linalg.norm(self._lengths * self._free(push, end, missing).y))
 
     def _missing(self, state: State, push: Push, y: Array) -> tuple[Array, float]:
         """What of the momentum is missing at y (d,), N·s, nan where a cell is inside out; the largest share in it."""
@@ -202,13 +207,13 @@ class NewtonAlpha:
         if viscous is not None:
             resisting = resisting + viscous @ (state.v + (y - state.v) / bulk.mix)
         inertia, impulse = bulk.scale * (bulk.assembly.mass @ y), bulk.lever * resisting
-        size = max(float(np.abs(share).max()) for share in (push.impulse, inertia, impulse))
+        size = max(float(np.abs(share / self._lengths).max()) for share in (push.impulse, inertia, impulse))
         return push.impulse - inertia - impulse, size
 
     def _enough(self, state: State, push: Push, y: Array, size: float) -> float:
         """What may be missing where it falls no further: the forces feel the round-off of the displacements."""
         u = np.abs(state.u + push.shift + self._bulk.step * y)
-        rounding = 4.0 * float(np.finfo(float).eps) * float((self._rounding @ u).max(initial=0.0))
+        rounding = 4.0 * float(np.finfo(float).eps) * float((self._rounding @ u / self._lengths).max(initial=0.0))
         return _ENOUGH * size + self._bulk.lever * rounding
 
     def _matrix(self, u: Array, memory: Memory) -> sp.csr_array:

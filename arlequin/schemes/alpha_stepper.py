@@ -1,7 +1,7 @@
 """Steps of the generalised-α family."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.linear_step import Solved
 from arlequin.schemes.resting import start_accelerations
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.schemes.velocity_projection import VelocityProjection
 from multilevel.law import Array
 
 
@@ -59,6 +60,7 @@ class AlphaStepper:
         self._mix = scheme.beta / scheme.gamma
         self._bulk = (LinearAlpha if assembly.linear else NewtonAlpha)(assembly, step, scheme)
         self._moving = assembly.free & ~assembly.massless
+        self._projection = VelocityProjection(assembly)
 
     def with_step(self, step: float) -> "AlphaStepper":
         """The same with another step, for nonlinear parts."""
@@ -172,19 +174,26 @@ class AlphaStepper:
         forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
         ways = Ways.mean(du, path)
-        loss = meeting.loss(du, min(gamma, 1.0))
+        loss, rows = meeting.loss(du, min(gamma, 1.0)), ways.on(touch)
         work = Sums.of(assembly, step, forces, multipliers, ways, du / step).works(
             step=step,
-            rates=ways.on(touch),
+            rates=rows,
             touch=touch,
             contact=contact,
             stored_before=state.stored,
             stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
+            persistent=meeting.persistent,
         )
+        found = self._projection.of(meeting, u, v)
+        if found is not None:
+            change = assembly.mass @ found.dv
+            v, momentum = v + found.dv, momentum + change
+            carried = replace(carried, momentum=carried.momentum + change)
+            work.values += found.work.values
         work["kinetic"] = 0.5 * float(v @ momentum)
-        report = meeting.report(multipliers, work, path, loss, solved.newton)
+        report = meeting.report(multipliers, work, path, meeting.slip(rows), loss, solved.newton, found)
         return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _given(self, state: State, t: float) -> Array | None:

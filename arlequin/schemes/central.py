@@ -137,11 +137,11 @@ class CentralStepper(KeepsColumns):
         before = own.half if kick is None else own.half + kick[1]
         free = before + step * own.a
         basis = assembly.contact.basis
-        place, rate, speed = (applied(basis, field) for field in (state.u, free, state.v))
+        place, rate, speed, start = (applied(basis, field) for field in (state.u, free, state.v, before))
         meeting = meet(
             assembly.contact,
             self._condensed.compliance,
-            Motion(place, speed, place + step * rate, rate),
+            Motion(place, speed, place + step * rate, rate, start, start),
             lever=step,
             step=step,
             theta=0.0,
@@ -223,6 +223,7 @@ class CentralStepper(KeepsColumns):
             stored_before=state.stored,
             stored_after=(bulk.stored, assembly.laws.energy(gaps)),
             plastic=bulk.dissipated,
+            persistent=meeting.persistent,
         )
         force = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         work["external_work"] += float(force @ driven)  # an imposed motion acts by impulses
@@ -232,7 +233,7 @@ class CentralStepper(KeepsColumns):
             push = kick[0]
             work["junction"] += float(push @ path)
             work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
-        report = meeting.report(multipliers, work, path)
+        report = meeting.report(multipliers, work, path, touch.rates(path))
         return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:

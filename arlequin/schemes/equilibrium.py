@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed, Free
+from arlequin.lengths import lengths
 from arlequin.place import place_of_most
 from arlequin.response import Memory
 from arlequin.schemes.line_search import Watch, search
@@ -25,10 +26,12 @@ from multilevel.law import Array
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
 _NEWTON = 40  # passes of Newton's iterations at most
+_SLOW = 16  # of them after which the next ones have a smaller proximal term
+_SOFTER = 5  # times that it is made so, at most: round-off grows with it
 _SETTLED = 1e-12  # largest motion of a proximal step, relative to the displacement, that ends them
 _ROUND_OFF = 1e-11  # likewise, where the next one is no smaller
 _SHIFT = 1e-1  # s of the proximal term, in units of (wave speed / extent)²
-_HELD = 1e-8  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
+_HELD = 1.0  # lowest eigenvalue of K, in units of the proximal term, below which a motion counts as free
 _LEAST = 1e-9  # share of a change that turns a cell inside out, below which it is not taken at all
 
 
@@ -64,6 +67,8 @@ class Equilibrium:
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self._condensed, self._soft = _condense(assembly)
+        self._lengths = lengths(assembly)
+        self._softer = {0: (self._condensed, self._soft)}
         self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
         self._at: tuple[Array | None, Memory] = None, ()
 
@@ -91,15 +96,20 @@ class Equilibrium:
         du = (t1 - t0) * state.own.rate if assembly.path_dependent else np.zeros_like(state.u)
         share, force = self._sound(state, np.zeros_like(du), du)
         du, missing = share * du, external - force
-        last, mixing, watch, best, searching = np.inf, Mixing(), Watch(), du, False
+        last, mixing, watch, best, searching = np.inf, Mixing(self._lengths), Watch(), du, False
+        self._soften(0)
+        former = np.inf
         for passes in range(1, (_NEWTON if self._soft is None else _PASSES) + 1):
+            if self._soft is not None and passes % _SLOW == 0:
+                self._soften(min(passes // _SLOW, _SOFTER))
+                mixing = Mixing(self._lengths)
             self._linearise(state.memory, state.u + du)
             free = self._free(state, du, external - force, target - du[dofs])
             path = basis @ du + free.contact
             meeting = meet(
                 assembly.contact,
                 self._condensed.compliance,
-                Motion(place, 0.0 * place, place + path, path),
+                Motion(place, 0.0 * place, place + path, path, 0.0 * place),
                 lever=1.0,
                 step=1.0,
                 theta=1.0,
@@ -111,13 +121,16 @@ class Equilibrium:
             change, constraint = self._condensed.react(free, meeting.impulse)
             guess = meeting.solution.impulse
             used += meeting.solution.iterations
-            moved, reached = np.abs(change).max(), np.abs(state.u + du + change).max()
+            moved = np.abs(self._lengths * change).max()
+            reached = np.abs(self._lengths * (state.u + du + change)).max()
             # stiff laws feel the round-off of the gaps: there the motion does not fall as far
             still = moved <= _SETTLED * reached or last <= moved <= _ROUND_OFF * reached
-            if (still or (assembly.linear and self._soft is None)) and self._in_balance(change, external, meeting):
+            still = (still or (assembly.linear and self._soft is None)) and self._in_balance(change, external, meeting)
+            # and no motion falls below the round-off of coordinates far from the origin
+            if still or last <= 2.0 * moved <= 2.0 * assembly.contact.scale.round_off:
                 whole = replace(meeting, solution=replace(meeting.solution, iterations=used))
                 return Found(whole, *self._refined(state, external, whole, (du + change, constraint)), passes)
-            last, size = moved, float(np.linalg.norm(change))
+            last, size = moved, float(np.linalg.norm(self._lengths * change))
             if not np.isfinite(size):
                 break
             forces = external + assembly.pull(constraint, meeting.impulse)
@@ -129,6 +142,9 @@ class Equilibrium:
                 force = self._force(state, state.u + du)
                 continue
             if self._soft is not None:
+                if moved > former:  # a contact opened or closed: a plain proximal step never leads away
+                    mixing = Mixing(self._lengths)
+                former = moved
                 change = mixing.next(du + change, change) - du
             share, force = self._sound(state, du, change)
             if searching:
@@ -143,6 +159,21 @@ class Equilibrium:
             "or let the loads press it against its partner",
             code=1,
         )
+
+    def _soften(self, times: int) -> None:
+        """The proximal term at 10^−times of its size: contacts far softer than it settle slowly under it.
+
+        The proximal point method converges for every sequence of s, the faster the smaller s is; large ones keep the
+        round-off of stiff contacts low. Nonlinear parts have their tangent with the first one.
+        """
+        if self._soft is None or self._tangents is not None:
+            return
+        if times not in self._softer:
+            first = self._softer[0][1]
+            assert first is not None
+            soft = sp.csr_array(0.1**times * first)
+            self._softer[times] = Condensed(self._assembly, sp.csr_array(self._assembly.stiffness + soft)), soft
+        self._condensed, self._soft = self._softer[times]
 
     def _refined(
         self, state: State, external: Array, meeting: Meeting, found: tuple[Array, Array]
@@ -175,7 +206,8 @@ class Equilibrium:
         missing = forces - self._force(state, state.u + end)
         if not np.isfinite(missing).all():
             return np.inf
-        return float(np.linalg.norm(self._free(state, end, missing, target - end[self._assembly.imposed_dofs]).y))
+        change = self._free(state, end, missing, target - end[self._assembly.imposed_dofs]).y
+        return float(np.linalg.norm(self._lengths * change))
 
     def _force(self, state: State, u: Array) -> Array:
         """Internal force (d,) at u, from the state; nan where a cell is inside out."""
@@ -204,9 +236,9 @@ class Equilibrium:
         """Whether the proximal term, which equilibrium has not, is nothing beside the forces."""
         if self._soft is None:
             return True
-        missing = self._soft @ change
-        forces = np.concatenate([external, meeting.impulse])
-        return bool(np.abs(missing).max() <= 1e-9 * np.abs(forces).max())
+        forces = np.maximum(np.abs(external), abs(self._assembly.contact.basis.T) @ np.abs(meeting.impulse))
+        missing = np.abs(self._soft @ change)
+        return bool((missing / self._lengths).max() <= 1e-9 * (forces / self._lengths).max())
 
 
 def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
@@ -228,12 +260,17 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
 
 def _proximal_term(assembly: Assembly) -> sp.csr_array:
     """s M, s = (c/3L)² of each part: it holds every rigid motion, about as softly as the lowest vibration does."""
-    scale = []
+    scale, first = [], 0
+    mass = assembly.mass.diagonal()
+    squares = np.divide(assembly.stiffness.diagonal(), mass, out=np.zeros_like(mass), where=mass > 0.0)
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        last = first + own.mass.shape[0]
         if isinstance(part, MeshedPart):
             square = (part.wave_speed / float(np.ptp(part.positions, axis=0).max())) ** 2
-        else:  # as soft against the springs of the system
-            square = float((assembly.stiffness.diagonal() / assembly.mass.diagonal()).max()) or 1.0
-        scale.append(np.full(own.mass.shape[0], _SHIFT * square))
+        else:  # as soft against its own springs, those of the system or its layers; without any, s may be any number
+            layers = float(assembly.laws.stiffness_bound().max() / mass.max())
+            square = float(squares[first:last].max()) or float(squares.max()) or layers or 1.0
+        scale.append(np.full(last - first, _SHIFT * square))
+        first = last
     root = sp.diags_array(np.sqrt(np.concatenate(scale)))
     return sp.csr_array(root @ assembly.mass @ root)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
@@ -29,7 +30,7 @@ class Drive:
 @dataclass(frozen=True)
 class Start:
     """A state as a step sees it: displacement and velocity of the rows of the contact's basis (q,), the internal force
-    (d,), N, the laws' history, the last impulses (r,), N·s, and what is worn."""
+    (d,), N, the laws' history, the last impulses (r,), N·s, what is worn, and what of the contact may last (k,)."""
 
     place: Array
     speed: Array
@@ -37,6 +38,7 @@ class Start:
     history: Array
     impulse: Array
     worn: Worn | None = None
+    lasts: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ class LinearStep:
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
         moves = self._assembly.contact.moves
-        start = Start(moves.of(state.u), moves.of(state.v), state.internal, state.history, state.impulse, state.worn)
+        start = Start(
+            moves.of(state.u), moves.of(state.v), state.internal, state.history, state.impulse, state.worn, state.lasts
+        )
         return self.solve_from(start, drive)
 
     def solve_from(self, start: Start, drive: Drive) -> Solved:
@@ -97,6 +101,7 @@ class LinearStep:
             history=start.history,
             worn=start.worn,
             guess=start.impulse,
+            lasts=start.lasts,
         )
         y, multipliers = self.condensed.react(free, theta * meeting.impulse)
         return Solved(y, multipliers / theta, meeting, 1, np.zeros(0))
@@ -118,4 +123,5 @@ class LinearStep:
 
 def motion_of(place: Array, speed: Array, free: Array, theta: float, step: float) -> Motion:
     """Where the rows of the contact's basis (q,) go by y = `free` on them, from a place, m, at a speed, m/s."""
-    return Motion(place, speed, place + step * free, (1.0 - 1.0 / theta) * speed + free / theta)
+    mean = (1.0 / theta - 1.0) * speed
+    return Motion(place, speed, place + step * free, free / theta - mean, mean)

@@ -13,6 +13,7 @@ from arlequin.schemes.block import Block
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.small_theta import FEW, is_small
 from models.errors import UserError
+from models.matrix import binade
 from models.rows import row_products
 from multilevel.law import Array
 
@@ -30,6 +31,10 @@ class LocatedThetaStepper:
     instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
     Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step.
 
+    Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as of
+    Painlevé's rod) the velocities jump without approach, as the impact law says for one that vanishes: it sticks or
+    turns back. Where a force and none would both do, there is none.
+
     Source: Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, Springer (2008), ch. 8; Yoshida,
     Phys. Lett. A 150 (1990) 262–268.
     """
@@ -40,6 +45,9 @@ class LocatedThetaStepper:
         self._assembly = assembly
         self._free = np.flatnonzero(assembly.free)
         mass, stiffness = (m[self._free][:, self._free].toarray() for m in (assembly.mass, assembly.stiffness))
+        # modes of mass 1: their roots of masses are the same in all units that are powers of two apart
+        self._unit = binade(float(mass.diagonal()[:1].sum()))
+        mass, stiffness = mass / self._unit, stiffness / self._unit
         held = assembly.constraints[:, self._free].toarray()
         basis = scipy.linalg.null_space(held) if held.size else np.eye(self._free.size)
         squares, shapes = scipy.linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)
@@ -48,7 +56,8 @@ class LocatedThetaStepper:
         self._inverse = np.ascontiguousarray(self._shapes.T @ mass)
         damping = np.zeros((squares.size, squares.size))
         if assembly.viscous is not None:
-            damping = self._shapes.T @ assembly.viscous[self._free][:, self._free].toarray() @ self._shapes
+            viscous = assembly.viscous[self._free][:, self._free].toarray() / self._unit
+            damping = self._shapes.T @ viscous @ self._shapes
         self._diagonal = bool(
             np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
             <= _DIAGONAL * np.abs(damping).max(initial=0.0)
@@ -82,8 +91,8 @@ class LocatedThetaStepper:
             v=v,
             history=laws.start_history(gaps),
             internal=np.zeros_like(u),
-            kinetic=0.5 * float(p @ p),
-            strain=0.5 * float(self._squares @ q**2),
+            kinetic=0.5 * self._unit * float(p @ p),
+            strain=0.5 * self._unit * float(self._squares @ q**2),
             asperity=0.0,
             impulse=np.zeros(laws.row_count),
             own=(q, p, modes),
@@ -105,7 +114,7 @@ class LocatedThetaStepper:
 
         assembly, laws, step = self._assembly, self._assembly.laws, self.step
         thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
-        modal = row_products(assembly.loads(thirds)[:, self._free], self._shapes)
+        modal = row_products(assembly.loads(thirds)[:, self._free] / self._unit, self._shapes)
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
@@ -119,7 +128,7 @@ class LocatedThetaStepper:
             count, step, system,
             (laws.first, laws.friction, self._rows, self._touch.gap, self._turns, self._arms),
             (laws.area, laws.level, laws.compliance, kernels, laws.rows, kind, laws.coefficients, state.history),
-            assembly.contact.touching, loads, staged(*system, step), q, p,
+            assembly.contact.scale.touching, loads, staged(*system, step), q, p,
             *(*modes, state.n == 0, *out),
         )  # fmt: skip
         if not taken:
@@ -143,15 +152,17 @@ class LocatedThetaStepper:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
         assembly, touch = self._assembly, self._touch
         q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
+        sums, impulse, moment, wear = (self._unit * each for each in (sums, impulse, moment, wear))
         u, v = np.zeros((2, len(q), assembly.dof_count))
         u[:, self._free], v[:, self._free] = row_products(q, self._shapes.T), row_products(p, self._shapes.T)
-        strain = 0.5 * np.vecdot(q**2, self._squares)
+        strain = 0.5 * self._unit * np.vecdot(q**2, self._squares)
         work = Work(np.zeros((len(q), Work().values.size)))
-        work["kinetic"], work["strain"] = 0.5 * np.vecdot(p, p), strain
-        work["external_work"], work["damping"] = sums[:, 0], sums[:, 1]
-        work["friction"] = np.maximum(sums[:, 2], 0.0)
-        work["impact"] = sums[:, 3] + np.minimum(sums[:, 2], 0.0)
-        work["scheme"] = sums[:, 4] - np.diff(strain, prepend=state.strain)
+        work["kinetic"], work["strain"] = 0.5 * self._unit * np.vecdot(p, p), strain
+        work["external_work"], work["impact"] = sums[:, 0], sums[:, 3]
+        # what their quadrature gives below zero is the scheme's
+        work["damping"], work["friction"] = np.maximum(sums[:, 1:3], 0.0).T
+        below = np.minimum(sums[:, 1:3], 0.0).sum(axis=1)
+        work["scheme"] = sums[:, 4] + below - np.diff(strain, prepend=state.strain)
         normal = impulse[:, touch.first]
         tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
         if touch.frictional:

@@ -1,52 +1,72 @@
 """The contact problem of one step: pairing, gaps and rates, impulses."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.action import Action
 from arlequin.compliance import Answers
 from arlequin.contact import Contact
-from arlequin.energy import Work
+from arlequin.energy import Ways, Work
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
 from multilevel.archard import Worn
+from multilevel.closing import Closing, lasting
 from multilevel.law import Array
 from multilevel.point_laws import PointLaws
-from multilevel.solver import ContactSolution, solve_contact
+from multilevel.solver import STICK, ContactSolution, solve_contact
 from multilevel.stick import Held, Loss, gain
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
-SETTLED = 1e-14  # change of the positions, relative to the surfaces' extent, below which the pairing stands
+SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below which the pairing stands
 
 
 @dataclass(frozen=True)
 class Motion:
     """Where the rows of the basis go in a step, all (q,): without contact impulses, and where they come from.
 
-    place, speed: displacement (m) and velocity (m/s) at the start; end, rate: displacement and velocity at the end.
+    place, speed: displacement (m) and velocity (m/s) at the start; end, rate: displacement and velocity at the end;
+    mean: what makes the velocity at the end one of the mean of the step, which is 0 where contact persists; before:
+    velocity before the impulses, where that is not the one at the start.
     """
 
     place: Array
     speed: Array
     end: Array
     rate: Array
+    mean: Array
+    before: Array | None = None
+
+
+@dataclass(frozen=True)
+class Projected:
+    """What impulses Q (r,), N·s, on the kinematics at the end of a step change: v by dv (d,), m/s, and the works, J."""
+
+    touch: Touch
+    dv: Array
+    impulse: Array
+    work: Work = field(default_factory=Work)
 
 
 @dataclass(frozen=True)
 class Meeting:
     """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
 
-    held: the springs of friction, where there are some.
+    held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
+    turn: what acts on them works on the displacements (see `multilevel.closing`). answers (r,): velocities of rows by
+    impulses on themselves, 0 of points that are far.
     """
 
     touch: Touch
     solution: ContactSolution
     time: float
     held: Held | None = None
+    persistent: NDArray[np.bool_] = field(kw_only=True)
+    answers: Array = field(kw_only=True)
 
     @property
     def impulse(self) -> Array:
@@ -65,14 +85,31 @@ class Meeting:
         impulse = self.solution.impulse if impulse is None else impulse
         return self.held.loss(impulse, self.touch.rates(du), self.time, theta)
 
+    def slip(self, rows: Ways) -> Array:
+        """The way of friction (r,), m, of the ways of the rows."""
+        return np.where(self.persistent, rows.du, rows.slip)
+
     def report(
-        self, multipliers: Array, work: Work, path: Array, loss: Loss | None = None, newton: int = 1
+        self,
+        multipliers: Array,
+        work: Work,
+        path: Array,
+        slip: Array,
+        loss: Loss | None = None,
+        newton: int = 1,
+        projected: Projected | None = None,
     ) -> StepReport:
-        """What the step did, after so many linearisations of the bulk."""
-        own = self.solution
-        action = Action.of(self.touch, own.impulse, own.status, self.touch.rates(path), self.time, loss=loss)
+        """What the step did, after so many linearisations of the bulk; slip (r,): the way of
+        friction, m; projected: what velocities at its end were changed by."""
+        own, impulse = self.solution, self.solution.impulse
+        action = Action.of(self.touch, impulse, own.status, slip, self.time, loss=loss)
+        if projected is not None:
+            impulse = impulse + projected.impulse
+            still = 0.0 * slip
+            action = action.pushed(Action.of(projected.touch, projected.impulse, own.status, still, self.time))
+        lasts = lasting(own.impulse[self.touch.first], own.multiplier, own.status, STICK)
         return StepReport(
-            own.iterations, own.residual, own.impulse, multipliers, work, path, self.touch, action, newton
+            own.iterations, own.residual, impulse, multipliers, work, path, self.touch, action, newton, lasts
         )
 
 
@@ -89,6 +126,7 @@ def meet(
     scale: float = 1.0,
     static: bool = False,
     worn: Worn | None = None,
+    lasts: NDArray[np.int8] | None = None,
 ) -> Meeting:
     """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
 
@@ -97,11 +135,15 @@ def meet(
     pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
     changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
     forces still have no moment. Fixed pairings need one pass. Forces that a rigid part leaves undetermined are those of
-    the stabilised form: the proximal ones to the guess.
+    the stabilised form: the proximal ones to the guess. lasts (k,): what lasts of the last step, see
+    `multilevel.closing`.
     """
     laws, time = contact.laws, 1.0 if static else step
     if not contact.count:
-        return Meeting(contact.touch(motion.place), ContactSolution.none(history), time)
+        touch = contact.touch(motion.place)
+        return Meeting(
+            touch, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
+        )
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
     touch = contact.touch(middle, worn=worn)
     closed = (
@@ -116,6 +158,7 @@ def meet(
         held = laws.held(history, touch.tangents) if laws.has_springs else None
         delassus = touch.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
+        closing = None if static else _closing(contact, touch, motion, step, lever, lasts)
         known = partial(
             solve_contact,
             some.laws,
@@ -132,6 +175,7 @@ def meet(
             held=None if held is None else held[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
+            closing=None if closing is None else closing.table(some.rows),
         )
         part = known(guess=guess[some.rows], stabilised=contact.method.stabilised)
         if part.singular and contact.indeterminate:
@@ -145,19 +189,41 @@ def meet(
             break
         end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
         reached = end if static else 0.5 * (motion.place + end)
-        change = np.abs(reached - middle).max(initial=0.0)
-        if change <= SETTLED * contact.extent:
+        change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
+        if change <= SETTLED:
+            break
+        if pairing == _PASSES - 1:  # the impulses act on the kinematics that they were found on
             break
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
         middle, guess = reached, solution.impulse
         touch = contact.touch(middle, touch if keep else None, worn)
+    persistent = np.zeros(touch.rows, dtype=bool) if closing is None else closing.persistent
+    answers = np.zeros(touch.rows)
+    answers[some.rows] = np.diag(delassus)
     if held is None or solution.held is None:
-        return Meeting(touch, solution, time)
+        return Meeting(touch, solution, time, persistent=persistent, answers=answers)
     laws.remember(solution.history, solution.held, touch.tangents)
     return Meeting(
-        touch, solution, time, Held(laws, held, solution.held, gain(laws, theta, np.inf if static else step))
+        touch,
+        solution,
+        time,
+        Held(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
+        persistent=persistent,
+        answers=answers,
     )
+
+
+def _closing(
+    contact: Contact, touch: Touch, motion: Motion, step: float, lever: float, lasts: NDArray[np.int8] | None
+) -> Closing:
+    """Which rates the step closes."""
+    start = touch.speeds(motion.speed if motion.before is None else motion.before, step)
+    mean = touch.turn(motion.mean)
+    if touch.opening is not None:
+        mean = mean + touch.normal(touch.opening * (1.0 / lever - 1.0 / step))
+    gaps, explicit = touch.gaps(motion.place, 1.0), motion.before is not None
+    return Closing.of(contact.laws, start, mean, gaps, contact.turning, lasts, explicit)
 
 
 def undetermined(delassus: Array, impulse: Array) -> bool:

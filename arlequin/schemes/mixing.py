@@ -4,18 +4,21 @@ import numpy as np
 
 from multilevel.law import Array
 
+_ALIKE = 1e-8  # difference of two steps, relative to the last, below which they are
 _KEPT = 8  # steps looked back on: more than one body's rigid motions
 
 
 class Mixing:
     """The next point from the steps x → x + f so far: x + f − Σ γ_i Δ(x + f)_i, where f − Σ γ_i Δf_i is least.
 
-    Points so mixed keep every linear equation that the points x + f fulfil.
+    weights (d,): make the coordinates comparable, whose units may differ. Points so mixed keep every linear equation
+    that the points x + f fulfil.
 
     Source: H. F. Walker and P. Ni, SIAM J. Numer. Anal. 49 (2011) 1715–1735.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Array) -> None:
+        self._weights = weights[:, None]
         self._reached: list[Array] = []
         self._changes: list[Array] = []
 
@@ -25,8 +28,9 @@ class Mixing:
         self._changes = [*self._changes[-_KEPT:], change]
         if len(self._changes) == 1:
             return reached
-        changes = np.diff(np.stack(self._changes, axis=1), axis=1)
+        changes = self._weights * np.diff(np.stack(self._changes, axis=1), axis=1)
         size = np.linalg.norm(changes, axis=0)
-        size[size == 0.0] = 1.0
-        weights = np.linalg.lstsq(changes / size, change, rcond=1e-10)[0] / size
+        latest = self._weights[:, 0] * change
+        size[size <= _ALIKE * np.linalg.norm(latest)] = np.inf  # steps alike, to round-off, say nothing
+        weights = np.linalg.lstsq(changes / size, latest, rcond=1e-10)[0] / size
         return np.asarray(reached - np.diff(np.stack(self._reached, axis=1), axis=1) @ weights)

@@ -10,6 +10,7 @@ from arlequin.assembly import Assembly
 from arlequin.bulk import Bulk
 from arlequin.compliance import Answers
 from arlequin.condensed import Condensed
+from arlequin.lengths import lengths
 from arlequin.place import place_of_most
 from arlequin.response import Memory
 from arlequin.rigid_condensed import RigidCondensed
@@ -108,7 +109,8 @@ class NewtonStep:
         self._bulk = Bulk(assembly, theta, step)
         self._turning = Turning(assembly, step)
         self._rigidity = assembly.rigidity
-        self._heaviest = float(assembly.mass.diagonal().max(initial=0.0))
+        self._lengths = lengths(assembly)
+        self._heaviest = float((assembly.mass.diagonal() / self._lengths**2).max(initial=0.0))
         rest = np.zeros(assembly.dof_count)
         if shared is None:
             shared = _Shared(Condensed(assembly, self._bulk.matrix(rest, rest, assembly.fresh())), self)
@@ -175,12 +177,12 @@ class NewtonStep:
             if drive.given is not None:
                 y[self._assembly.imposed_dofs] = drive.given
             now = self._at(state, drive, y)
-            missing.append(np.abs(now.missing).max() if now.sound else np.inf)
+            missing.append(np.abs(now.missing / self._lengths).max() if now.sound else np.inf)
         return guesses[int(np.argmin(missing))] if min(missing) < np.inf else np.zeros_like(state.v)
 
     def _iterate(self, state: State, drive: Drive, y: Array) -> tuple[Solved | None, Array, int]:
         """Passes with the factor from y on: what they found if anything, where to go on from, how many they were."""
-        mixing, first, best, least, last = Mixing(), y, y, np.inf, np.inf
+        mixing, first, best, least, last = Mixing(self._lengths), y, y, np.inf, np.inf
         found: Solved | None = None
         lowest, stuck, guess, sound = np.inf, 0, state.impulse, y
         for used in range(1, _PASSES + 1):
@@ -193,7 +195,7 @@ class NewtonStep:
                 return found, y, used
             reached, change = self._reach(state, drive, y, now, guess)
             reached, guess = replace(reached, newton=used), reached.meeting.solution.impulse
-            left, size = self._left(now, reached), float(np.linalg.norm(change))
+            left, size = self._left(now, reached), float(np.linalg.norm(self._lengths * change))
             if not (size <= _GROWTH * least or left <= now.enough):
                 # a new factor that led nowhere from here may from where it led
                 return None, y if self._fresh and best is first else best, used
@@ -205,7 +207,7 @@ class NewtonStep:
             else:
                 found = None
                 if size > last:  # a contact changed: the passes before it say nothing of those after
-                    mixing = Mixing()
+                    mixing = Mixing(self._lengths)
                 last = size
                 change = self._turning.turned(state.u, y, change)
                 y = mixing.next(y + change, change)
@@ -231,8 +233,9 @@ class NewtonStep:
             resisting = resisting + viscous @ y
         inertia, lever = self._assembly.mass @ y, self._theta * step
         missing = drive.momentum - inertia + lever * (drive.force - resisting)
-        size = max(np.abs(part).max() for part in (inertia, drive.momentum, lever * resisting, lever * drive.force))
-        rounding = _ROUND_OFF * lever * bulk.rounding(u).max()
+        parts = inertia, drive.momentum, lever * resisting, lever * drive.force
+        size = max(np.abs(part / self._lengths).max() for part in parts)
+        rounding = _ROUND_OFF * lever * (bulk.rounding(u) / self._lengths).max()
         gradient = self._rigidity.gradient(0.5 * (state.u + u))
         strained = gradient @ y + _MENDED / step * self._rigidity.strains(state.u)
         return _Iterate(missing, gradient, strained, _EXACT * size, _ENOUGH * size + rounding)
@@ -240,7 +243,7 @@ class NewtonStep:
     def _left(self, now: _Iterate, solved: Solved) -> float:
         """The momentum missing under the impulses, N·s."""
         strained = self._heaviest * np.abs(now.strained).max(initial=0.0)
-        return max(float(np.abs(self._rest(now, solved)).max(initial=0.0)), float(strained))
+        return max(float(np.abs(self._rest(now, solved) / self._lengths).max(initial=0.0)), float(strained))
 
     def _rest(self, now: _Iterate, solved: Solved) -> Array:
         """The momentum (d,) missing under the impulses, N·s; 0 where motions are given."""
@@ -259,6 +262,7 @@ class NewtonStep:
             history=state.history,
             worn=state.worn,
             guess=guess,
+            lasts=state.lasts,
         )
 
     def _where(self, state: State, y: Array, missing: Array) -> str:

@@ -1,6 +1,6 @@
 """Some steps of the θ-scheme on linear parts and steady contact, and their audit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,20 @@ class Pushes:
     stored: Array
     dissipated: Array
     multiplier: Array
+
+
+@dataclass(frozen=True)
+class Projections:
+    """Of some steps (b,): the velocities (b, d) before they were projected, the impulses of that on the rows (b, r) and
+    on the contact's basis (b, q), what these took, normal and in friction, and what imposed motions gave (b, 3), J, and
+    the persistent rows (b, r); see `arlequin.schemes.velocity_projection`.
+    """
+
+    ends: Array
+    impulse: Array
+    spread: Array
+    lost: Array
+    persistent: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,7 @@ class Passage:
         theta: float,
         asperity: float,
         still: Any = False,
+        projections: Projections | None = None,
     ) -> tuple[Block, Array]:
         """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
         strain, asperity; touch: of all steps, or some of one each; asperity: J, stored there at their start, with
@@ -71,7 +86,11 @@ class Passage:
             springs = Held(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
             loss = springs.loss(impulse, touch.rates(step * y), step, theta)
             sprung = sprung + laws.sprung_energy(self.held[1:])
-        path = 0.5 * step * (self.v[:-1] + self.v[1:])
+        ends, persistent = self.v[1:], laws.gap_rows
+        if projections is not None:
+            ends, persistent = projections.ends, projections.persistent
+            impulse = impulse - projections.impulse
+        path = 0.5 * step * (self.v[:-1] + ends)
         ways = Ways.mean(step * y, path)
         mean = (1.0 - theta) * self.internal[:-1] + theta * self.internal[1:]
         damping = np.zeros_like(y) if self.damping is None else self.damping
@@ -79,7 +98,8 @@ class Passage:
         dofs = assembly.imposed_dofs
         if dofs.size:
             given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, touch.spread(impulse))
-            missing = (np.diff(self.momentum, axis=0) - given) / step + mean + damping - self.external
+            gained = np.diff(self.momentum, axis=0) - applied(assembly.mass, self.v[1:] - ends)
+            missing = (gained - given) / step + mean + damping - self.external
             reaction[:, dofs] = missing[:, dofs]
         forces = Forces(mean, damping, self.external, reaction)
         work = Sums.of(assembly, step, forces, multipliers, ways, y).works(
@@ -90,8 +110,19 @@ class Passage:
             stored_before=(self.strain[:-1], np.append(asperity, sprung[:-1])),
             stored_after=(self.strain[1:], sprung),
             loss=loss,
+            persistent=persistent,
         )
+        rows = touch.rates(path)
+        if projections is not None:
+            work["impact"] += projections.lost[:, 0]
+            work["friction"] += projections.lost[:, 1]
+            work["external_work"] += projections.lost[:, 2]
+            rows = np.where(projections.persistent, touch.rates(step * y), rows)
         work["kinetic"] = 0.5 * np.vecdot(self.v[1:], self.momentum[1:])
+        action = Action.of(touch, impulse, self.status, rows, step, still, loss)
+        if projections is not None:
+            extra = Action.of(touch, projections.impulse, self.status, 0.0 * rows, step)
+            action = action.pushed(replace(extra, spread=projections.spread))
         block = Block(
             n=first + np.arange(len(y)),
             u=self.u[1:],
@@ -99,7 +130,7 @@ class Passage:
             works=work.values,
             multipliers=multipliers,
             gaps=gaps,
-            action=Action.of(touch, impulse, self.status, touch.rates(path), step, still, loss),
+            action=action,
             iterations=self.iterations,
             residual=self.residual,
             newton=np.ones_like(self.iterations),

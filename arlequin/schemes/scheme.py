@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arlequin.action import Action
 from arlequin.assembly import Assembly
@@ -27,8 +28,9 @@ class State:
 
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
     of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through;
-    worn: what is worn off the contact points, None where nothing wears or at the start. Of an ensemble every field but
-    n has the member as first axis.
+    worn: what is worn off the contact points, None where nothing wears or at the start; lasts (k,): what of the contact
+    may last in the next step (see `multilevel.closing`), None for nothing. Of an ensemble every field but n has the
+    member as first axis.
     """
 
     n: int
@@ -43,6 +45,7 @@ class State:
     own: Any = None
     memory: Memory = ()
     worn: Worn | None = None
+    lasts: NDArray[np.int8] | None = None
 
     @classmethod
     def first(
@@ -89,6 +92,7 @@ class State:
             own=own,
             memory=bulk.memory,
             worn=assembly.contact.worn(self.worn, report.action.wear),
+            lasts=report.lasts,
         )
 
     @property
@@ -101,7 +105,8 @@ class StepReport:
     """What a step did: contact (r,) and constraint (m,) impulses, N·s (forces in statics), works, solver figures.
 
     path (d,): the displacement on which the impulses work, as constant forces over the step, m. touch: the kinematics
-    of the contact impulses; action: what they did at the points. newton: linearisations of the bulk solved.
+    of the contact impulses; action: what they did at the points. newton: linearisations of the bulk solved. lasts (k,):
+    what of the contact may last, see `multilevel.closing`.
     """
 
     iterations: int
@@ -113,6 +118,7 @@ class StepReport:
     touch: Touch
     action: Action
     newton: int = 1
+    lasts: NDArray[np.int8] | None = None
 
 
 class Stepper(Protocol):
@@ -125,6 +131,7 @@ class Stepper(Protocol):
     def advance(self, state: State) -> tuple[State, StepReport]: ...
 
 
+@runtime_checkable
 class Scheme(Protocol):
     """A time scheme; `order` is its order of accuracy in Δt for smooth motion."""
 

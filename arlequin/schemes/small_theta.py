@@ -14,11 +14,12 @@ from arlequin.products import applied
 from arlequin.schemes.arrays import sparse_rows, strain_arrays
 from arlequin.schemes.block import Block
 from arlequin.schemes.linear_step import LinearStep
-from arlequin.schemes.passage import Passage
+from arlequin.schemes.passage import Passage, Projections
 from arlequin.schemes.scheme import State
 from arlequin.schemes.theta import Carried, ThetaStepper
 from arlequin.touch import Touch
 from models.small_factor import SmallFactor
+from multilevel.closing import lasting
 from multilevel.law import Array
 from multilevel.solver import STICK
 from multilevel.stick import gain, softness
@@ -60,7 +61,7 @@ class SmallThetaStepper(ThetaStepper):
         step_rows = sp.csr_array(self._bulk.matrix[free])
         factor = SmallFactor.of(sp.csr_array(step_rows[:, free]))
         viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, assembly.dof_count))
-        columns = _columns(self._bulk.condensed, assembly)
+        columns = columns_of(self._bulk.condensed, assembly)
         # as the kernel takes them
         self._operators = (
             (factor.order, factor.starts, factor.rows, factor.values),
@@ -120,13 +121,15 @@ class SmallThetaStepper(ThetaStepper):
         springs = np.zeros(r)
         springs[laws.sprung_rows] = soft[laws.sprung_points]
         tables = *laws.tables(soft), springs, share, *assembly.contact.method.numbers
-        now = u, v, momentum, rest, internal, history, impulse, held
+        lasts = np.zeros(k, dtype=np.int8) if state.lasts is None else state.lasts.copy()
+        now = u, v, momentum, rest, internal, history, impulse, held, lasts
         taken = self._take(count, (external, driven), tables, now, (kept, *figures))
         if not taken:
             return None
         out = [values[:taken] for values in (*kept, *figures)]
         # where the next step was tried in vain, these are its own
         u, v, impulse, held = (out[i][-1].copy() for i in (0, 1, 3, 7))
+        lasts = lasting(out[4][-1].sum(axis=0), out[4][-1, 2], out[5][-1], STICK)
         laws.remember(history, held, self._touch.tangents)
         block, energies, sticks = self._audited(state, external[:taken], out)
         end = State(
@@ -140,6 +143,7 @@ class SmallThetaStepper(ThetaStepper):
             asperity=float(energies[-1, 2]),
             impulse=impulse,
             own=_Rested(momentum, loads[taken], rest, sticks, held),
+            lasts=lasts,
         )
         return end, block
 
@@ -151,17 +155,21 @@ class SmallThetaStepper(ThetaStepper):
         return int(
             theta_block(
                 count, self.step, self._theta,
-                *self._operators, self._touch.gap, self._moving, assembly.contact.touching,
+                *self._operators, self._touch.gap, self._moving, assembly.contact.scale.touching,
                 *driven, assembly.imposes_displacement,
-                *laws, *state, *out,
+                *laws, *state[:-1], *out,  # what lasts is the same on fixed normals
             )
         )  # fmt: skip
 
-    def _more(self, count: int) -> list[Array]:
+    def _more(self, count: int) -> list[Any]:
         """What is kept of the kinematics of so many steps: nothing, they are all the same."""
         return []
 
-    def _met(self, more: list[Array]) -> Touch:
+    def _projections(self, more: list[Any]) -> Projections | None:
+        """Those of the velocities: none on fixed normals."""
+        return None
+
+    def _met(self, more: list[Any]) -> Touch:
         """The kinematics of the steps."""
         return self._touch
 
@@ -190,10 +198,13 @@ class SmallThetaStepper(ThetaStepper):
             iterations=iterations,
             residual=residuals,
         )
+        projections = self._projections(more)
         sticks = self._sticking(status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         met = self._met(more)
-        audited = passage.audited(assembly, met, state.n + 1, self.step, self._theta, state.asperity, still)
+        audited = passage.audited(
+            assembly, met, state.n + 1, self.step, self._theta, state.asperity, still, projections
+        )
         return *audited, sticks[-1]
 
     def _sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
@@ -227,7 +238,7 @@ def _tangential(touch: Touch, values: Array) -> Array:
     return out
 
 
-def _columns(condensed: Condensed, assembly: Assembly) -> tuple[Array, Array, Array, Array, Array]:
+def columns_of(condensed: Condensed, assembly: Assembly) -> tuple[Array, Array, Array, Array, Array]:
     """y (d, m) and φ (m, m) by C y = c, y (d, q) and what is taken off φ (m, q) by impulses on the contact's basis, and
     W (q, q)."""
     d, m, r = assembly.dof_count, *(rows.shape[0] for rows in (assembly.constraints, assembly.contact.basis))

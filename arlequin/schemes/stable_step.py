@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from arlequin.assembly import Assembly
+from models.matrix import binade
 from models.nonlinear import Deforming
 from multilevel.law import Array
 
@@ -39,9 +40,10 @@ def _largest(matrix: sp.csr_array, inverse: Array) -> float:
     """Largest eigenvalue of M⁻¹D, D ≥ 0 (d, d), by Lanczos, or Gershgorin's bound where that is less."""
     bound = float((inverse * (abs(matrix) @ np.ones(inverse.size))).max())
     root = np.sqrt(inverse)
-    scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root))
+    unit = binade(bound)  # for ARPACK, whose smallest eigenvalue that counts is absolute
+    scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root / unit))
     if inverse.size < 3 or bound == 0.0:
         return bound
     start = np.cos(1.0 + np.arange(inverse.size))
     found = eigsh(scaled, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
-    return min(bound, float(found[0]) * (1.0 + 1e-6))
+    return min(bound, unit * float(found[0]) * (1.0 + 1e-6))

@@ -22,6 +22,7 @@ from arlequin.schemes.scheme import (
     reaction,
     unworn_only,
 )
+from arlequin.schemes.velocity_projection import VelocityProjection
 from models.checks import one_of, within
 from models.errors import UserError
 from multilevel.law import Array
@@ -29,7 +30,7 @@ from multilevel.law import Array
 
 @dataclass(frozen=True)
 class Theta:
-    """θ-scheme, 1/2 ≤ θ ≤ 1, contact impulses on the velocity at the end of the step:
+    """θ-scheme, 1/2 ≤ θ ≤ 1, contact impulses on the velocity at the end of the step (see `multilevel.closing`):
 
         u₁ = u₀ + Δt v_θ,   v_θ = θ v₁ + (1 − θ) v₀
         M (v₁ − v₀) + Δt [D v_θ + f_int(u_θ)] = Δt f_θ + Cᵀφ + BᵀP,   C v₁ = 0
@@ -118,6 +119,7 @@ class ThetaStepper:
         make = LinearStep if assembly.linear else NewtonStep
         self._bulk = make(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless
+        self._projection = VelocityProjection(assembly)
 
     def with_step(self, step: float) -> "ThetaStepper":
         """The same with another step, for nonlinear parts; both share one factor."""
@@ -207,25 +209,32 @@ class ThetaStepper:
         def balance() -> Array:
             return (momentum - state.own.momentum) / step + resisting
 
-        carried = Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
         given = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         forces = Forces(mean.internal, mean.damping, external, given, mean.viscous)
         ways = Ways.mean(step * y, path)
-        loss = meeting.loss(ways.du, self._theta)
+        loss, rows = meeting.loss(ways.du, self._theta), ways.on(touch)
         work = Sums.of(assembly, step, forces, multipliers, ways, y).works(
             step=step,
-            rates=ways.on(touch),
+            rates=rows,
             touch=touch,
             contact=contact,
             stored_before=state.stored,
             stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
+            persistent=meeting.persistent,
         )
-        work["kinetic"] = 0.5 * float(v @ momentum)
         if push is not None:
             work["junction"] += float(push @ path)
-        report = meeting.report(multipliers, work, path, loss, solved.newton)
+        # at θ = 1 the end itself closes
+        found = self._projection.of(meeting, u, v) if self._theta < 1.0 else None
+        if found is not None:
+            change = assembly.mass @ found.dv
+            v, momentum, summed = v + found.dv, momentum + change, summed + change
+            work.values += found.work.values
+        work["kinetic"] = 0.5 * float(v @ momentum)
+        carried = Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
+        report = meeting.report(multipliers, work, path, meeting.slip(rows), loss, solved.newton, found)
         return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _given(self, u: Array, v: Array, t: float) -> Array | None:

@@ -144,6 +144,7 @@ class ThetaMembers(KeepsColumns):
             contact=met,
             stored_before=state.stored,
             stored_after=stored,
+            persistent=assembly.laws.gap_rows,
         )
         work["kinetic"] = kinetic
         end = State(
@@ -180,7 +181,8 @@ class ThetaMembers(KeepsColumns):
         """As `motion_of`, of each member."""
         moves, theta = self._assembly.contact.moves, self._theta
         place, speed = moves.of(state.u), moves.of(state.v)
-        return Motion(place, speed, place + self.step * free, (1.0 - 1.0 / theta) * speed + free / theta)
+        mean = (1.0 / theta - 1.0) * speed
+        return Motion(place, speed, place + self.step * free, free / theta - mean, mean)
 
     def _meet(self, state: State, motion: Motion, t: float) -> SideSolution:
         """The impulses, by one Delassus operator on the points that come near contact in some member."""
@@ -195,10 +197,11 @@ class ThetaMembers(KeepsColumns):
         some = contact.problem(np.flatnonzero(near.any(axis=0)))
         delassus = touch.delassus(self._condensed.compliance, some.rows)
         gaps, rates = touch.gaps(motion.end)[:, some.points], touch.speeds(motion.rate, step)[:, some.rows]
+        start = touch.speeds(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             part = solve_members(
-                some.laws, delassus, self._theta * step, gaps[at], rates[at], closed[at][:, some.points],
+                some.laws, delassus, self._theta * step, gaps[at], rates[at], start[at], closed[at][:, some.points],
                 state.history[at][:, some.histories], step, self._theta, state.impulse[at][:, some.rows],
                 np.flatnonzero(near[at].any(axis=1)), contact.method,
             )  # fmt: skip

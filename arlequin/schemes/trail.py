@@ -118,6 +118,7 @@ class Trail:
             stored_before=(self.strain[:-1], asperity[:-1]),
             stored_after=(self.strain[1:], asperity[1:]),
             loss=loss,
+            persistent=laws.gap_rows,
         )
         work["kinetic"] = kinetic
         block = Block(

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
+from arlequin.condensed import Condensed
 from arlequin.schemes.meeting import SETTLED
-from arlequin.schemes.small_theta import FEW, LARGEST, SmallThetaStepper
+from arlequin.schemes.passage import Projections
+from arlequin.schemes.small_theta import FEW, LARGEST, SmallThetaStepper, columns_of
 from arlequin.schemes.turning_rows import Corners, Touches
 from arlequin.touch import Touch
 from multilevel.law import Array
@@ -26,6 +28,7 @@ def is_turning(assembly: Assembly) -> bool:
         and max(contact.basis.shape[0], contact.laws.row_count) <= FEW
         and assembly.absorber is None
         and contact.wear_rate is None
+        and not (assembly.constraints.shape[0] and assembly.imposed_dofs.size)
         and all(steady or (pairing.fixed and master.surface is None) for steady, pairing, (_, master) in sides)
         and assembly.strains is not None
     )
@@ -38,29 +41,37 @@ class TurningThetaStepper(SmallThetaStepper):
     def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
         super().__init__(assembly, step, theta)
         self._corners = Corners.of(assembly.contact)
+        active = assembly.free & ~assembly.massless & (assembly.mass.diagonal() > 0.0)
+        self._inertia = columns_of(Condensed(assembly, assembly.mass, active), assembly)[2]
 
     def _take(self, count: int, driven: tuple[Array, Array], laws: Any, state: Any, out: Any) -> int:
         from arlequin.schemes._turning_kernels import turning_block
 
-        assembly, corners, method = self._assembly, self._corners, self._assembly.contact.method
+        assembly, contact, corners = self._assembly, self._assembly.contact, self._corners
+        method = contact.method
         arguments: Any = (
             count, self.step, self._theta,
             *self._operators, (corners.columns, corners.width, corners.ways, corners.arms), self._touch.gap,
-            corners.reach, corners.turn, self._moving, assembly.contact.touching, SETTLED * assembly.contact.extent,
-            *driven, assembly.imposes_displacement,
+            corners.reach, corners.turn, self._moving, contact.scale.touching, SETTLED * contact.sizes,
+            contact.turning, self._inertia, *driven, assembly.imposes_displacement,
             *laws, proximal_term(method.method, method.augmentation, True), *state, *out,
         )  # fmt: skip
         return int(turning_block(*arguments))
 
-    def _more(self, count: int) -> list[Array]:
-        """Shares, gaps and places of the kinematics."""
+    def _more(self, count: int) -> list[Any]:
+        """Shares, gaps and places of the kinematics; what the projections of the velocities need."""
         contact = self._assembly.contact
-        shapes = (contact.laws.row_count, 3), (contact.count,), (contact.basis.shape[0],)
-        return [np.zeros((count, *shape)) for shape in shapes]
+        rows = contact.laws.row_count
+        q, d = contact.basis.shape
+        shapes = (rows, 3), (contact.count,), (q,), (d,), (rows,), (q,), (3,)
+        return [*(np.zeros((count, *shape)) for shape in shapes), np.zeros((count, rows), dtype=bool)]
 
-    def _met(self, more: list[Array]) -> Touch:
+    def _projections(self, more: list[Any]) -> Projections:
+        return Projections(*more[3:])
+
+    def _met(self, more: list[Any]) -> Touch:
         """The kinematics of the steps."""
-        touch, (shares, gap, place) = self._touch, more
+        touch, (shares, gap, place) = self._touch, more[:3]
         return Touches(
             moves=touch.moves,
             local=None,

@@ -5,6 +5,8 @@ import math
 import numba
 import numpy as np
 
+from multilevel._interrupts import hear
+
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
 DONE, FULL, STALLED = 0, 1, 2
 
@@ -65,6 +67,8 @@ def _history(t, side, pair, times, nodes, n):
     for i in range(2):
         if pair[1 + i] > 0.0:
             k = 1
+            if t > 1000.0 * pair[3 + i]:  # this sum grows with time
+                hear()
             while t - k * pair[3 + i] + side >= 0.0:
                 total += 2.0 * pair[1 + i] * _past(t - k * pair[3 + i], side, times, nodes, n)
                 k += 1
@@ -248,6 +252,7 @@ def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, mo
     times[0] = 0.0
     mode = _choose(g, pair[0], law, z, gt, rt)
     while t < duration - merge:
+        hear()
         if n >= modes.size or count >= marks.size:
             return FULL, n
         arrival = min(marks[next1] + pair[3], marks[next2] + pair[4])

@@ -11,6 +11,7 @@ Source: A. E. H. Love, A Treatise on the Mathematical Theory of Elasticity, 1927
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import jv, jvp
 
@@ -37,8 +38,16 @@ def ovalling(radius: float, young: float, poisson: float, density: float) -> flo
 
 def _determinant(n: int, a: float, b: float, ratio: float) -> float:
     """Of (σ_rr/2μ, σ_rθ/μ) for (A, B) at r = 1; a = k_l, b = k_t, ratio = λ/μ."""
+    (normal, shear), _ = rim_rows(n, a, b, ratio)
+    return float(normal[0] * shear[1] - normal[1] * shear[0])
+
+
+def rim_rows(n: int, a: float, b: float, ratio: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rows (σ_rr/2μ, σ_rθ/μ) and (u_r, u_θ), both (2, 2), for (A, B) at r = 1; arguments as `_determinant`'s."""
     phi, slope, bend = jv(n, a), a * jvp(n, a), a * a * jvp(n, a, 2)
     psi, turn, twist = jv(n, b), b * jvp(n, b), b * b * jvp(n, b, 2)
-    normal = (-0.5 * ratio * a * a * phi + bend, n * (turn - psi))
-    shear = (-2 * n * (slope - phi), -twist + turn - n * n * psi)
-    return float(normal[0] * shear[1] - normal[1] * shear[0])
+    stress = [
+        [-0.5 * ratio * a * a * phi + bend, n * (turn - psi)],
+        [-2 * n * (slope - phi), -twist + turn - n * n * psi],
+    ]
+    return np.array(stress), np.array([[slope, n * psi], [-n * phi, -turn]])

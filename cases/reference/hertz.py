@@ -136,12 +136,12 @@ class SphereContact(_Hertz):
     def of_approach(cls, radius: float, modulus: float, approach: float) -> SphereContact:
         """The contact under the approach δ (m) of distant points: F = (4/3) E* √R δ^{3/2}."""
         depth = checks.positive("approach", approach)
-        return cls(radius, modulus, 4 / 3 * modulus * math.sqrt(radius) * depth**1.5)
+        return cls(radius, modulus, 4 / 3 * modulus * radius**2 * (depth / radius) ** 1.5)
 
     @property
     def half_width(self) -> float:
         """a = (3FR/(4E*))^{1/3}, m."""
-        return float((3 * self.load * self.radius / (4 * self.modulus)) ** (1 / 3))
+        return self.radius * float((3 * self.load / (4 * self.modulus * self.radius**2)) ** (1 / 3))
 
     @property
     def peak(self) -> float:

@@ -14,7 +14,6 @@ through the bodies: (V/c)^{1/5} ≪ 1. Source: K. L. Johnson, Contact Mechanics,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,13 +45,13 @@ class SphereImpact:
 
     @property
     def stiffness(self) -> float:
-        """K = (4/3) E* √R, N/m^{3/2}."""
-        return 4 / 3 * self.modulus * math.sqrt(self.radius)
+        """K R^{3/2} = (4/3) E* R², N: the force at δ = R. Powers that are not whole are those of ratios."""
+        return 4 / 3 * self.modulus * self.radius**2
 
     @property
     def largest_approach(self) -> float:
         """δ_max, m."""
-        return (1.25 * self.mass * self.velocity**2 / self.stiffness) ** 0.4
+        return self.radius * (1.25 * self.mass * self.velocity**2 / (self.stiffness * self.radius)) ** 0.4
 
     @property
     def duration(self) -> float:
@@ -75,7 +74,7 @@ class SphereImpact:
 
     def force(self, t: ArrayLike) -> Array:
         """F = K δ^{3/2}, N."""
-        return self.stiffness * self.approach(t) ** 1.5
+        return self.stiffness * (self.approach(t) / self.radius) ** 1.5
 
     def impulse(self, t: ArrayLike) -> Array:
         """∫ F dt up to t: m* (V − δ̇), N·s; 2 m* V after the contact."""

@@ -30,15 +30,16 @@ class LineLayer:
     def load(self, crush: Array | float) -> Any:
         """Force per length, N/m, at the crush δ (m) of the middle."""
         crush = np.maximum(crush, 0.0)
-        return self._factor * crush ** (self.exponent + 0.5)
+        return self._factor * (crush / self.radius) ** (self.exponent + 0.5)
 
     def tangent(self, crush: Array | float) -> Any:
         """d(F/L)/dδ, N/m²."""
-        return self._factor * (self.exponent + 0.5) * np.maximum(crush, 0.0) ** (self.exponent - 0.5)
+        share = np.maximum(crush, 0.0) / self.radius
+        return self._factor / self.radius * (self.exponent + 0.5) * share ** (self.exponent - 0.5)
 
     def crush(self, load: Array | float) -> Any:
         """Crush of the middle, m, under a force per length, N/m."""
-        return (np.asarray(load) / self._factor) ** (1.0 / (self.exponent + 0.5))
+        return self.radius * (np.asarray(load) / self._factor) ** (1.0 / (self.exponent + 0.5))
 
     def half_width(self, load: Array | float) -> Any:
         """Half-width b, m, under a force per length, N/m."""
@@ -50,4 +51,6 @@ class LineLayer:
 
     @property
     def _factor(self) -> float:
-        return float(self.stiffness * np.sqrt(2.0 * self.radius) * beta(0.5, self.exponent + 1.0))
+        """F/L at δ = R, N/m."""
+        shape = np.sqrt(2.0) * beta(0.5, self.exponent + 1.0)
+        return float(self.stiffness * self.radius**self.exponent * self.radius * shape)

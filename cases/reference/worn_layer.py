@@ -34,7 +34,7 @@ class WornPin:
 
     def flat(self, way: float) -> float:
         """Half-width b of the flat of a stiff pin, m."""
-        return float(1.5 * self.radius * self.volume(way)) ** (1.0 / 3.0)
+        return self.radius * float(1.5 * self.volume(way) / self.radius**2) ** (1.0 / 3.0)
 
     def flat_depth(self, x: Array, way: float) -> Array:
         """Worn depth of a stiff pin at x, m."""

@@ -48,7 +48,7 @@ def main(name: str, folder: Path, words: list[str]) -> None:
     checks = list(case.function("check")(result, parameters)) if case.has("check") else []
     folder.mkdir(parents=True, exist_ok=True)
     figures = []
-    for title, figure in figures_of(result).items():
+    for title, figure in figures_of(result, (case, parameters)).items():
         target = f"{name}-{title}.png".replace(" ", "-")
         figure.savefig(folder / target, dpi=DPI)
         figures.append((target, caption(title, figure)))

@@ -66,10 +66,10 @@ def fit_table(
     if positive_integer("knots", count) < 2:
         raise UserError.parameter("knots", count, "must be 2 or more")
     whole = AsperityTable(tuple(g), tuple(p))
-    values = p if count >= g.size else np.geomspace(p[0], p[-1], count)
+    values = p if count >= g.size else p[0] * np.geomspace(1.0, p[-1] / p[0], count)
     at = g if count >= g.size else np.array([_gap_of(whole, value, g, p) for value in values])
     decay = whole.pressure(g[-1:])[0] / -whole.slope(g[-1:])[0]
-    tail = np.geomspace(values[-1], _TAIL * values[-1], max(round(-_PER_DECADE * np.log10(_TAIL)), 2))[1:]
+    tail = values[-1] * np.geomspace(1.0, _TAIL, max(round(-_PER_DECADE * np.log10(_TAIL)), 2))[1:]
     beyond = at[-1] + decay * np.log(values[-1] / tail)
     law = AsperityTable(tuple(np.append(at, beyond)), tuple(np.append(values, tail)), loss_factor, frequency)
     return _fit(law, g, p)
@@ -88,7 +88,7 @@ def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> Fit[Asperities]:
         return np.log(crush), x[2] + x[1] * np.log(crush / span)
 
     def miss(x: Array) -> Array:
-        return parts(x)[1] - np.log(p)
+        return parts(x)[1] - np.log(p / p[0])
 
     best = None
     for start in (-3.0, -1.0, 1.0):
@@ -96,7 +96,7 @@ def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> Fit[Asperities]:
         x0 = [
             start,
             min(exponent, 0.99 * _STEEPEST),
-            float(np.log(p[0])) - min(exponent, 0.99 * _STEEPEST) * np.log1p(np.exp(start)),
+            -min(exponent, 0.99 * _STEEPEST) * float(np.log1p(np.exp(start))),
         ]
         found = least_squares(
             miss, x0, bounds=([-20.0, 1.0, -np.inf], [10.0, _STEEPEST, np.inf]), x_scale=[1.0, 1.0, 1.0]
@@ -105,7 +105,7 @@ def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> Fit[Asperities]:
     assert best is not None
     exponent = float(best.x[1])
     law = Asperities(
-        float(np.exp(best.x[2] - exponent * np.log(span))), exponent, float(g[-1] + span * np.exp(best.x[0]))
+        float(p[0] * np.exp(best.x[2]) / span**exponent), exponent, float(g[-1] + span * np.exp(best.x[0]))
     )
     return _fit(law, g, p)
 

@@ -62,11 +62,11 @@ class IsotropicSpectrum:
 
     @cached_property
     def _lengths(self) -> Array:
-        return np.diff(np.log(self.wavenumbers))
+        return np.log(self.wavenumbers[1:] / self.wavenumbers[:-1])
 
     @cached_property
     def _slopes(self) -> Array:
-        return np.diff(np.log(self.values)) / self._lengths
+        return np.log(self.values[1:] / self.values[:-1]) / self._lengths
 
     def _pieces(self, power: float, interval: NDArray[np.int64], length: Array) -> Array:
         """∫ q^power C dq from the start of the intervals over a length of ln q."""

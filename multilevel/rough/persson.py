@@ -119,14 +119,14 @@ class Persson:
 
     @cached_property
     def _table(self) -> tuple[Array, Array]:
-        """ln ū, rising, and ln(p/E*) (r,)."""
+        """ln(ū/u₀), rising, and ln(p/E*) (r,)."""
         p = self.rms_slope / math.sqrt(2.0) * np.geomspace(_HIGH, _LOW, _ROWS)
-        return np.log(self._gap(p)), np.log(p)
+        return np.log(self._gap(p) / self.decay_length), np.log(p)
 
     def _inverse(self, gap: Array) -> Array:
-        """p/E* (k,) of gaps > 0 (k,): by Newton's steps on ln ū(ln p), concave and falling, from the table."""
+        """p/E* (k,) of gaps > 0 (k,): by Newton's steps on ln(ū/u₀) over ln p, concave and falling, from the table."""
         gaps, pressures = self._table
-        target = np.log(gap)
+        target = np.log(gap / self.decay_length)
         p = np.interp(target, gaps, pressures)
         # above the table the exponential law is exact; a gap below it is no length any more
         far = target > gaps[-1]
@@ -134,7 +134,7 @@ class Persson:
         near = ~far & (target > gaps[0])
         for _ in range(_NEWTON):
             u = self._gap(np.exp(p[near]))
-            p[near] += (np.log(u) - target[near]) * u / self._decay(np.exp(p[near]))
+            p[near] += (np.log(u / self.decay_length) - target[near]) * u / self._decay(np.exp(p[near]))
         return np.exp(p)
 
 

@@ -8,7 +8,8 @@ from scipy.integrate import solve_ivp
 
 import arlequin as aq
 from arlequin.assembly import assemble
-from arlequin.energy import KINDS, Audit
+from arlequin.audit import Audit
+from arlequin.energy import KINDS
 from arlequin.start import start_fields
 
 SOFT = aq.LinearElastic(2.0, 0.3, 1.5)

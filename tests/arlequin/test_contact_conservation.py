@@ -9,7 +9,8 @@ import pytest
 
 import arlequin as aq
 from arlequin.assembly import Assembly, assemble
-from arlequin.energy import KINDS, Audit
+from arlequin.audit import Audit
+from arlequin.energy import KINDS
 from arlequin.start import start_fields
 
 SOFT = aq.LinearElastic(young=1e3, poisson=0.3, density=1.0)

@@ -331,12 +331,14 @@ def test_the_audit_of_blocks_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(laws: str = "unilateral-velocity") -> Any:
         return bar_on_wall("theta 0.5", laws, "consistent", "free")
 
-    form, columns, energy = ElasticAssembled.strain_form, small_theta._columns, Strains.energy
+    form, columns, energy = ElasticAssembled.strain_form, small_theta.columns_of, Strains.energy
     with monkeypatch.context() as patch:
         patch.setattr(ElasticAssembled, "strain_form", lambda self: (form(self)[0], form(self)[1] * (1.0 + 1e-6)))
         assert worst_balance(run()) > 1e-9
     with monkeypatch.context() as patch:
-        patch.setattr(small_theta, "_columns", lambda *a: [0.0 * x if i == 2 else x for i, x in enumerate(columns(*a))])
+        patch.setattr(
+            small_theta, "columns_of", lambda *a: [0.0 * x if i == 2 else x for i, x in enumerate(columns(*a))]
+        )
         assert worst_balance(run("asperities")) > 1e-3
     with monkeypatch.context() as patch:
         patch.setattr(Strains, "energy", lambda self, strains: energy(self, strains) * (1.0 + 1e-6))

@@ -295,13 +295,14 @@ def test_errors_name_the_member() -> None:
     assert refused([system, system, inside]).startswith("member 2: ")
     fast = replace(system, velocity=(1e308, 0.0))
     with np.errstate(all="ignore"):
-        assert refused([system, fast]).startswith("member 1: ")
+        assert "no longer finite" in refused([system, fast])
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("small", [True, False])
 def test_steps_before_one_that_fails_are_kept(small: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all members as many, though others could go on."""
+    monkeypatch.setattr("models.checks.LARGEST", np.inf)
     if not small:
         monkeypatch.setattr("arlequin.subject.are_small", lambda members: False)
     first, *others = masses()

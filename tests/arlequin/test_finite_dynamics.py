@@ -9,7 +9,8 @@ from scipy.special import ellipk
 
 import arlequin as aq
 from arlequin.assembly import Assembly, assemble
-from arlequin.energy import KINDS, Audit
+from arlequin.audit import Audit
+from arlequin.energy import KINDS
 from arlequin.start import start_fields
 from models.part import Surface
 

@@ -10,7 +10,8 @@ from scipy.optimize import brentq
 
 import arlequin as aq
 from arlequin.assembly import assemble
-from arlequin.energy import KINDS, Audit
+from arlequin.audit import Audit
+from arlequin.energy import KINDS
 from arlequin.start import start_fields
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)

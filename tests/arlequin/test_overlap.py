@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,11 +133,19 @@ def test_second_order_meshes_with_straight_edges():
     assert intersect(quad, tri, 2).measure == pytest.approx(0.5, rel=1e-13)
 
 
-@pytest.mark.parametrize("mesh", [skfem.MeshTri2.init_circle(), skfem.MeshQuad2.from_mesh(skfem.MeshQuad())])
-def test_curved_edges_are_refused(mesh):
-    mesh.doflocs[:, mesh.dofs.element_dofs[-1, 0]] += 0.01
-    with pytest.raises(UserError, match="curved edge"):
-        intersect(mesh, rectangle("quad", (0, 1), (0, 1), (2, 2)), 2)
+@pytest.mark.parametrize("cls", [skfem.MeshTri2, skfem.MeshQuad2])
+def test_reference_coordinates_of_curved_cells(cls):
+    """They invert x = Σ N_a(X) x_a, also a little outside the cell, far from the origin in small cells."""
+    flat = rectangle("quad" if cls is skfem.MeshQuad2 else "tri", (0, 1), (0, 1), (1, 1))
+    mesh = cls.from_mesh(flat)
+    x, y = mesh.doflocs
+    bent = np.stack([x + 0.1 * y * (1 - y), y + 0.07 * x * (1 - x)]) * 1e-3 + np.array([[30.0], [-7.0]])
+    mesh = replace(mesh, doflocs=bent)
+    X = np.random.default_rng(0).uniform(-0.05, 0.5, size=(2, mesh.nelements, 20))
+    nodes = mesh.doflocs[:, mesh.dofs.element_dofs]
+    shapes = np.stack([mesh.elem().lbasis(X, a)[0] for a in range(nodes.shape[1])])
+    found, _ = to_reference(mesh, np.arange(mesh.nelements), np.einsum("iac,acq->icq", nodes, shapes))
+    np.testing.assert_allclose(found, X, atol=1e-9)
 
 
 def test_concave_cells_and_mixed_dimensions_are_refused():

@@ -271,7 +271,7 @@ def test_a_path_that_cannot_be_written(tmp_path):
 
 def test_two_writers_do_not_share_a_path(tmp_path):
     first = start(Record(tmp_path / "a.zarr"), 4)
-    with pytest.raises(UserError, match="another run is writing"):
+    with pytest.raises(UserError, match=r"another run is writing it \(process \d+ on .+, since 2"):
         start(Record(tmp_path / "a.zarr", overwrite=True), 4)
     fill(first, 0, 5)
     assert check_prefix(first.close()) == 5

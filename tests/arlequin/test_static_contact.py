@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import arlequin as aq
 from cases.shapes import half_disc
@@ -77,3 +78,33 @@ def test_a_penalty_so_stiff_that_it_feels_the_round_off_of_the_gaps(law):
         assert result.attrs["contact_iterations_most"] < 200
         found.append(result["interface/floor/pressure"].values[-1])
     assert np.abs(found[0] - found[1]).max() < 0.01 * found[1].max()
+
+
+@pytest.mark.parametrize("spring", [0.0, 1e-6, 1e-3, 0.1, 1.0, 1e3])
+@pytest.mark.parametrize("exponent", [2.0, 3.0])
+def test_asperities_under_a_block_on_soft_springs(exponent, spring):
+    """2 κ (−v₀)^m = F + k_s v₁ with v₁ = v₀ − (F + k_s v₁)/2E, for any stiffness and load."""
+    mesh = aq.mesh.rectangle((-1.0, 1.0), (0.0, 1.0), cells=(4, 2))
+    for stiffness in (1.0, 1e2, 1e4, 1e6, 1e9):
+        for load in (1e-3, 3.0):
+            own = aq.Solid(
+                "block",
+                mesh,
+                aq.LinearElastic(young=1e3, poisson=0.0, density=7.0),
+                plane="strain",
+                tractions={"top": lambda x, t, load=load: (0.0, -load * t)},
+            )
+            floor = aq.Interface("floor", own.boundary("bottom"), FLOOR, aq.Asperities(stiffness, exponent))
+            springs = [aq.Spring("ground", own.boundary("top"), stiffness=spring)] if spring else []
+            system = aq.System([own], interfaces=[floor], springs=springs)
+            result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+            u, y = result["part/block/displacement"].values[-1, :, 1], own.positions[:, 1]
+
+            def force(v, stiffness=stiffness):
+                return 2.0 * stiffness * np.maximum(-v, 0.0) ** exponent
+
+            def missing(v, load=load, force=force):
+                return 2.0 * load + spring * (v - force(v) / 2e3) - force(v)
+
+            exact = brentq(missing, -1.001 * (load / stiffness) ** (1 / exponent), 0.0, xtol=1e-300, rtol=1e-14)
+            np.testing.assert_allclose(u[y == 0.0], exact, rtol=1e-8)

@@ -258,7 +258,7 @@ def test_a_sweep_that_is_stopped_goes_on(tmp_path, how):
 
 
 def test_two_sweeps_of_one_folder(studies, tmp_path):
-    from arlequin.stores import writer_lock
+    from arlequin.writer_lock import writer_lock
 
     aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "a", workers=0)
     held = writer_lock(tmp_path / "a", "a")

@@ -145,16 +145,16 @@ def test_a_function_that_cannot_be_sent_leaves_no_folder(studies, tmp_path, monk
 
 def test_a_folder_that_another_sweep_has_just_filled(studies, tmp_path, monkeypatch):
     """Between the first look at the folder and the lock."""
-    from arlequin import stores
+    from arlequin import sweep_store
 
     aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "other", workers=0)
-    lock = stores.writer_lock
+    lock = sweep_store.writer_lock
 
     def late(folder, given):
         shutil.copytree(tmp_path / "other", folder, dirs_exist_ok=True)
         return lock(folder, given)
 
-    monkeypatch.setattr(stores, "writer_lock", late)
+    monkeypatch.setattr(sweep_store, "writer_lock", late)
     with pytest.raises(aq.UserError, match="holds another sweep: it is of failing"):
         aq.sweep(studies.ramps, {"x": [1]}, store=tmp_path / "a", workers=0)
     assert (aq.open_sweep(tmp_path / "a")["inverse"] == 1.0).all()

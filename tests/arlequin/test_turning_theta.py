@@ -76,6 +76,10 @@ RUNS = {
 }
 
 
+# of points that stick, W, J and m: there these are round-off alone
+ROUND_OFF = {"friction_power": 1.0, "wear_power": 1.0, "wear_work": 1e-3, "slip": 1e-3}
+
+
 @pytest.mark.parametrize("system, theta, step, count, allowed", RUNS.values(), ids=RUNS)
 def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed, monkeypatch):
     """Also the iterations, but on stiff layers: there Newton's last steps are of round-off, and differ (13 of 796)."""
@@ -89,10 +93,11 @@ def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed,
     assert np.abs(together["balance"]).max() < 1e-12
     for node in alone.subtree:
         for name, values in node.data_vars.items():
-            if values.dtype.kind == "f" and name != "balance":
+            if name == "status":  # between stick and slip round-off decides where two stuck corners share a force
+                assert np.count_nonzero(together[node.path][name].values != values.values) <= 1
+            elif values.dtype.kind == "f" and name != "balance":
                 scale = float(np.nanmax(np.abs(values), initial=0.0))
-                if name == "friction_power":  # of points that stick: round-off alone, W
-                    scale = max(scale, 1.0)
+                scale = max(scale, ROUND_OFF.get(name, 0.0))
                 other = together[node.path][name].values
                 np.testing.assert_allclose(other, values.values, rtol=0.0, atol=allowed * scale, err_msg=name)
     difference = together.attrs["contact_iterations"] - alone.attrs["contact_iterations"]

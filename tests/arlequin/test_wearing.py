@@ -79,8 +79,11 @@ def test_the_balance_closes_and_the_record_agrees_with_itself(law, scheme):
     assert (np.diff(wear) >= 0.0).all()
     assert wear[-1] > 0.0
     if SCHEMES[scheme] == aq.Theta(0.5) or scheme == "newmark":
-        # the discrete gradient of the stored energies goes on to be exact where the gaps open
-        assert abs(last(result, "scheme")) < 1e-13 * last(result, "friction")
+        # the discrete gradient of the stored energies goes on to be exact where the gaps open; where the sliding turns
+        # within a step, as it does when the block is dragged by its top, friction gives the scheme something
+        smooth = dragged(LAWS[law], SCHEMES[scheme])
+        assert abs(last(smooth, "scheme")) < 1e-13 * last(smooth, "friction")
+        assert last(result, "scheme") < 1e-13 * last(result, "friction")
 
 
 @pytest.mark.parametrize("law", ["linear", "gap"])

@@ -273,6 +273,8 @@ def test_messages_of_bad_zones():
         HalfSpace((0, 0), (0, 0), 1.0)
     raises("zone lies outside 'coarse'", *parts, zone=Strip(0.3, 0.5))
     raises("mediator has no degrees of freedom", *parts, zone=LevelSet(lambda x: x[0] - 5, width=1.0))
+    thin = LevelSet(lambda x: x[0] - 0.0512, width=0.008)
+    raises(r"zone of 0.008 m is thinner than the cell of 'coarse' at \(.*\), .*: give a width", *parts, zone=thin)
     raises("not finite", *parts, zone=LevelSet(lambda x: np.nan * x[0], width=1.0))
     raises("no set of cells is named 'band' \\(sets: none\\)", *parts, zone=Cells("band"))
     raises("do not touch the free zone", *parts, zone=Cells(np.arange(3)))

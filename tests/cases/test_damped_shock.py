@@ -27,7 +27,7 @@ def test_against_an_integrator_without_events(damping: float, release: float, ac
 
     end = 0.1
     run = solve_ivp(rates, (0.0, end), [release, 0.0, 0.0], method="DOP853", rtol=1e-11, atol=1e-15,
-                    max_step=5e-5, dense_output=True)  # fmt: skip
+                    max_step=5e-6, dense_output=True)  # fmt: skip
     motion = DampedElement(1.0, k, stiff, damping, f, acceleration, w).motion(release, end)
     t = np.linspace(0.0, end, 301)
     size = np.abs(run.sol(t)).max(axis=1)[:, None]

@@ -167,7 +167,7 @@ def test_impact_against_its_differential_equation():
     t = np.linspace(start, end, 101)
     v, d = IMPACT.velocity, IMPACT.largest_approach
     # in units of d and d/v
-    k = IMPACT.stiffness / IMPACT.mass * d**2.5 / v**2
+    k = IMPACT.stiffness / IMPACT.radius**1.5 / IMPACT.mass * d**2.5 / v**2
     motion = solve_ivp(
         lambda s, y: [y[1], -k * max(y[0], 0.0) ** 1.5],
         (0, (end - start) * v / d), [0.0, 1.0], t_eval=(t - start) * v / d, rtol=1e-11, atol=1e-13,

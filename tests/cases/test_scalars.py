@@ -188,6 +188,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "junction_cantilever": {"cells": 2, "duration": 5e-4},
     "high_frequency": {"ratio": 4.0},
     "beam_solid": {"across": 1, "solid_size": 0.4, "beam_size": 0.2},
+    "glued_ring": {"order": 1, "ratio": 2.0},
     "hertz": {"cells": 8, "steps": 1},
     "hertz_sphere": {"cells": 8, "steps": 1},
     "cattaneo_mindlin": {"cells": 6, "steps": 2},
@@ -201,6 +202,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "sdnd104": {"start": 0.2, "end": 0.6},
     "cylinder_impact": {"size": 1e-3, "ratio": 2, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5},
     "sphere_impact": {"geometry": "solid", "cells": 2, "growth": 1.6, "steps": 20},
+    "oblique_impact": {"shape": "disc", "cells": 2, "steps": 20},
     "spinning_block": {"cells": 2, "steps": 4, "fields_every": 2},
     "sdnv105": {"step": 5e-4, "impacts": 2},
     "rod_drop": {
@@ -262,6 +264,8 @@ EXACT: dict[str, dict[str, tuple[float, float]]] = {
         "contact_span": (2.9432 * (15.0 * BALL * 0.03**2 / (16.0 * PLANE)) ** 0.4 / 0.03, 0.05),
         "restitution": (1.0, 0.01),
     },
+    # elastic and sticking in part: a disc that vibrates keeps its energy to 1 %
+    "oblique_impact": {"normal_impulse": (2.0, 0.02), "restitution": (1.0, 0.03)},
     # rigid block: its landing, and θ̇ after over before
     "sdnv105": {"impacts": (2.0, 0.0), "impact_time": (0.054411, 1e-4), "restitution": (0.7474, 1e-3)},
     # its free fall from 10 m/s, hardly braked

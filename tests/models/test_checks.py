@@ -40,11 +40,13 @@ def test_signs(value):
         except UserError:
             return False
 
-    assert checks.finite("x", value) == value
-    assert passes(checks.positive) == (value > 0)
-    assert passes(checks.non_negative) == (value >= 0)
-    assert passes(checks.integer) == float(value).is_integer()
-    assert passes(checks.positive_integer) == (float(value).is_integer() and value >= 1)
+    held = abs(value) <= 1e100
+    assert passes(checks.finite) == held
+    assert passes(checks.positive) == (held and value >= 1e-100)
+    assert passes(checks.non_negative) == (held and value >= 0)
+    whole = float(value).is_integer() and abs(value) <= 2.0**62
+    assert passes(checks.integer) == whole
+    assert passes(checks.positive_integer) == (whole and value >= 1)
     assert passes(lambda n, v: checks.within(n, v, 0.5, 1)) == (0.5 <= value <= 1)
 
 
@@ -55,7 +57,13 @@ def test_open_ends_and_bounds():
         checks.integer("n", 9, 1, 8)
     with pytest.raises(UserError, match=r"elements = 2.5: must be a whole number of at least 1"):
         checks.positive_integer("elements", 2.5)
-    assert checks.integer("n", 10**300) == 10**300
+    assert checks.integer("n", 10**18) == 10**18
+    with pytest.raises(UserError, match=r"n = 10{30}: must be a whole number of at most"):
+        checks.integer("n", 10**30)
+    with pytest.raises(UserError, match="stiffness = 1e-150: must be positive, 1e-100 at least"):
+        checks.positive("stiffness", 1e-150)
+    with pytest.raises(UserError, match=r"x = .*: must be numbers of a size of at most 1e\+100"):
+        checks.finite_array("x", [1.0, 1e150])
     with pytest.raises(UserError):
         checks.finite("n", 10**400)
 

@@ -1,0 +1,62 @@
+"""Figures of oblique impacts: the curve of reflections and the forces of one impact."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arlequin.plots import style
+from cases.reference.oblique import Impact, Oblique
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POINTS = 25  # of the reference's curves
+LABELS = {
+    ("sphere", "like"): "alike balls (Maw, Barber, Fawcett)",
+    ("disc", "like"): "alike discs",
+    ("sphere", "rigid"): "ball on a rigid plane",
+    ("disc", "rigid"): "disc on a rigid plane",
+}
+
+
+def curve_figure(body: Oblique, exact: Callable[[Oblique, float], Impact], computed: Mapping[float, float]) -> "Figure":
+    """ψ₂ over ψ₁: the reference of both partners, gross slip ψ₁ − 4χ, and what was computed for the body's own."""
+    limit = max(1.1 * max(computed), 4 * body.chi + 0.5)
+    incidence = np.linspace(0.0, limit, POINTS)
+    with style.panels(1, 3.8) as (figure, (axes,)):
+        for n, other in enumerate((replace(body, partner="like"), replace(body, partner="rigid"))):
+            angles = [0.0, *(exact(other, float(psi)).reflection for psi in incidence[1:])]
+            name = LABELS[other.shape, other.partner]
+            axes.plot(incidence, angles, style.DASHES[n], color=style.REFERENCE, label=name)
+        sliding = np.array([min(4 * body.chi - 2.5, limit), limit])
+        axes.plot(sliding, sliding - 4 * body.chi, ":", color=style.COLOURS[1], label="gross slip, ψ₁ − 4χ")
+        places = np.array(sorted(computed))
+        found = [computed[psi] for psi in places]
+        axes.plot(
+            places,
+            found,
+            "o",
+            color=style.COLOURS[0],
+            label="computed" if body.partner == "like" else "computed, on the plane",
+        )
+        axes.set_xlabel("ψ₁")
+        axes.set_ylabel("ψ₂")
+        axes.legend()
+    return figure
+
+
+def force_figure(found: Any, given: Impact) -> "Figure":
+    """Normal and tangential force, the latter over μ, in the largest normal one (`cases.oblique_impact.Measured`)."""
+    peak = float(given.force[:, 0].max())
+    with style.panels(1, 3.2) as (figure, (axes,)):
+        for n, (name, factor) in enumerate((("P", 1.0), ("Q/μ", -1.0 / given.body.friction))):
+            own = np.append(found.force[:, n], found.force[-1, n])
+            axes.step(found.edges, factor * own / peak, where="post", color=style.COLOURS[n], label=f"{name}, computed")
+            theory = factor * given.force[:, n] / peak
+            axes.plot(given.time, theory, "--", color=style.REFERENCE, label="reference" if n == 0 else None)
+        axes.set_xlabel("Time in R/c_t")
+        axes.set_ylabel("Force over the largest normal one")
+        axes.legend()
+    return figure

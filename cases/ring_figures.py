@@ -1,0 +1,26 @@
+"""Figures of the glued ring and plate: errors against the size of the cells."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+
+def convergence_figure(errors: dict[str, tuple[Array, Array, Array]]) -> "Figure":
+    """Errors of displacement and of stress against the number of coarse cells, by model: counts, both errors (n,)."""
+    with style.panels(2, 4.8, sharex=True) as (figure, panels):
+        for n, (name, (counts, *both)) in enumerate(errors.items()):
+            for axes, values in zip(panels, both, strict=True):
+                axes.loglog(counts, values, "o-", color=style.COLOURS[n], label=name)
+        for axes, what in zip(panels, ("displacement", "stress"), strict=True):
+            axes.set_ylabel(f"Error of the {what}")
+        panels[0].legend()
+        panels[1].set_xlabel("Coarse cells around the quadrant")
+    return figure

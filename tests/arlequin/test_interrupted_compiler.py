@@ -1,0 +1,62 @@
+"""Ctrl-C while a kernel is compiled, wherever it comes: one line, and the exit code of an interrupted run."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arlequin.uninterrupted import heard
+
+ROOT = Path(__file__).parents[2]
+RUN = ("run", "bar_wall", "elements=4", "--out", "a.zarr")
+
+
+def test_ctrl_c_that_a_callback_lost_comes_again():
+    """As where LLVM hands over an object: what is raised in a function that C has called goes nowhere."""
+    import ctypes
+
+    @ctypes.CFUNCTYPE(None)
+    def callback():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt), heard():
+        callback()  # returns as if nothing had been
+        time.sleep(10.0)
+
+
+def test_an_error_of_what_was_half_made_is_the_interrupt():
+    with pytest.raises(KeyboardInterrupt) as caught, heard():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            raise KeyError("a library that is half made") from None
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_an_error_without_ctrl_c_stays_one():
+    with pytest.raises(KeyError), heard():
+        raise KeyError
+
+
+@pytest.mark.slow
+def test_while_kernels_are_compiled(tmp_path):
+    chance = random.Random(0)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(8):
+        words = [sys.executable, "-m", "cases.command", *RUN, "--force"]
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        running = subprocess.Popen(words, env=environment, cwd=tmp_path, **pipes)
+        time.sleep(chance.uniform(2.0, 12.0))
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+        ended = running.returncode == 0 and not err  # it was faster
+        assert ended or (
+            running.returncode == 1 and err.startswith("arlequin: interrupted") and err.count("\n") == 1
+        ), err
