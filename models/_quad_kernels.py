@@ -112,10 +112,3 @@ def internal_quads(runs, nodes, m, lam, mu, first, last, u, force):
                     for k in range(low, high):
                         energy += out[8, k]
     return energy
-
-
-@njit(cache=True, fastmath=FAST, nogil=True)
-def each_quads(runs, nodes, m, lam, mu, first, last, u, force, energies):
-    """`internal_quads` of each u (n, d), into force (n, d); adds to energies (n,)."""
-    for b in range(u.shape[0]):
-        energies[b] += internal_quads(runs, nodes, m, lam, mu, first, last, u[b], force[b])
