@@ -11,6 +11,8 @@ from multilevel.law import Array
 # dissipations, which no step takes back but for round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # of the largest energy: round-off
+_MADE = 0.1  # of the largest energy: what a scheme that is not stable makes
+_SCHEME = KINDS.index("scheme")
 # + stored or dissipated, − given to the system
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
 
@@ -22,8 +24,9 @@ def growing_of(assembly: Assembly) -> tuple[str, ...]:
 
 
 class Fallen(Exception):
-    """A dissipation that falls in a step: its column, the step's place among those added, the member of an ensemble if
-    any, and the fall relative to the largest energy."""
+    """A column that is lower than it may be: a dissipation that falls in a step, or `scheme` where the scheme made
+    energy: which, the step's place among those added, the member of an ensemble if any, and how much (< 0) relative to
+    the largest energy."""
 
     def __init__(self, column: str, step: int, member: tuple[int, ...], share: float) -> None:
         super().__init__(column, step, member, share)
@@ -37,6 +40,7 @@ class Audit:
         (largest energy)
 
     A step in which a dissipation falls is refused (`Fallen`): energy came from nowhere, which the balance does not see.
+    So is one with which `scheme` has made more than a tenth of the largest energy.
     While a run goes on the largest energy is the largest so far; `balance` after it is relative to the largest of the
     run.
     """
@@ -70,6 +74,10 @@ class Audit:
             first, *member, column = np.argwhere(fallen)[0].tolist()
             share = works[(first, *member, growing[column])] / largest[(first, *member)]
             raise Fallen(self._growing[column], first, tuple(member), float(share))
+        made = table[..., _SCHEME] / np.where(largest > 0.0, largest, 1.0)
+        if (made < -_MADE).any():
+            first, *member = np.argwhere(made < -_MADE)[0].tolist()
+            raise Fallen("scheme", first, tuple(member), float(made[(first, *member)]))
         rests = self._rest(table)
         self._table, self._largest = table[-1], largest[-1]
         self._rests.append(rests)

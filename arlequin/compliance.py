@@ -106,7 +106,8 @@ class Compliance:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
         used = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
         self._need(used)
-        half = rows[:, used] @ self._matrix[self._place[used]]
+        among = rows.data, self._place[rows.indices], rows.indptr
+        half = sp.csr_array(among, shape=(rows.shape[0], len(self._matrix))) @ self._matrix
         out = np.asarray((rows @ half.T).T)
         return np.ascontiguousarray(0.5 * (out + out.T))
 

@@ -202,7 +202,8 @@ class Run:
             table, balance = audit.add(block.works, self._rounding * np.abs(block.action.normal).sum(axis=-1))
         except Fallen as fall:
             t, who = block.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
-            what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
+            verb = "has made" if fall.column == "scheme" else "is a dissipation and would fall by"
+            what = f"'{fall.column}' {verb} {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
             raise Failed(f"{who}{what}: the step would make energy") from None
         if not np.isfinite(balance).all():
             first, *member = np.argwhere(~np.isfinite(balance))[0]

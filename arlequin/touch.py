@@ -102,4 +102,4 @@ class Touch:
         """H A⁻¹ Hᵀ between some of the rows of H."""
         if self.local is None:
             return compliance.chosen(rows)
-        return compliance.of(sp.csr_array(self.local[rows]))
+        return compliance.of(self.local if rows.size == self.rows else sp.csr_array(self.local[rows]))

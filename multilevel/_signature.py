@@ -18,4 +18,5 @@ from numba import float64, types
 REGULAR = types.UniTuple(float64, 4)(float64[::1], float64[::1], float64, float64, float64, float64[::1])
 REGULAR_KERNEL = types.FunctionType(REGULAR)
 
-HISTORY = 3  # room for what a law, or a spring of friction, remembers
+HISTORY = 4  # room for what a law, or a spring of friction, remembers (3), and of the first law the account:
+ACCOUNT = 3  # energy that changes of pairing took so far and may give back, J; see `PointLaws.carried`

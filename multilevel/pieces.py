@@ -86,7 +86,7 @@ class Facets:
     def axisymmetric(self) -> bool:
         return self._solid.axisymmetric
 
-    @property
+    @cached_property
     def _solid(self) -> Continuum:
         model = self.surface.meshed.model
         assert isinstance(model, Continuum)

@@ -113,6 +113,29 @@ class PointLaws:
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
+    def carried(self, history: Array, gap: Array) -> tuple[Array, Array]:
+        """The same as far as no energy is made, and what the gaps of the layers are beyond these (k,), m.
+
+        A layer works on n·Δu of its rows. The next step sees the same point from other rows, and between the two its
+        gap jumps by δ, of second order in the step, or by more where facets change; the energy E(g + δ) − E(g) that it
+        then stores was done by nobody. What such jumps take is put on an account, from which those that give are paid.
+        Beyond it gaps stay as they were carried, ĝ₁ = ĝ₀ + n·Δu, so that Σ (work + stored energy) never grows; `scheme`
+        has what is on the account.
+        """
+        from multilevel._carried_kernels import reopen
+
+        history, beyond = history.copy(), np.zeros(self.count)
+        kernels, kind = self.kernels
+        reopen(history, gap, self.rows, self.area, kernels, kind, self.coefficients, beyond)
+        return history, beyond
+
+    def layer_gaps(self, history: Array, gap: Array) -> Array:
+        """The gaps (k,) with those that the layers carry."""
+        at = np.flatnonzero(np.diff(self.rows))
+        gap = gap.copy()
+        gap[at] = history[self.rows[at], 0]
+        return gap
+
     @cached_property
     def always(self) -> NDArray[np.bool_]:
         """Points (k,) whose laws act whether they are closed or not: regular laws, and unilateral ones on the gap."""

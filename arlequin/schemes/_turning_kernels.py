@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from arlequin.schemes._block_kernels import _add, _free_motion, _onward, _pull, _put, _single, _stretch
+from multilevel._carried_kernels import reopen
 from multilevel._kernels import solve_contact
 from multilevel._problem import STICK
 from multilevel.closing import ACTS, LEAST, STICKS
@@ -219,7 +220,7 @@ def turning_block(
     first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
     proximal, stable,
     u, v, momentum, rest, internal, history, impulse, held, lasts, kept, iterations, residuals, all_shares, all_gap,
-    all_place, all_ends, all_pushes, all_spread, all_lost, all_persistent,
+    all_place, all_ends, all_pushes, all_spread, all_lost, all_layers, all_persistent,
 ):  # fmt: skip
     """Up to `count` steps of the θ-scheme with pairings as `arlequin.schemes.meeting.meet` alternates them; returns how
     many were accepted. Arguments as those of `theta_block`, but for the contact on rows of the basis (q,):
@@ -231,7 +232,8 @@ def turning_block(
     velocities by impulses on the rows at once; lasts (k,), see `multilevel.closing`.
     all_shares (b, r, 3), all_gap (b, k), all_place (b, q): the kinematics on which the impulses act; all_ends (b, d),
     all_pushes (b, r), all_spread (b, q), all_lost (b, 3): velocities before the projection, its impulses on the rows
-    and on the basis, what they take and what imposed motions give; all_persistent (b, r).
+    and on the basis, what they take and what imposed motions give; all_layers (b, k): gaps that the layers carry, m;
+    all_persistent (b, r).
     """
     at, width, points, size, moves = corners[0], corners[1], gap.size, u.size, rows[0].size - 1
     y, free_b = np.empty(size), np.empty(free.size)
@@ -242,6 +244,7 @@ def turning_block(
     ahead, rates, before = np.empty(at.size), np.empty(at.size), np.empty(at.size)
     begins, gaps, closed = np.empty(points), np.empty(points), np.empty(points, dtype=np.bool_)
     some = np.zeros(points, dtype=np.bool_)
+    carried, beyond, layered = history.copy(), np.zeros(points), kind.size > 0
     trial, normal, status = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     push, lever = impulse.copy(), theta * step
     answers = np.zeros(at.size)
@@ -283,8 +286,6 @@ def turning_block(
         own_gaps, own_rates, own_closed = np.empty(at_points.size), np.empty(at_rows.size), closed[at_points]
         own_normal, own_status = np.zeros((3, at_points.size)), np.zeros(at_points.size, dtype=np.int8)
         own_history = np.empty((at_laws.size, history.shape[1]))
-        for i in range(at_laws.size):
-            own_history[i] = history[at_laws[i]]
         own_trial, own_push = own_history.copy(), impulse[at_rows]
         used, residual, singular = 0, 0.0, False
         for turn_pass in range(PASSES):
@@ -302,15 +303,21 @@ def turning_block(
             for k in range(points):
                 begins[k] = gap[k] + moved[first[k]] + before[first[k]]
             _close(first, level, compliance, springs, turning, lasts, start, mean, begins, closing, persistent)
+            if layered:
+                carried[:] = history
+                reopen(carried, begins, laws, area, kernels, kind, coefficients, beyond)
+                for k in range(points):
+                    if level[k] == 1:
+                        closing[0, first[k]] -= beyond[k]
+            for i in range(at_laws.size):
+                own_history[i] = carried[at_laws[i]]
             own_closing = np.empty((3, at_rows.size))
             for i in range(at_rows.size):
                 own_closing[:, i] = closing[:, at_rows[i]]
             for i in range(at_points.size):
                 k = at_points[i]
                 gaps[k] = gap[k] + moved[first[k]]
-                own_gaps[i] = gaps[k] + ahead[first[k]]
-                for row in range(tables[6][i], tables[6][i + 1]):
-                    own_history[row, 0] = gaps[k] + before[first[k]]
+                own_gaps[i] = gaps[k] + ahead[first[k]] + beyond[k]
             for i in range(at_rows.size):
                 r = at_rows[i]
                 if springs[r] > 0.0:
@@ -353,7 +360,7 @@ def turning_block(
             k = at_points[i]
             normal[:, k] = own_normal[:, i]
             status[k] = own_status[i]
-        trial[:] = history
+        trial[:] = carried
         for i in range(at_laws.size):
             trial[at_laws[i]] = own_trial[i]
         iterations[n], residuals[n] = used, residual
@@ -371,6 +378,7 @@ def turning_block(
         all_shares[n], all_place[n] = shares, middle
         for k in range(points):
             all_gap[n, k] = gap[k] + moved[first[k]]
+            all_layers[n, k] = trial[laws[k], 0] if laws[k + 1] > laws[k] else 0.0
         all_ends[n], all_persistent[n] = v, persistent
         if theta < 1.0:  # at θ = 1 the end itself closes
             place[:] = 0.0

@@ -58,7 +58,8 @@ class Meeting:
 
     held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
     turn: what acts on them works on the displacements (see `multilevel.closing`). answers (r,): velocities of rows by
-    impulses on themselves, 0 of points that are far.
+    impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end are those of the
+    solution's history (see `PointLaws.carried`) and not those of the kinematics.
     """
 
     touch: Touch
@@ -67,6 +68,7 @@ class Meeting:
     held: Held | None = None
     persistent: NDArray[np.bool_] = field(kw_only=True)
     answers: Array = field(kw_only=True)
+    carried: bool = field(default=False, kw_only=True)
 
     @property
     def impulse(self) -> Array:
@@ -75,7 +77,8 @@ class Meeting:
 
     def stored(self, laws: PointLaws, u: Array) -> Any:
         """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
-        asperity = laws.energy(self.touch.gaps(self.touch.moves.of(u)))
+        gaps = self.touch.gaps(self.touch.moves.of(u))
+        asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
         return asperity if self.held is None else asperity + float(self.held.laws.sprung_energy(self.held.after))
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> Loss | None:
@@ -150,21 +153,30 @@ def meet(
         np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle, 0.5), step * motion.speed)
     )
     least, stuck, keep = np.inf, 0, False
-    iterations, singular = 0, False
+    iterations, singular, known_history = 0, False, history
     for pairing in range(_PASSES):
+        beyond = None
         if not contact.fixed and laws.has_regular:
-            history = laws.reopened(history, touch.gaps(motion.place, 1.0))
+            seen = touch.gaps(motion.place, 1.0)
+            if static or motion.before is not None:
+                history = laws.reopened(known_history, seen)
+            else:
+                history, beyond = laws.carried(known_history, seen)
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
         held = laws.held(history, touch.tangents) if laws.has_springs else None
         delassus = touch.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
         closing = None if static else _closing(contact, touch, motion, step, lever, lasts)
+        gap_free = touch.gaps(motion.end)
+        if beyond is not None and closing is not None:
+            gap_free = gap_free + beyond
+            closing.shift[touch.first[laws.level == 1]] -= beyond[laws.level == 1]
         known = partial(
             solve_contact,
             some.laws,
             delassus,
             lever=lever,
-            gap_free=touch.gaps(motion.end)[some.points],
+            gap_free=gap_free[some.points],
             rate_free=touch.speeds(motion.rate, time)[some.rows],
             closed=closed[some.points],
             history=history[some.histories],
@@ -201,8 +213,9 @@ def meet(
     persistent = np.zeros(touch.rows, dtype=bool) if closing is None else closing.persistent
     answers = np.zeros(touch.rows)
     answers[some.rows] = np.diag(delassus)
+    carried = beyond is not None
     if held is None or solution.held is None:
-        return Meeting(touch, solution, time, persistent=persistent, answers=answers)
+        return Meeting(touch, solution, time, persistent=persistent, answers=answers, carried=carried)
     laws.remember(solution.history, solution.held, touch.tangents)
     return Meeting(
         touch,
@@ -211,6 +224,7 @@ def meet(
         Held(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
         persistent=persistent,
         answers=answers,
+        carried=carried,
     )
 
 

@@ -29,14 +29,15 @@ class Pushes:
 @dataclass(frozen=True)
 class Projections:
     """Of some steps (b,): the velocities (b, d) before they were projected, the impulses of that on the rows (b, r) and
-    on the contact's basis (b, q), what these took, normal and in friction, and what imposed motions gave (b, 3), J, and
-    the persistent rows (b, r); see `arlequin.schemes.velocity_projection`.
+    on the contact's basis (b, q), what these took, normal and in friction, and what imposed motions gave (b, 3), J, the
+    gaps that layers carry (b, k), m, and the persistent rows (b, r); see `arlequin.schemes.velocity_projection`.
     """
 
     ends: Array
     impulse: Array
     spread: Array
     lost: Array
+    layers: Array
     persistent: NDArray[np.bool_]
 
 
@@ -81,7 +82,7 @@ class Passage:
         the springs of friction; still (b, k): points that do not slip, whatever round-off says."""
         laws, y, impulse, multipliers = assembly.laws, self.y, self.impulse, self.multipliers
         gaps = touch.gaps(applied(touch.basis, self.u[1:]))
-        sprung, loss = laws.energy(gaps), None
+        sprung, loss = laws.energy(gaps if projections is None else projections.layers), None
         if self.held is not None:
             springs = Held(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
             loss = springs.loss(impulse, touch.rates(step * y), step, theta)

@@ -63,7 +63,7 @@ class TurningThetaStepper(SmallThetaStepper):
         contact = self._assembly.contact
         rows = contact.laws.row_count
         q, d = contact.basis.shape
-        shapes = (rows, 3), (contact.count,), (q,), (d,), (rows,), (q,), (3,)
+        shapes = (rows, 3), (contact.count,), (q,), (d,), (rows,), (q,), (3,), (contact.count,)
         return [*(np.zeros((count, *shape)) for shape in shapes), np.zeros((count, rows), dtype=bool)]
 
     def _projections(self, more: list[Any]) -> Projections:

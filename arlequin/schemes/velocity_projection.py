@@ -3,7 +3,6 @@
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.assembly import Assembly
@@ -36,7 +35,8 @@ class VelocityProjection:
         self._assembly = assembly
         mass = assembly.mass.diagonal()
         self._active = assembly.free & ~assembly.massless & (mass > 0.0)
-        self._massless = (assembly.free & ~self._active).astype(float)
+        massless = (assembly.free & ~self._active).astype(float)
+        self._inert = abs(assembly.contact.basis) @ massless  # what rows of the basis move without mass
 
     @cached_property
     def _condensed(self) -> Condensed:
@@ -76,13 +76,18 @@ class VelocityProjection:
         weights (p,): 1/D."""
         touch, (u, v), mass = out.touch, motion, self._assembly.mass
         v = v + out.dv
-        h = touch.basis[rows] if touch.local is None else sp.csr_array(touch.local[rows] @ touch.basis)
-        inert = abs(h) @ self._massless > 0.0  # an impulse there would move nodes without mass
-        rates = np.where(inert, 0.0, h @ v)
-        if (np.abs(rates) <= _NONE * (abs(h) @ np.abs(v))).all():
+        moves, local = touch.moves.of(v), touch.local
+        sizes, inert = (
+            (np.abs(moves), self._inert) if local is None else (abs(local) @ np.abs(moves), abs(local) @ self._inert)
+        )
+        inert = inert[rows] > 0.0  # an impulse there would move nodes without mass
+        rates = np.where(inert, 0.0, touch.turn(moves)[rows])
+        if (np.abs(rates) <= _NONE * sizes[rows]).all():
             return
         push = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
-        force = h.T @ push
+        own = np.zeros(touch.rows)
+        own[rows] = push
+        force = touch.pull(own)
         response, constraints, rigid = self._response(force, u)
         momentum, given = mass @ response, self._assembly.imposed_dofs
         # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external

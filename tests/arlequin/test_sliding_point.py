@@ -145,6 +145,62 @@ def test_order_in_the_step(scheme: str) -> None:
         assert max(one.open * steps for one, steps in zip(found, STEPS, strict=True)) < 1.5
 
 
+# on a layer of asperities:  m ẍ = p(g(x)) n(x) − m g e_y,  p = κ ⟨a − g⟩²,  g and n of the closest point of the floor
+LAYER = aq.Asperities(stiffness=1e8, exponent=2.0, height=0.002)  # 34 Hz on it, 3 to 4 waves of the floor
+CRUSH = (MASS * GRAVITY / LAYER.stiffness) ** 0.5  # under its weight, m
+
+
+def pressed() -> tuple[Any, Any]:
+    """Place and velocity: pressed by its weight, along the floor."""
+    height, slope, _ = floor(START)
+    normal = np.array([-slope, 1.0]) / np.hypot(slope, 1.0)
+    return np.array([START, height]) + normal * (LAYER.height - CRUSH), SPEED * np.array([1.0, slope])
+
+
+def on_layer(t: Any) -> Any:
+    """Places (t, 2)."""
+
+    def rate(_: float, z: Any) -> list[float]:
+        gap, normal = WavyFloor().closest(z[None, :2])
+        pushed = LAYER.pressure(gap)[0] * normal[0] / MASS
+        return [z[2], z[3], pushed[0], pushed[1] - GRAVITY]
+
+    z0 = np.concatenate(pressed())
+    return solve_ivp(rate, (0.0, END), z0, method="DOP853", rtol=1e-11, atol=1e-13, t_eval=t).y[:2].T
+
+
+def run_on_layer(scheme: Any, steps: int) -> tuple[float, Any, Any]:
+    """The largest distance from the exact place, m; the change of the energy over that of the start; `scheme`."""
+    place, velocity = pressed()
+    mass = aq.PointMasses("m", tuple(map(float, place)), MASS)
+    touch = aq.Interface("floor", mass.boundary("all"), WavyFloor(), [LAYER])
+    system = aq.System([mass], interfaces=[touch], gravity=(0.0, -GRAVITY), velocity=tuple(map(float, velocity)))
+    result = aq.simulate(system, scheme, duration=END * (1.0 - 1e-12), step=END / steps)
+    t = np.minimum(result["time"].values, END)
+    off = np.linalg.norm(result["part/m"]["displacement"].values[:, 0] + place - on_layer(t), axis=1).max()
+    energy = result["energy"]
+    total = (energy.sel(kind="kinetic") + energy.sel(kind="asperity") - energy.sel(kind="external_work")).values
+    return float(off), (total - total[0]) / total[0], energy.sel(kind="scheme").values
+
+
+@pytest.mark.parametrize("scheme", ["theta 0.5", "newmark"])
+def test_conserving_schemes_give_back_what_turning_took(scheme: str) -> None:
+    """Order 2; energy never above that of the start, and below it by what is of order 2."""
+    found = [run_on_layer(SCHEMES[scheme], steps) for steps in (800, 1600, 3200)]
+    places, lost = [one[0] for one in found], [-float(one[1].min()) for one in found]
+    assert places[-1] < 1e-5 and order(places) > 1.9, places
+    assert lost[-1] < 1e-6 and order(lost) > 1.9, lost
+    for _, change, made in found:
+        assert change.max() <= 1e-12
+        assert abs(change[-1]) <= 1e-12  # the floor is periodic, and so is what its turning takes
+        assert made.min() >= -1e-12
+
+
+@pytest.mark.parametrize("scheme", ["theta 0.75", "theta 1", "hht", "alpha"])
+def test_dissipating_schemes_make_none(scheme: str) -> None:
+    assert run_on_layer(SCHEMES[scheme], 400)[1].max() <= 1e-12
+
+
 if __name__ == "__main__":
     for name, own in SCHEMES.items():
         for count in (100, 200, 400, 800):
