@@ -17,7 +17,7 @@ SEEDS = (
     2, 7, 15, 21, 23, 28, 36, 41, 43, 44, 50, 54, 56, 58, 65, 69, 71, 73, 74, 82, 85, 86, 88, 90, 92, 95, 98, 99, 100,
     102, 103, 104, 105, 106, 107, 116, 118, 124, 130, 139, 140, 141, 154, 156, 158,
 )  # fmt: skip
-LAYERS = (10, 114, 115, 145)  # the energy of asperities jumped where partners change
+LAYERS = (10, 114, 115, 145, 701, 839)  # the energy of asperities jumped where partners change
 SLIDERS = ("bent", "bent-nodes", "bent-P0", "flat", "circle-bent", "wavy", "scheme-newmark", "scheme-alpha")
 
 
@@ -34,20 +34,26 @@ def tools() -> Iterator[tuple[ModuleType, ModuleType, ModuleType]]:
 
 
 def check(measures: Any, who: Any) -> None:
-    """No energy made by contact, and no dissipation that falls.
+    """No energy made by contact, and no dissipation that falls."""
+    assert measures.gain <= GAIN, (str(who), measures.gain)
+    check_dissipations(measures, who)
 
-    Layers of asperities store energy of a gap that turning normals change beside the motion; what their mean pressure
-    misses of that is `scheme`, and of either sign.
-    """
-    assert "layer" in str(who) or measures.gain <= GAIN, (str(who), measures.gain)
+
+def check_dissipations(measures: Any, who: Any) -> None:
+    """What `scheme` has counted, contact makes nothing of."""
     assert measures.made <= GAIN, (str(who), measures.made)
     assert max(measures.fall.values(), default=0.0) <= FALL, (str(who), measures.fall)
     assert measures.balance <= 1e-10
 
 
 def check_case(case: Any, measures: Any) -> None:
-    """As `check`; with a conserving scheme and no layers what is there never grows, at any instant."""
-    check(measures, case)
+    """As `check`; generalised-α's own energy, which it bounds, is not that of its displacements and velocities. With a
+    conserving scheme and no layers what is there never grows, at any instant."""
+    if case.words["scheme"] in ("hht", "alpha"):
+        assert measures.gain <= 1e-3, (str(case), measures.gain)
+        check_dissipations(measures, case)
+    else:
+        check(measures, case)
     if case.words["scheme"] in ("theta 0.5", "newmark") and "layer" not in case.words["law"]:
         assert measures.rise <= GAIN, (str(case), measures.rise)
         assert measures.scheme <= FALL, (str(case), measures.scheme)
