@@ -71,7 +71,7 @@ class Quads:
         u, energies = np.ascontiguousarray(u), np.zeros(len(u))
         whole = out if out.flags.c_contiguous else np.empty_like(u)
         for piece in self.pieces:
-            for i in range(len(u)):  # through the kernel of one: compiled into a loop, its sums may be ordered otherwise
+            for i in range(len(u)):  # the kernel of one: in a compiled loop its sums may be ordered otherwise
                 energies[i] += self.force(piece, u[i], whole[i])
         if whole is not out:
             out[:] = whole
