@@ -11,7 +11,7 @@ from multilevel.law import Array
 # dissipations, which no step takes back but for round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # of the largest energy: round-off
-_MADE = 0.1  # of the largest energy: what a scheme that is not stable makes
+_MADE = 0.1  # of the largest energy
 _SCHEME = KINDS.index("scheme")
 # + stored or dissipated, − given to the system
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
@@ -21,6 +21,12 @@ def growing_of(assembly: Assembly) -> tuple[str, ...]:
     """The columns that must not fall: not `impact` where multipliers on the gap are compliant, and so store energy."""
     laws = assembly.laws
     return tuple(kind for kind in GROWING if kind != "impact" or not (laws.compliance[laws.level == 1] > 0.0).any())
+
+
+def makes_at_most(assembly: Assembly, static: bool) -> float:
+    """What `scheme` may make of the largest energy: without moving contact its energies are those of its theory, which
+    may oscillate (symplectic schemes near their limit) or depend on the load steps (statics)."""
+    return np.inf if static or assembly.contact.fixed else _MADE
 
 
 class Fallen(Exception):
@@ -40,14 +46,17 @@ class Audit:
         (largest energy)
 
     A step in which a dissipation falls is refused (`Fallen`): energy came from nowhere, which the balance does not see.
-    So is one with which `scheme` has made more than a tenth of the largest energy.
+    So is one with which `scheme` has made more of the largest energy than it may: a tenth where contact moves.
     While a run goes on the largest energy is the largest so far; `balance` after it is relative to the largest of the
     run.
     """
 
-    def __init__(self, kinetic: Any, strain: Any, asperity: Any, growing: tuple[str, ...] = GROWING) -> None:
-        """J; of an ensemble (n,), and so is all else before the last axis. growing: the columns that must not fall."""
-        self._growing = growing
+    def __init__(
+        self, kinetic: Any, strain: Any, asperity: Any, growing: tuple[str, ...] = GROWING, made: float = np.inf
+    ) -> None:
+        """J; of an ensemble (n,), and so is all else before the last axis. growing: the columns that must not fall;
+        made: what `scheme` may make of the largest energy."""
+        self._growing, self._made = growing, made
         self._table = np.zeros((*np.shape(kinetic), len(KINDS)))
         self._table[..., :3] = np.stack([kinetic, strain, asperity], axis=-1)
         self._first = self._table
@@ -75,8 +84,8 @@ class Audit:
             share = works[(first, *member, growing[column])] / largest[(first, *member)]
             raise Fallen(self._growing[column], first, tuple(member), float(share))
         made = table[..., _SCHEME] / np.where(largest > 0.0, largest, 1.0)
-        if (made < -_MADE).any():
-            first, *member = np.argwhere(made < -_MADE)[0].tolist()
+        if (made < -self._made).any():
+            first, *member = np.argwhere(made < -self._made)[0].tolist()
             raise Fallen("scheme", first, tuple(member), float(made[(first, *member)]))
         rests = self._rest(table)
         self._table, self._largest = table[-1], largest[-1]

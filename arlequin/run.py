@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
-from arlequin.audit import Audit, Fallen, growing_of
+from arlequin.audit import Audit, Fallen, growing_of, makes_at_most
 from arlequin.checkpoint import Checkpoint
 from arlequin.description import run_attributes
 from arlequin.history import History
@@ -92,7 +92,12 @@ class Run:
         duration = 1.0 if scheme.static else step
         scale = self.assembly.contact.scale
         self._rounding = (_ROUND_OFF * scale.extent + scale.round_off) / duration  # J by normal impulses, N·s
-        self._audit = Audit(self.state.kinetic, *self.state.stored, growing_of(self.assembly))
+        self._audit = Audit(
+            self.state.kinetic,
+            *self.state.stored,
+            growing_of(self.assembly),
+            makes_at_most(self.assembly, scheme.static),
+        )
         self._found = found
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
