@@ -11,8 +11,6 @@ from multilevel.law import Array
 # dissipations, which no step takes back but for round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")
 _FALL = 1e-12  # of the largest energy: round-off
-_MADE = 0.1  # of the largest energy
-_SCHEME = KINDS.index("scheme")
 # + stored or dissipated, − given to the system
 _SIGN = np.array([-1.0 if kind in ("external_work", "junction") else 1.0 for kind in KINDS])
 
@@ -23,16 +21,9 @@ def growing_of(assembly: Assembly) -> tuple[str, ...]:
     return tuple(kind for kind in GROWING if kind != "impact" or not (laws.compliance[laws.level == 1] > 0.0).any())
 
 
-def makes_at_most(assembly: Assembly, static: bool) -> float:
-    """What `scheme` may make of the largest energy: without moving contact its energies are those of its theory, which
-    may oscillate (symplectic schemes near their limit) or depend on the load steps (statics)."""
-    return np.inf if static or assembly.contact.fixed else _MADE
-
-
 class Fallen(Exception):
-    """A column that is lower than it may be: a dissipation that falls in a step, or `scheme` where the scheme made
-    energy: which, the step's place among those added, the member of an ensemble if any, and how much (< 0) relative to
-    the largest energy."""
+    """A dissipation that falls in a step: its column, the step's place among those added, the member of an ensemble if
+    any, and the fall relative to the largest energy."""
 
     def __init__(self, column: str, step: int, member: tuple[int, ...], share: float) -> None:
         super().__init__(column, step, member, share)
@@ -46,7 +37,6 @@ class Audit:
         (largest energy)
 
     A step in which a dissipation falls is refused (`Fallen`): energy came from nowhere, which the balance does not see.
-    So is one with which `scheme` has made more of the largest energy than it may: a tenth where contact moves.
     While a run goes on the largest energy is the largest so far; `balance` after it is relative to the largest of the
     run.
     """
@@ -54,9 +44,8 @@ class Audit:
     def __init__(
         self, kinetic: Any, strain: Any, asperity: Any, growing: tuple[str, ...] = GROWING, made: float = np.inf
     ) -> None:
-        """J; of an ensemble (n,), and so is all else before the last axis. growing: the columns that must not fall;
-        made: what `scheme` may make of the largest energy."""
-        self._growing, self._made = growing, made
+        """J; of an ensemble (n,), and so is all else before the last axis. growing: the columns that must not fall."""
+        self._growing = growing
         self._table = np.zeros((*np.shape(kinetic), len(KINDS)))
         self._table[..., :3] = np.stack([kinetic, strain, asperity], axis=-1)
         self._first = self._table
@@ -83,10 +72,6 @@ class Audit:
             first, *member, column = np.argwhere(fallen)[0].tolist()
             share = works[(first, *member, growing[column])] / largest[(first, *member)]
             raise Fallen(self._growing[column], first, tuple(member), float(share))
-        made = table[..., _SCHEME] / np.where(largest > 0.0, largest, 1.0)
-        if (made < -self._made).any():
-            first, *member = np.argwhere(made < -self._made)[0].tolist()
-            raise Fallen("scheme", first, tuple(member), float(made[(first, *member)]))
         rests = self._rest(table)
         self._table, self._largest = table[-1], largest[-1]
         self._rests.append(rests)

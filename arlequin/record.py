@@ -43,7 +43,7 @@ class Record:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        positive_integer("fields_every", self.fields_every)
+        hold(self, fields_every=positive_integer)
         if self.path is not None:
             path("path", self.path)
         checked_attributes(self.attributes)

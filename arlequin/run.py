@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
-from arlequin.audit import Audit, Fallen, growing_of, makes_at_most
+from arlequin.audit import Audit, Fallen, growing_of
 from arlequin.checkpoint import Checkpoint
 from arlequin.description import run_attributes
 from arlequin.history import History
@@ -92,12 +92,7 @@ class Run:
         duration = 1.0 if scheme.static else step
         scale = self.assembly.contact.scale
         self._rounding = (_ROUND_OFF * scale.extent + scale.round_off) / duration  # J by normal impulses, N·s
-        self._audit = Audit(
-            self.state.kinetic,
-            *self.state.stored,
-            growing_of(self.assembly),
-            makes_at_most(self.assembly, scheme.static),
-        )
+        self._audit = Audit(self.state.kinetic, *self.state.stored, growing_of(self.assembly))
         self._found = found
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
@@ -207,8 +202,7 @@ class Run:
             table, balance = audit.add(block.works, self._rounding * np.abs(block.action.normal).sum(axis=-1))
         except Fallen as fall:
             t, who = block.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
-            verb = "has made" if fall.column == "scheme" else "is a dissipation and would fall by"
-            what = f"'{fall.column}' {verb} {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
+            what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
             raise Failed(f"{who}{what}: the step would make energy") from None
         if not np.isfinite(balance).all():
             first, *member = np.argwhere(~np.isfinite(balance))[0]

@@ -144,7 +144,10 @@ class RigidBody:
 
     def load(self, t: float) -> Array:
         """(f_x, f_y, moment) at the time t, N, N, N·m."""
-        given = self.force(t) if callable(self.force) else self.force
+        try:
+            given = self.force(t) if callable(self.force) else self.force
+        except TypeError as error:
+            raise UserError(f"force on '{self.name}': must be a function of the time t ({error})") from error
         vector = checks.finite_array(f"force on '{self.name}'", given)
         if vector.shape not in ((2,), (3,)):
             raise UserError.parameter(f"force on '{self.name}'", given, "must be (f_x, f_y) or (f_x, f_y, moment)")

@@ -51,7 +51,7 @@ class Multirate:
         positive_integer("ratio", self.ratio)
         for name in ("coarse", "fine"):
             scheme = getattr(self, name)
-            if scheme not in (Theta(0.5), CentralDifference()):
+            if not isinstance(scheme, Theta | CentralDifference) or scheme not in (Theta(0.5), CentralDifference()):
                 raise UserError.parameter(name, scheme, "must be Theta(0.5) or CentralDifference()")
 
     @property
