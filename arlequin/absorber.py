@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, kron
 
 from arlequin.coupling import Shapes
 from arlequin.layout import Layout
 from models.checks import positive
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.touch import Touch
-from multilevel.law import Array
+from models.types import Array
 from multilevel.stick import Loss
 
 

@@ -23,7 +23,7 @@ from models.checks import finite_array
 from models.nonlinear import Nonlinear, PathDependent
 from models.part import Assembled
 from models.rows import row_products
-from multilevel.law import Array
+from models.types import Array
 from multilevel.point_laws import PointLaws
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from arlequin.assembly import Assembly
 from arlequin.energy import KINDS, columns
-from multilevel.law import Array
+from models.types import Array
 
 # dissipations, which no step takes back but for round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from arlequin.beam_zone import BeamZone
@@ -20,9 +19,7 @@ from models.errors import UserError
 from models.modal import Modal
 from models.part import MeshedPart, Weighting
 from models.solid import Solid
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 OFF = 1e-2  # relative differences of area and centroid above which a warning is given
 _PIECES = 4_000_000  # entries of the beam's field at the quadrature points held at once

@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.slices import Slices, fit_weights, monomials, slice_cells
 from arlequin.weights import Weight
 from models.beam import Beam
 from models.errors import UserError
 from models.solid import Solid
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 SAME = 1e-9  # ends nearer than this fraction of the parts' size are the same
 SHORTEST = 0.3  # a mediator cell shorter than this fraction of its neighbour is merged with it

@@ -7,7 +7,7 @@ from arlequin.assembly import Assembly
 from arlequin.response import Memory
 from arlequin.tangents import Tangents
 from models.nonlinear import Nonlinear, PathDependent
-from multilevel.law import Array
+from models.types import Array
 
 
 class Bulk:

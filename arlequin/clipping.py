@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from arlequin.geometry import candidate_pairs
 from arlequin.region import Region, stacked
+from models.types import Array, Indices
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 

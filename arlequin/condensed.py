@@ -15,7 +15,7 @@ from arlequin.products import applied
 from models.errors import UserError
 from models.factor import CholeskyFactor, Factor, factorise
 from models.side_factor import SideFactor
-from multilevel.law import Array
+from models.types import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
 _HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone

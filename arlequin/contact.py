@@ -16,10 +16,10 @@ from arlequin.products import Rows
 from arlequin.side import Side
 from arlequin.touch import Touch
 from models.part import Surface
+from models.types import Array
 from multilevel.archard import Worn
 from multilevel.interface import Interface
 from multilevel.kinematics import KeepingPairing, Kinematics, Pairing, crowd
-from multilevel.law import Array
 from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
 

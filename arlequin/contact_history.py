@@ -7,10 +7,8 @@ from arlequin.contact import Contact
 from arlequin.products import applied
 from arlequin.record import Key, Variable
 from arlequin.schemes.block import Block
+from models.types import Array
 from multilevel.kinematics import PairingMaster
-from multilevel.law import Array
-
-AXES = ("x", "y", "z")
 
 
 class ContactHistory:

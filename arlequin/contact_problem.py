@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multilevel.law import Array
+from models.types import Array
 from multilevel.point_laws import PointLaws
 from multilevel.solver import ContactSolution
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from arlequin.side import Side
 from models.part import Surface
+from models.types import Array
 from multilevel.interface import Interface
 from multilevel.kinematics import Kinematics
-from multilevel.law import Array
 
 _TOUCHING = 1e-12  # gap, relative to the surfaces' extent, that is none
 _ROUND_OFF = 8.0 * float(np.finfo(float).eps)  # of the coordinates

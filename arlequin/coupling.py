@@ -5,16 +5,13 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, kron
 from skfem import CellBasis
 
 from arlequin.geometry import to_reference
 from models import checks
 from models.errors import UserError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.checks import integer, positive
-from multilevel.law import Array
+from models.types import Array
 
 _SHARE, _LEAST = 40, 4  # the first jump: that share of all cycles, at least so many
 _SAFE, _LESS, _MORE = 0.8, 0.2, 4.0  # share of the length that the error allows; limits of its change

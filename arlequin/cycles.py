@@ -18,8 +18,8 @@ from arlequin.simulation import check_count
 from arlequin.system import System
 from models.checks import non_negative, positive, positive_integer
 from models.errors import UserError
+from models.types import Array
 from multilevel.archard import Worn
-from multilevel.law import Array
 
 _ROUND = 1e-6  # of a step: a whole number of them
 _LOOKS = 7  # instants of a cycle at which loads are compared with those of others

@@ -12,15 +12,13 @@ The default (linear, L2, coarse) grows like 2.2 × zone/H and like the logarithm
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import cg
 
 from arlequin.glue import JunctionOperator
 from models.factor import factorise
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 # multipliers up to which the eigenvalues are computed densely, and steps of Lanczos' method beyond
 DENSE = 400

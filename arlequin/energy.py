@@ -10,7 +10,7 @@ from arlequin.assembly import Assembly
 from arlequin.products import applied
 from arlequin.touch import Touch
 from models.nonlinear import PathDependent
-from multilevel.law import Array
+from models.types import Array
 from multilevel.stick import Loss
 
 KINDS = (

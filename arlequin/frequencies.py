@@ -11,7 +11,7 @@ from arlequin.system import System
 from models.checks import instance, positive_integer
 from models.errors import UserError
 from models.matrix import binade
-from multilevel.law import Array
+from models.types import Array
 
 _UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
 

@@ -1,13 +1,10 @@
 """Cells of meshes as convex pieces of space: their vertices, tetrahedra, boxes, and their inverse maps."""
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import Mesh
 
 from models.errors import UserError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # a cell edge is straight where its middle node is off the middle by less than this fraction of the cell
 STRAIGHT = 1e-9

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
@@ -16,8 +15,7 @@ from models.continuum import Continuum
 from models.errors import UserError
 from models.part import MeshedPart, Weighting
 from models.solid import Solid
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 class JunctionWarning(UserWarning):

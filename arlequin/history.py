@@ -18,7 +18,7 @@ from arlequin.spring_history import SpringHistory
 from models.factor import Factor, factorise
 from models.nonlinear import PathDependent
 from models.part import Part
-from multilevel.law import Array
+from models.types import Array
 
 AXES = ("x", "y", "z")
 TURNS = ("rx", "ry", "rz")

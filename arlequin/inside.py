@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from arlequin.geometry import candidate_pairs, to_reference
 from models.errors import UserError
 from models.part import Surface
-from multilevel.law import Array
+from models.types import Array
 
 _MARGIN = 1e-3  # of a cell: points nearer to its sides count as outside
 

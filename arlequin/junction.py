@@ -32,7 +32,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 from skfem import CellBasis, Mesh
 
@@ -51,11 +50,10 @@ from models import checks
 from models.elements import scalar_basis
 from models.errors import UserError
 from models.part import MeshedPart, Weighting
+from models.types import Array, Indices
 
 __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 CHUNK = 50_000  # pieces whose shape functions are held at a time
 # the largest weight of the coarse part in the free zone whose resonances stay out of sight

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from arlequin.assembly import Assembly
-from multilevel.law import Array
+from models.types import Array
 
 
 def lengths(assembly: Assembly) -> Array:

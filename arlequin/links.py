@@ -10,7 +10,7 @@ from arlequin.layout import Layout
 from models.part import Surface
 from models.relation import Relation
 from models.spring import Spring
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,7 @@ from arlequin.coupling import Shapes
 from arlequin.overlap import Overlap
 from models.elements import scalar_basis
 from models.errors import UserError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # share of ∫ψ² inside the overlap below which a function is handed to its neighbour
 # (first order: a cell of which the overlap holds 27 % of the width)

@@ -14,7 +14,7 @@ from arlequin.assembly import Assembly, assemble
 from arlequin.system import System
 from models.errors import UserError
 from models.nonlinear import Nonlinear, PathDependent
-from multilevel.law import Array
+from models.types import Array
 
 T = TypeVar("T")
 _SHARED = ("parts", "junctions", "interfaces", "springs", "relations")

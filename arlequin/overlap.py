@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import Mesh
 
 from arlequin.clipping import Pairs, box_pieces, interval_pieces, polygon_pieces, tetrahedron_pieces
@@ -12,9 +11,8 @@ from arlequin.geometry import boxes, candidate_pairs, round_off, straight_cells,
 from arlequin.quadrature import on_boxes, on_groups, on_simplices
 from arlequin.region import Region, split_pairs, stacked
 from models.errors import UserError
+from models.types import Array, Indices
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Block = tuple[Indices, Indices, Array, Array]  # pair and third cell (n,), points (axis, n, q), weights (n, q)
 
 # candidate pairs of solids clipped at a time: bounds the memory of their tetrahedra

@@ -10,8 +10,9 @@ import numpy as np
 import xarray
 
 from arlequin.damage import without
-from arlequin.recorded_cells import Array, Indices, cells_of, spread
+from arlequin.recorded_cells import cells_of, spread
 from models.errors import UserError
+from models.types import Array, Indices
 
 Progress = Callable[[int, int], None]
 

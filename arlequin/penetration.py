@@ -10,9 +10,9 @@ from arlequin.inside import inside, inside_outline
 from arlequin.side import Side
 from models.errors import UserError
 from models.part import MeshedPart, Surface
+from models.types import Array
 from multilevel.facets import FacetMesh
 from multilevel.interface import Interface
-from multilevel.law import Array
 from multilevel.nodes import REACH
 from multilevel.obstacle import Obstacle
 from multilevel.pieces import Facets

@@ -4,7 +4,7 @@ import numpy as np
 
 from arlequin.assembly import Assembly
 from models.part import MeshedPart
-from multilevel.law import Array
+from models.types import Array
 
 
 def place_of_most(assembly: Assembly, values: Array) -> str:

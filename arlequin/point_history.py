@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from arlequin.record import Key, Variable
 from models.nonlinear import PathDependent
 from models.part import Part
-from multilevel.law import Array
+from models.types import Array
 
 PLACES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work")
 TEXT = "memory of the points: C_p⁻¹ − 1 or plastic strain, equivalent plastic strain, heating (K), work (J/m³)"

@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from models.checks import positive_integer
 from models.errors import UserError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Indices
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from models.nonlinear import Response
-from multilevel.law import Array
+from models.types import Array
 
 Memory = tuple[Array, ...]  # of the points of each part; of no size where it has none
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arlequin.compliance import Answers
 from arlequin.condensed import Condensed, independent
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.errors import UserError
 from models.nonlinear import Constrained
 from models.part import Assembled
-from multilevel.law import Array
+from models.types import Array
 
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 

@@ -5,9 +5,8 @@ from numpy.typing import NDArray
 from skfem import CellBasis, Mesh
 
 from arlequin.geometry import candidate_pairs, off_straight
+from models.types import Array, Indices
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 # facets that meet at a larger angle meet at a corner of the body

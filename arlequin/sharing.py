@@ -1,7 +1,6 @@
 """The weights of both parts of a junction at their quadrature points."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.glue import depth
 from arlequin.overlap import Overlap
@@ -11,9 +10,7 @@ from arlequin.weights import Weight, cell_weights, share
 from models.errors import UserError
 from models.loads import weight_at_facets
 from models.part import FacetWeight, MeshedPart
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # share of the overlap by which the weights of both parts together may be off it: what Gauss rules leave of smooth ones
 SUM = 1e-2

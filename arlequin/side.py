@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from arlequin.layout import Layout
 from models.part import Assembled, Surface
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

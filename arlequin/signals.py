@@ -7,12 +7,11 @@ impulse; the value at the start of the run stands for no time and does not count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from models.checks import finite, finite_array, positive_integer
 from models.errors import UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 _EVEN = 1e-6  # of a step: what equal steps may differ by
 _LEAST = 8  # values in a segment

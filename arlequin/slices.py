@@ -5,14 +5,11 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem.quadrature import get_quadrature
 from skfem.refdom import RefTet, RefTri
 
 from models import checks
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # vertices nearer to a plane than this fraction of a cell lie on it
 NEAR = 1e-10

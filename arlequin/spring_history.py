@@ -8,9 +8,7 @@ from arlequin.assembly import Assembly
 from arlequin.products import applied
 from arlequin.record import Key, Variable
 from models.rows import row_products
-from multilevel.law import Array
-
-AXES = ("x", "y", "z")
+from models.types import Array
 
 
 class SpringHistory:

@@ -9,7 +9,7 @@ from arlequin.penetration import check_apart
 from arlequin.rigid_condensed import RigidCondensed
 from models.errors import UserError
 from models.factor import factorise
-from multilevel.law import Array
+from models.types import Array
 
 
 def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arlequin.links import Links
 from arlequin.products import applied
 from models.part import Part
-from multilevel.law import Array
+from models.types import Array
 
 _STILL = 1e-12  # strain of a translation, relative to its terms, that is none
 

@@ -14,7 +14,7 @@ from arlequin.schemes.theta_members import ThetaMembers
 from arlequin.start import start_fields
 from arlequin.system import System
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 
 class Steps(Protocol):

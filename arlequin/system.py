@@ -14,8 +14,8 @@ from models.errors import UserError
 from models.part import Part, Surface
 from models.relation import Relation
 from models.spring import Spring
+from models.types import Array
 from multilevel.interface import Interface
-from multilevel.law import Array
 from multilevel.method import ContactMethod
 
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}

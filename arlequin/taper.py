@@ -4,16 +4,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from skfem import CellBasis
 
 from arlequin.geometry import to_reference
 from arlequin.overlap import Overlap
 from arlequin.region import Region
 from models import checks
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 
 class Taper(Protocol):

@@ -1,15 +1,12 @@
 """Zones too thin for the mediator that glues in them."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.glue import extent, extents
 from arlequin.taper import LevelTaper, PlaneTaper, Taper
 from arlequin.zone import SAME
 from models.errors import UserError
 from models.part import MeshedPart
-
-Array = NDArray[np.float64]
 
 
 def check_thickness(name: str, coarse: MeshedPart, fine: MeshedPart, taper: Taper) -> None:

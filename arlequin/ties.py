@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 from skfem import Mesh, MeshLine, MeshQuad, MeshTri
 
@@ -17,9 +16,7 @@ from models import checks
 from models.elements import scalar_basis
 from models.errors import UserError
 from models.part import MeshedPart, Surface, Weighting
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # a node lies on a surface that is nearer than this fraction of a cell
 ON = 1e-6

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from arlequin.compliance import Answers
 from arlequin.products import Rows, applied
+from models.types import Array
 from multilevel.archard import Worn
 from multilevel.kinematics import Kinematics
-from multilevel.law import Array
 
 
 @dataclass(frozen=True, eq=False)

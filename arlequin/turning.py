@@ -5,7 +5,7 @@ import scipy.linalg
 
 from arlequin.assembly import Assembly
 from models.nonlinear import Constrained, Nonlinear, PathDependent
-from multilevel.law import Array
+from models.types import Array
 
 
 class Turning:

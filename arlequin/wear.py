@@ -17,12 +17,11 @@ from typing import Literal, get_args
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from models.checks import finite, non_negative, one_of
 from models.errors import UserError
+from models.types import Array
 
-Array = NDArray[np.float64]
 Power = Literal["wear", "friction"]
 
 _NODES = 4  # of the polynomial through the cumulative work between events

@@ -11,9 +11,7 @@ from skfem import CellBasis
 from arlequin.geometry import to_reference
 from models import checks
 from models.errors import UserError
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 from skfem import CellBasis
 from skfem.models.poisson import laplace
@@ -16,9 +15,7 @@ from models import checks
 from models.elements import scalar_basis
 from models.errors import UserError
 from models.part import MeshedPart
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 # ends nearer than this fraction of the parts' size are the same
 SAME = 1e-9

@@ -23,14 +23,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from cases.structured import graded, halved, transfinite
 from models import checks, limits
 from models.errors import UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 DEPTH = 0.7  # depth of the box in zones: below, stresses vary on the scale of the depth itself
 LARGEST_ZONE = 0.5  # of the radius; the fans need room

@@ -32,11 +32,12 @@ from cases.choices import (
     scheme_of,
 )
 from cases.comparison import Check
-from cases.impact import Array, conserving, energy_checks, mean_pressures, plateaus, stored_checks
+from cases.impact import conserving, energy_checks, mean_pressures, plateaus, stored_checks
 from cases.parameters import Quantity
 from cases.rebound import contact_pressure, energy_loss
 from cases.reference.bouncing import BouncingBar
 from models.checks import positive, positive_integer
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Poisson, Young
@@ -23,8 +22,7 @@ from cases.reference.cattaneo import PartialSlip
 from cases.reference.hertz import LineContact, PressureFit, effective_modulus, effective_radius, fit_pressure
 from cases.shapes import half_disc
 from models.checks import positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 ZONE = 1.3  # half-width of the fine surface, in half-widths of the contact
 STICK = 0.01  # tolerance on the stick width

@@ -25,7 +25,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Hardening, Poisson, Saturation, SaturationRate, YieldStress, Young, steel_of
@@ -33,8 +32,8 @@ from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from models.checks import positive, positive_integer
+from models.types import Array
 
-Array = NDArray[np.float64]
 WIDTH, HEIGHT, TIP = 48e-3, 44e-3, 16e-3  # of the panel, of its clamped and of its loaded side, m
 THICKNESS = 1e-3  # m
 BALANCE = 1e-10

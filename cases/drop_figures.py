@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from arlequin.plots import style
 from cases.drop_measures import Spells
 from cases.reference.ballistic import Fall
+from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def fall_figure(time: Array, depth: Array, speed: Array, exact: Fall, dropped: tuple[float, float]) -> "Figure":

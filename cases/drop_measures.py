@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 SHORT = 2  # steps: openings up to this are those of contacts that flip with the period of the mesh
 _AHEAD = 1e-7  # s, over which the rates of gaps are differenced

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from arlequin.record import Record
@@ -23,8 +22,7 @@ from cases.reference.hertz import LineContact, effective_modulus
 from cases.scar import scar_width, worn_profile
 from cases.shapes import half_disc
 from models.checks import integer, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 _PRESSING = 4  # steps in which the load grows
 _ZONE = 2.2  # half-width of the fine surface, in half-widths of the first contact

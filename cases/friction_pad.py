@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import AsperityExponent, AsperityHeight, AsperityStiffness, Density, Poisson, Young, scheme_of
@@ -20,8 +19,7 @@ from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.blocks import HeldColumn, ShearColumn
 from models.checks import non_negative, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

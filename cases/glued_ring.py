@@ -30,7 +30,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import skfem
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Poisson, Young
@@ -38,8 +37,8 @@ from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from models.checks import positive, positive_integer, within
+from models.types import Array
 
-Array = NDArray[np.float64]
 RADIUS = 10e-3  # of the hole, m
 OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border, of the patch's and width of the zone over it
 PATCH, ZONE = 2.0, 0.5

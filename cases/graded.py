@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from cases.ball_blocks import Array, cell_count
+from cases.ball_blocks import cell_count
 from cases.structured import graded, halved, mesh_of
 from models import checks, limits
+from models.types import Array
 
 
 def graded_block(

@@ -28,7 +28,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import AsperityExponent, AsperityHeight, AsperityStiffness, Poisson, Young
@@ -39,8 +38,7 @@ from cases.reference.shell_tube import ShellTube
 from cases.reference.spacer_cell import CellByHand
 from cases.spacer_cell import Cladding, SpacerCell, Supports
 from models.checks import non_negative, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from cases.comparison import Check
 from cases.reference.measures import l1_error, total_variation
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 BALANCE_LIMIT = 1e-12
 MOMENTUM_LIMIT = 1e-12

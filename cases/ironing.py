@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.comparison import Check
@@ -19,8 +18,8 @@ from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.shapes import half_disc
 from models.checks import non_negative, positive, positive_integer, within
+from models.types import Array
 
-Array = NDArray[np.float64]
 Multiplier = Literal["default", "P1", "P0", "nodes", "gauss"]
 
 PRESSING = 0.2  # of the time (0 to 1): pressed; then dragged

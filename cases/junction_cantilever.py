@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, FieldsEvery, Poisson, Young
@@ -20,8 +19,7 @@ from cases.impact import energy_checks
 from cases.parameters import Quantity
 from cases.waves import drift
 from models.checks import finite, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Hardening, Poisson, Saturation, SaturationRate, YieldStress, Young, steel_of
@@ -39,8 +38,7 @@ from cases.reference.tension import Tension
 from cases.shapes import quarter_cylinder
 from cases.structured import graded
 from models.checks import positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 BALANCE = 1e-10
 NEAR = 2e-3  # of the load: neighbours hold the neck already before the largest load of slices

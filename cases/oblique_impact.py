@@ -27,7 +27,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, FieldsEvery, ThetaValue, Young
@@ -39,8 +38,7 @@ from cases.reference.maw import maw
 from cases.reference.oblique import Impact, Oblique
 from cases.shapes import disc, upright_half_ball
 from models.checks import finite, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 ZONE = 1.25  # half-width of the fine surface, in half-widths of the contact
 SHARE = {"sphere": 0.5, "disc": 1.0}  # of a body that is modelled

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Poisson, Young
@@ -19,8 +18,8 @@ from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.shapes import stacked
 from models.checks import positive, positive_integer, within
+from models.types import Array
 
-Array = NDArray[np.float64]
 Multiplier = Literal["default", "P1", "P0", "P2", "nodes", "gauss"]
 Slave = Literal["upper", "lower"]
 MULTIPLIERS: tuple[Multiplier, ...] = get_args(Multiplier)

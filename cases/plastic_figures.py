@@ -3,14 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.plots import style
+from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def pull_figure(pull: Any, radius: float, sliced: tuple[Array, Array]) -> "Figure":

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from arlequin.scalar import Scalar
@@ -13,9 +12,9 @@ from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.reference.hertz import LineContact, PressureFit, SphereContact, fit_pressure
 from models.part import Surface
+from models.types import Array
 from multilevel.slave_points import at_gauss_points
 
-Array = NDArray[np.float64]
 Formulation = Literal["lagrangian", "augmented", "stabilised", "penalty", "perturbed-lagrangian"]
 Multiplier = Literal["default", "nodes", "gauss", "P0", "P1", "P2"]
 

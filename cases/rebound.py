@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 import xarray
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arlequin.scalar import Scalar
 from cases.impact import mean_pressures, stored_energy
 from cases.reference.measures import total_variation
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def contact_ends(edges: Array, force: ArrayLike, level: float = 0.0) -> tuple[float, float]:

@@ -2,15 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from arlequin.plots import style
+from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 def convergence_figure(errors: dict[str, tuple[Array, Array, Array]]) -> "Figure":

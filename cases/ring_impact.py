@@ -20,7 +20,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, Poisson, Young
@@ -30,8 +29,6 @@ from cases.parameters import Quantity
 from cases.rebound import contact_ends, impact_scalars
 from cases.shapes import ring
 from models.checks import non_negative, positive, positive_integer
-
-Array = NDArray[np.float64]
 
 BALANCE = 1e-11
 

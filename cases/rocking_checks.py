@@ -7,8 +7,9 @@ import xarray
 
 from cases.comparison import Check
 from cases.rocking_exact import reference, small_first, spring_reference, spring_tolerances, tolerances
-from cases.rocking_measures import Array, BlockMotion, Landing
+from cases.rocking_measures import BlockMotion, Landing
 from cases.rocking_models import drawn, is_elastic, located
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.sdnv105 import Parameters

@@ -9,8 +9,8 @@ from cases.reference.rocking import RockingBlock
 from cases.reference.rocking_motion import Rocking, Shaking, rock
 from cases.reference.shock import Shock
 from cases.reference.spring_rocking import SpringRocking, rock_on_springs
-from cases.rocking_measures import Array
 from cases.rocking_models import located
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.sdnv105 import Parameters

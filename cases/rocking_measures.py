@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 
 import arlequin as aq
 from cases.choices import scheme_of
-from cases.rocking_measures import Array
 from models.part import Surface
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.sdnv105 import Parameters

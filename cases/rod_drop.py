@@ -45,7 +45,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, FieldsEvery, Young
@@ -55,8 +54,7 @@ from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.reference.ballistic import Fall
 from models.checks import non_negative, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 POISSON = 0.3
 TURN = 0.75 * pi  # from the offset of a card to that of the next

@@ -4,17 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from arlequin import plots
 from arlequin.plots import style
 from arlequin.signals import impact_peaks, power_spectrum
 from cases.rod_measures import PADS, Signal, beams, hardest, rms_along, signal, supports
+from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 _FEW = 5  # spells of contact whose peaks make no histogram
 _SPECTRUM = 100  # steps below which a run has no spectrum

@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from arlequin.signals import contact_ratio, impact_peaks
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 PLACES = {
     "springs": ("spring +x", "spring +y"),

@@ -9,8 +9,7 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases import rod_supports
-from cases.rod_supports import Grid, Support
+from cases.rod_supports import Grid, Support, insertion, points
 
 if TYPE_CHECKING:
     from cases.fuel_rod import Parameters
@@ -49,7 +48,7 @@ def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None 
         "added_mass": p.water,
         "fluid_damping": p.fluid_damping,
         "tension": p.tension,
-        "points": {**rod_supports.points(grids(p)), **sections(p)},
+        "points": {**points(grids(p)), **sections(p)},
         "imposed": {"left": {"z": 0.0, "rz": 0.0}},
         **loads(p),
     }
@@ -110,7 +109,7 @@ def shaking(parameters: "Parameters") -> Any:
 def settled(parameters: "Parameters") -> xarray.DataTree:
     """The rod in its grids after the supports have moved in, without friction, at rest."""
     p = parameters
-    return rod_supports.insertion(part(replace(p, excitation="none")), grids(p)).run()
+    return insertion(part(replace(p, excitation="none")), grids(p)).run()
 
 
 def nodal(group: xarray.Dataset) -> np.ndarray:

@@ -4,13 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 import arlequin as aq
 from multilevel.law import RegularLaw
-
-Array = NDArray[np.float64]
 
 CROSS = np.array([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])  # the springs push along −x and −y, the dimples along x and y
 _LAYER = 60  # points of the table of a spring under asperities

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases import rod_model, rod_supports
 from cases.rod_supports import Grid
 from cases.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
 from cases.zoom_stiffness import PushedRod
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.fuel_rod import Parameters
 
-Array = NDArray[np.float64]
 
 _BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
 _GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam

@@ -3,16 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.plots import style
 from cases.roughness import Curve, Roughness, half_space, theories
 from models.errors import UserError
+from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 NAMES = {
     "persson": "Persson",

@@ -20,7 +20,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases import sphere_impact
@@ -33,8 +32,6 @@ from cases.reference.layered_rod import LayeredRod
 from cases.reference.measures import l1_error
 from cases.roughness import Cutoff, Flat, Hardness, Hurst, Law, Octaves, Roughness, Seeds, Slope, law_of
 from models.checks import positive, positive_integer
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.01  # of ρcV, from which a pressure counts as contact
 

@@ -27,7 +27,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 import arlequin as aq
@@ -50,8 +49,7 @@ from cases.roughness import (
     law_of,
 )
 from models.checks import positive, positive_integer
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 WITHIN = 0.05  # of the half-space, for a table that is fitted to it
 

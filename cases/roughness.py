@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.parameters import Quantity
 from models.checks import positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 LawName = Literal["half-space", "persson", "bush-gibson-thomas", "greenwood-williamson", "kogut-etsion", "power"]
 

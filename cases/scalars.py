@@ -53,17 +53,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from arlequin.scalar import Scalar
 from models.errors import UserError
+from models.types import Array
 
 if TYPE_CHECKING:
     import xarray
 
     from cases.registry import Case
-
-Array = NDArray[np.float64]
 
 
 def of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar]:

@@ -2,11 +2,9 @@
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 from arlequin.scalar import Scalar
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def worn_profile(result: xarray.DataTree) -> tuple[Array, Array]:

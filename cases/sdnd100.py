@@ -48,7 +48,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import EventsName, ThetaValue, scheme_of
@@ -60,8 +59,7 @@ from cases.slider_models import EXACT, PENALISED, Floor, Model, Scheme, check_sc
 from cases.slider_shock import SHOWN, ExactMotion, exact_turns, published_checks, shock_checks, turning_tolerance
 from cases.slider_turns import located_turns, stepped_turns, turn_scalars
 from models.checks import finite, non_negative, positive
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 PHASE = 0.07  # of (ωΔt)⁴: the lag of the located scheme, relative
 

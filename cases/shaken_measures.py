@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 STICKS = 2  # the status of a point that sticks
 

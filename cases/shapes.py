@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from cases.ball_blocks import Array, BallBlocks
+from cases.ball_blocks import BallBlocks
 from cases.structured import mesh_of
 from models import checks, limits
 from models.errors import UserError
 from models.mesh import box, rectangle
+from models.types import Array
 
 
 def quarter_disc(

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicHermiteSpline
 
 from cases.comparison import Check
 from cases.reference.damped_shock import DampedElement, DampedMotion
 from cases.reference.shock import STICK, Motion, Shock, SlidingMass, released_mass
 from cases.reference.slider import ReleasedSlider
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.sdnd100 import Parameters
 
-Array = NDArray[np.float64]
 
 SHARES = {"de-vogelaere": 0.25, "runge-kutta": 0.0}  # of what the other schemes are off
 SMALLEST = 1e-7  # of the release: the adaptive scheme

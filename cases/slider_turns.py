@@ -1,12 +1,10 @@
 """Where a slider turns, from the steps of a run."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import KroghInterpolator
 
 from arlequin.scalar import Scalar
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 REST = 1e-9  # of the largest velocity
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import skfem
-from numpy.typing import NDArray
 
 from cases.structured import halved, mesh_of
 from models import limits
+from models.types import Array
 
-Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 

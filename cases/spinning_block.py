@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, FieldsEvery, ThetaValue, Young, scheme_of
@@ -27,8 +26,7 @@ from cases.comparison import Check
 from cases.impact import worst_balance
 from cases.parameters import Quantity
 from models.checks import non_negative, positive, positive_integer, within
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

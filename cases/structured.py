@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 import skfem
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 
 from models import checks, limits
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from models.types import Array, Indices
 
 _KINDS: dict[str, tuple[tuple[type, type], tuple[type, type]]] = {
     "quad": ((skfem.MeshQuad1, skfem.ElementQuad1), (skfem.MeshQuad2, skfem.ElementQuad2)),

@@ -30,7 +30,6 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, Poisson, ThetaValue, Young, scheme_of
@@ -39,8 +38,7 @@ from cases.impact import worst_balance
 from cases.parameters import Quantity
 from cases.shapes import quarter_cylinder
 from models.checks import non_negative, positive, positive_integer
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 BALANCE = 1e-10
 WORK = 1e-3  # of the internal work: what the update of the stress and the motion differ by

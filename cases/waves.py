@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 AMPLITUDE = 1.0  # m, of the packets
 

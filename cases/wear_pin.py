@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import xarray
-from numpy.typing import NDArray
 
 import arlequin as aq
 from cases.choices import Density, Poisson, Young
@@ -20,8 +19,7 @@ from cases.parameters import Quantity
 from cases.reference.worn_layer import WornPin
 from cases.scar import scar_width, worn_profile
 from models.checks import positive, positive_integer
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 _WIDTH, _HEIGHT = 1.4, 1.0  # half-width and height of the pin, in half-widths of the flat at the end
 _HOLDER = 1e-2  # mass of what holds the pin, in those of the pin

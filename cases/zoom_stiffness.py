@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
 from cases import rod_model
-from cases.rod_supports import Grid, Support
+from cases.rod_supports import Grid
+from cases.rod_supports import Support as GridSupport
 from models.errors import UserError
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.fuel_rod import Parameters
 
-Array = NDArray[np.float64]
 
 _RANGE = 1e-2, 1e2  # of the nominal stiffness, in which the other is sought
 
@@ -84,7 +84,7 @@ def _stiffness(grid: Grid) -> tuple[float, float]:
     return _tangent(grid.spring, grid.preload), _tangent(grid.dimple, 0.5 * grid.preload)
 
 
-def _tangent(support: Support, force: float) -> float:
+def _tangent(support: GridSupport, force: float) -> float:
     if force == 0.0 or support.layer is None:
         return support.stiffness
     return -0.02 * force / (support.gap(1.01 * force) - support.gap(0.99 * force))

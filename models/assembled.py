@@ -14,9 +14,10 @@ from models.forces import Loads
 from models.frequency import highest_frequency
 from models.mass import element_lumped, lumped, node_major, redistributed
 from models.nodal import Loaded
-from models.part import Array, Imposed, Indices, Weighting
+from models.part import Imposed, Weighting
 from models.quads import Quads, are_quads
 from models.stiffness import scalar_mass, stiffness_matrix
+from models.types import Array, Indices
 
 if TYPE_CHECKING:
     from models.continuum import Continuum

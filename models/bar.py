@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from models import checks
 from models.continuum import Continuum
 from models.errors import UserError
-from models.part import Array
 from models.stress import displacement_gradient, displacements
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

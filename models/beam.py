@@ -22,12 +22,13 @@ from models.forces import Loads
 from models.loads import Given
 from models.material import LinearElastic, Rayleigh
 from models.mesh import interval
-from models.part import Array, Imposed, Indices, Surface, Weighting
+from models.part import Imposed, Surface, Weighting
 from models.section import Section
 from models.section_points import SectionPoints, check_points
 from models.stress import displacements
 from models.surface import line
 from models.turbulence import Turbulence
+from models.types import Array, Indices
 
 Force = tuple[float, ...] | Callable[[float], Any]
 

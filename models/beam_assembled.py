@@ -12,7 +12,8 @@ from models.beam_mass import across, element_integrals
 from models.errors import UserError
 from models.forces import Loads
 from models.nodal import Loaded
-from models.part import Array, Imposed, Weighting
+from models.part import Imposed, Weighting
+from models.types import Array
 
 if TYPE_CHECKING:
     from models.beam import Beam

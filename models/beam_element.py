@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.part import Array
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import numpy as np
 
 from models import checks
 from models.errors import UserError
-from models.part import Array
+from models.types import Array
 
 Vector = tuple[float, ...] | None
 

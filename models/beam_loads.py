@@ -11,9 +11,9 @@ from models.errors import UserError
 from models.forces import Force, Loads, Varying
 from models.harmonics import Harmonics
 from models.loads import point_values, weight_at_facets
-from models.part import Array
 from models.stations import Stations
 from models.turbulence import Turbulence
+from models.types import Array
 
 if TYPE_CHECKING:
     from models.beam import Beam

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.part import Array
+from models.types import Array
 
 if TYPE_CHECKING:
     from models.beam import Beam

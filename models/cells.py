@@ -9,7 +9,7 @@ from skfem.quadrature import get_quadrature
 from models.checks import LARGEST
 from models.elements import forget_jacobians
 from models.errors import UserError
-from models.part import Array, Indices
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

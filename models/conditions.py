@@ -7,7 +7,8 @@ import numpy as np
 
 from models import checks
 from models.errors import UserError
-from models.part import Array, Imposed, Indices
+from models.part import Imposed
+from models.types import Array, Indices
 
 Motion = float | Callable[[float], float]
 Motions = Mapping[str, Mapping[str, Motion]]

@@ -18,9 +18,10 @@ from models.forces import Force, Loads
 from models.loads import Given, Region, make_loads, weight_at_facets
 from models.mass import KINDS
 from models.material import LinearElastic, Material, Rayleigh
-from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
+from models.part import Assembled, Imposed, Surface, Weighting
 from models.span_force import SpanForce
 from models.surface import facet_indices, facet_measure, make_surface
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
-from models import blas
+from models.blas import blas_called_by
 from models.errors import FAILURE, UserError
 from models.matrix import canonical, not_definite, only_diagonal, symmetric_diagonal
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 ORDERINGS = ("default", "amd", "metis", "nesdis", "natural")
 _PIVOT = 1e-14  # smallest pivot / diagonal entry: below it no digit of the pivot is left
@@ -285,4 +284,4 @@ class _Engine05:
 
 def blas_name() -> str:
     """The BLAS that CHOLMOD calls in this process: "OpenBLAS 0.3.21", or "reference BLAS (slow)"."""
-    return blas.blas_called_by(_cholmod().__file__ or "")
+    return blas_called_by(_cholmod().__file__ or "")

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from models import checks
 from models.finite_nodal import FiniteNodal
 from models.material import Rayleigh
-from models.part import Array, Indices
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

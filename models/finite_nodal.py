@@ -10,7 +10,8 @@ from models.assembled import ElasticAssembled
 from models.errors import UserError
 from models.forces import Loads
 from models.nodal import Loaded
-from models.part import Array, Imposed, Indices
+from models.part import Imposed
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,10 +6,10 @@ import numpy as np
 
 from models.errors import FAILURE, UserError
 from models.hyperelastic import NeoHooke
-from models.part import Array
 from models.plastic import J2, MEMORY
 from models.point_stress import SIX, finite_stress, small_stress
 from models.stress import displacement_gradient
+from models.types import Array
 
 if TYPE_CHECKING:
     from models.solid import Solid

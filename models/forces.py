@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models.part import Array
+from models.types import Array
 
 
 class Force(Protocol):

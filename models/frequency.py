@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from models.cells import CellArrays
-from models.part import Array
 from models.stiffness import elastic_blocks
+from models.types import Array
 
 # entries of the element matrices held at once
 _CHUNK = 4_000_000

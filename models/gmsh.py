@@ -15,7 +15,7 @@ import skfem
 from models import checks
 from models.cells import check_cells
 from models.errors import UserError
-from models.part import Array, Indices
+from models.types import Array, Indices
 
 # meshio's cell type → mesh class, and its dimension and number of corners for the blocks that name things
 _MESHES: dict[str, Any] = {

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from models.material import LinearElastic
-from models.part import Array
+from models.types import Array
 
 NEO_HOOKE = 0  # what `_point_kernels.respond` calls this law
 

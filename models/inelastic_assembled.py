@@ -16,10 +16,10 @@ from models.errors import FAILURE, UserError
 from models.finite_nodal import FiniteNodal
 from models.hyperelastic import NeoHooke
 from models.nonlinear import Response
-from models.part import Array, Indices
 from models.plastic import HEATING, J2, MEMORY
 from models.point_stress import finite_stress, invariants
 from models.threads import side_by_side, slices
+from models.types import Array, Indices
 
 _ALPHA = 6
 _FLOW = (

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from models.errors import UserError
 from models.forces import Force, Loads, Varying
-from models.part import Array
+from models.types import Array
 
 Field = Callable[[Array, float], Any]
 Given = float | tuple[float, ...] | Field

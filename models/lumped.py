@@ -12,7 +12,8 @@ from models import checks
 from models.conditions import Motions, make_imposed
 from models.errors import UserError
 from models.nodal import Nodal
-from models.part import Array, Imposed, Indices, Surface, Weighting
+from models.part import Imposed, Surface, Weighting
+from models.types import Array, Indices
 
 Force = tuple[float, ...] | float | Callable[[float], Any]
 AXES = ("x", "y", "z")

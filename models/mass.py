@@ -5,7 +5,7 @@ from scipy.sparse import coo_array, csr_array, diags_array, eye_array, kron
 
 from models.cells import CellArrays
 from models.errors import UserError
-from models.part import Array, Indices
+from models.types import Array, Indices
 
 KINDS = ("consistent", "lumped", "redistributed")
 

@@ -16,9 +16,10 @@ from models.errors import UserError
 from models.modal_assembled import ModalAssembled
 from models.modal_basis import modal_basis
 from models.nodal import Loaded
-from models.part import Array, Assembled, Imposed, Indices, Surface, Weighting
+from models.part import Assembled, Imposed, Surface, Weighting
 from models.rigid_motion import Flexibility
 from models.stand_in import StandIn
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +37,9 @@ class Modal(StandIn):
     shapes. All nodes keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the
     shapes hold them (M-orthogonal projection).
 
-    >>> from models.bar import Bar; from models.material import LinearElastic; from models.mesh import interval
+    >>> from models.bar import Bar
+    >>> from models.material import LinearElastic
+    >>> from models.mesh import interval
     >>> bar = Bar("bar", interval(0.0, 1.0, cells=50), LinearElastic(young=1.0, density=1.0))
     >>> free = Modal(bar, 3).frequencies
     >>> print([round(float(f), 3) for f in free])

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from models.errors import UserError
 from models.forces import Force
 from models.nodal import Linear
-from models.part import Array, Assembled, Imposed
+from models.part import Assembled, Imposed
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,9 +9,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from models.errors import UserError
 from models.matrix import binade
-from models.part import Array, Assembled
+from models.part import Assembled
 from models.rigid_motion import Flexibility
 from models.static_shapes import diagonalised, enriched
+from models.types import Array
 
 _DENSE = 300  # free dofs up to which all modes are computed
 _UNSTABLE = 1e-12  # negative square of a frequency, relative to the largest, that is no round-off

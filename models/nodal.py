@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from models.forces import Loads
-from models.part import Array, Imposed
+from models.part import Imposed
+from models.types import Array
 
 
 class Linear:

@@ -5,7 +5,8 @@ from typing import Protocol, runtime_checkable
 
 from scipy.sparse import csr_array
 
-from models.part import Array, Assembled
+from models.part import Assembled
+from models.types import Array
 
 
 @runtime_checkable

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from models.errors import UserError
+from models.types import Array, Indices
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 FacetWeight = Callable[[Array, Indices], Array]
 
 

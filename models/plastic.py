@@ -31,7 +31,7 @@ from models import checks
 from models.errors import UserError
 from models.hyperelastic import VolumeSplit
 from models.material import LinearElastic
-from models.part import Array
+from models.types import Array
 
 FINITE_J2, SMALL_J2 = 1, 2  # what `_point_kernels.respond` calls these laws
 

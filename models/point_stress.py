@@ -8,9 +8,9 @@ J̄ and ē are means over the cell, or those of the point. Nothing flows: what t
 import numpy as np
 
 from models.hyperelastic import NeoHooke
-from models.part import Array, Indices
 from models.plastic import J2
 from models.stress import von_mises
+from models.types import Array, Indices
 
 SIX = ("xx", "yy", "zz", "yz", "xz", "xy")
 Cells = tuple[Indices, Array, Array, Array]  # nodes, gradients, hoop (of no size but around an axis), measure

@@ -20,8 +20,8 @@ from itertools import pairwise
 import numpy as np
 
 from models.cells import CellArrays
-from models.part import Array, Indices
 from models.threads import each
+from models.types import Array, Indices
 
 _SIDES = np.array([1.0, -1.0, 1.0, -1.0])  # s, that is ξη at the nodes
 _EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from models import checks
 from models.errors import UserError
-from models.part import Indices, Surface
+from models.part import Surface
+from models.types import Indices
 
 
 @dataclass(frozen=True, eq=False)

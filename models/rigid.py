@@ -11,7 +11,8 @@ from scipy.sparse import csr_array, diags_array
 from models import checks
 from models.conditions import Motions, make_imposed
 from models.errors import UserError
-from models.part import Array, Imposed, Indices, Surface, Weighting
+from models.part import Imposed, Surface, Weighting
+from models.types import Array, Indices
 
 Force = Sequence[float] | Callable[[float], Any]
 

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
 from models.nodal import Linear
-from models.part import Array, Assembled, Imposed
+from models.part import Assembled, Imposed
 from models.simplex import Simplex
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

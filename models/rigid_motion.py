@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from models.errors import UserError
 from models.factor import Factor, factorise
-from models.part import Array, Assembled, Indices, MeshedPart
+from models.part import Assembled, MeshedPart
+from models.types import Array, Indices
 
 _NO_ENERGY = 1e-18  # strain energy of a motion relative to its dofs' own, below which it is none
 _HELD = 1e-9  # motion of imposed dofs, relative, below which they rest

@@ -6,11 +6,12 @@ from functools import cached_property
 from scipy.sparse import csr_array
 
 from models.errors import UserError
-from models.part import Array, Indices, Weighting
+from models.part import Weighting
 from models.rigid_assembled import RigidPartAssembled
 from models.simplex import Simplex
 from models.solid import Solid
 from models.stand_in import StandIn
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def row_products(fields: Any, matrix: Any) -> Array:

@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 
 from models import checks
 from models.errors import UserError
-from models.part import Array, Indices, Surface
+from models.part import Surface
+from models.types import Array, Indices
 
 if TYPE_CHECKING:
     from models.beam import Beam

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.factor import Factor
-from models.part import Array
+from models.types import Array
 
 _SIDES = 16, 32, 64  # right-hand sides taken at once: the wider, the quicker each, while a block is in cache
 _WIDEST = 64  # columns of a supernode: its triangle is solved row by row

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from models.errors import UserError
-from models.part import Array
+from models.types import Array
 
 _FLAT = 1e-12  # moment ∫ρx² along an axis, relative to the largest, below which a body is flat
 

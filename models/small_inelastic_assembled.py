@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from models.inelastic_assembled import InelasticAssembled
 from models.matrix import symmetric_part
 from models.nonlinear import Response
-from models.part import Array
 from models.point_stress import small_stress
 from models.threads import side_by_side
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

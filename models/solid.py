@@ -14,10 +14,11 @@ from models.finite_stress import cauchy_stress
 from models.hyperelastic import NeoHooke
 from models.inelastic_assembled import InelasticAssembled
 from models.material import LinearElastic, Rayleigh
-from models.part import Array, Assembled, Indices, Weighting
+from models.part import Assembled, Weighting
 from models.plastic import J2
 from models.small_inelastic_assembled import SmallInelasticAssembled
 from models.stress import displacement_gradient, displacements
+from models.types import Array, Indices
 
 PLANES = ("strain", "stress", "axisymmetric")
 KINEMATICS = ("small", "finite")

@@ -10,9 +10,9 @@ from models.beam_frame import local_axes
 from models.errors import UserError
 from models.harmonics import Harmonics, SharedHarmonics
 from models.loads import Region
-from models.part import Array
 from models.stations import Stations
 from models.turbulence import Turbulence
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import numpy as np
 
 from models import checks
 from models.errors import UserError
-from models.part import Array, Indices, Surface
+from models.part import Surface
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

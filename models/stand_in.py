@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from models.part import Array, Indices, Surface
+from models.part import Surface
+from models.types import Array, Indices
 
 
 class StandIn:

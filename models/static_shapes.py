@@ -6,8 +6,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import csc_array
 
-from models.part import Array, Assembled
+from models.part import Assembled
 from models.rigid_motion import Flexibility
+from models.types import Array
 
 _SPANNED = 1e-12  # share of the energy of a static shape below which what others do not hold of it is round-off
 _MASSLESS = 1e-14  # λ of a shape relative to the largest, below which it moves no mass

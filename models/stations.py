@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 from scipy.sparse import csr_array
 
-from models.part import Array, Indices
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from models.cells import CellArrays
 from models.errors import UserError
-from models.part import Array
+from models.types import Array
 
 
 def displacements(u: Any, count: int) -> Array:

@@ -6,7 +6,8 @@ import numpy as np
 
 from models.elements import facet_basis
 from models.errors import UserError
-from models.part import Array, Indices, MeshedPart, Part, Surface
+from models.part import MeshedPart, Part, Surface
+from models.types import Array, Indices
 
 # the same facet seen from the other side: corners reversed from the first one, mid-edges to match
 _REVERSED = {

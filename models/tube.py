@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from models import checks, limits
 from models.errors import UserError
-from models.part import Array
+from models.types import Array
 
 Range = tuple[float, float]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from models import checks
 from models.errors import UserError
-from models.part import Array, Indices
 from models.stations import Stations
+from models.types import Array, Indices
 
 MOST_FREQUENCIES = 1e7
 _PER_LENGTH = 16  # stations in a correlation length

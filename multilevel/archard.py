@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from models.checks import positive
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

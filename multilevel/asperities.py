@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from models.checks import hold, non_negative, one_of, positive, within
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

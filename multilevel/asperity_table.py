@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from models.checks import finite_array, hold, non_negative, positive
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 _MOST = 0.7  # ln p between two knots of the spline: what the quadrature resolves to round-off
 

@@ -30,7 +30,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from multilevel.law import Array
+from models.types import Array
 from multilevel.point_laws import PointLaws
 
 ACTS, STICKS = 1, 2  # bits of what lasts

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.part import Indices
-from multilevel.law import Array
+from models.types import Array, Indices
 
 _HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import UserError
-from models.part import Indices, Surface
-from multilevel.law import Array
+from models.part import Surface
+from models.types import Array, Indices
 
 # kinds as in multilevel._search_kernels, by axes and nodes of a facet
 KINDS = {(2, 2): 0, (2, 3): 1, (3, 3): 2, (3, 6): 3, (3, 4): 4, (3, 9): 5}

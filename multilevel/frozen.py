@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from models.part import Surface
+from models.types import Array
 from multilevel.kinematics import Kinematics, Pairing
-from multilevel.law import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from models.checks import finite_array, positive
 from models.errors import UserError
 from models.part import Surface
+from models.types import Array
 from multilevel.curve import Curve
 from multilevel.kinematics import Kinematics
-from multilevel.law import Array
 from multilevel.search import in_space
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from models.part import Surface
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 
 from models.checks import positive
 from models.errors import UserError
-from models.part import Array, Indices, Surface
+from models.part import Surface
+from models.types import Array, Indices
 from multilevel.kinematics import Kinematics
 from multilevel.multiplier import Multipliers
 from multilevel.pieces import Facets, simplex_rule, tree_order

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from models.errors import UserError
-from models.part import Array, Surface
+from models.part import Surface
+from models.types import Array
 from multilevel.kinematics import Kinematics
 from multilevel.multiplier import Multipliers
 from multilevel.obstacle import Obstacle

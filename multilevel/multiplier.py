@@ -7,7 +7,7 @@ import numpy as np
 
 from models.checks import one_of
 from models.errors import UserError
-from models.part import Array, Indices
+from models.types import Array, Indices
 from multilevel.pieces import Facets
 
 

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from models.checks import finite_array, non_negative, one_of, positive
 from models.errors import UserError
 from models.part import Surface
+from models.types import Array
 from multilevel.facets import FacetMesh, frames
 from multilevel.kinematics import Kinematics, Pairing, Partners
-from multilevel.law import Array
 from multilevel.obstacle import Obstacle
 from multilevel.points import PointPairing
 from multilevel.search import OVERHANG, FacetTree, in_space

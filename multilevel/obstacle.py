@@ -7,7 +7,7 @@ import numpy as np
 
 from models.checks import finite_array
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 
 @runtime_checkable

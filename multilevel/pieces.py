@@ -8,7 +8,8 @@ import numpy as np
 
 from models.continuum import Continuum
 from models.errors import UserError
-from models.part import Array, Indices, Surface
+from models.part import Surface
+from models.types import Array, Indices
 
 _LINE = ((-1, 0), (1, 0), (0, 0))
 _TRIANGLE = ((0, 0), (1, 0), (0, 1), (0.5, 0), (0.5, 0.5), (0, 0.5))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.types import Array
 from multilevel.friction import Coulomb
-from multilevel.law import Array, NormalLaw, RegularLaw, SetValuedLaw
+from multilevel.law import NormalLaw, RegularLaw, SetValuedLaw
 
 _Whole = NDArray[np.int64]
 _Tables = tuple[_Whole, Array, _Whole, Array, Array, Array, Any, _Whole, _Whole, Array]

@@ -8,10 +8,10 @@ from scipy.sparse import csr_array, hstack
 
 from models.checks import finite_array
 from models.errors import UserError
-from models.part import Indices, Surface
+from models.part import Surface
+from models.types import Array, Indices
 from multilevel.facets import frames
 from multilevel.kinematics import Kinematics
-from multilevel.law import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,8 @@ import numpy as np
 
 from models.checks import finite_array, flag
 from models.errors import UserError
-from models.part import Indices
+from models.types import Array, Indices
 from multilevel.facets import FacetMesh
-from multilevel.law import Array
 from multilevel.search import FacetTree, in_space
 
 END = 1e-6  # of a segment: a point this little past an open end still has a partner

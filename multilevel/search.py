@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.part import Indices
+from models.types import Array, Indices
 from multilevel.facets import FacetMesh
-from multilevel.law import Array
 
 OVERHANG = 0.05  # how far past a free end a point still has its partner, in facet sizes
 DEPTH = (

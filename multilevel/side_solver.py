@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from multilevel.law import Array
+from models.types import Array
 from multilevel.method import ContactMethod
 from multilevel.point_laws import PointLaws
 from multilevel.solver import ContactSolution

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.elements import facet_basis
-from models.part import Indices, Surface
+from models.part import Surface
 from models.surface import facet_indices, facet_measure
-from multilevel.law import Array
+from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.checks import one_of, positive
-from multilevel.law import Array
+from models.types import Array
 from multilevel.method import METHODS, Method, proximal_term
 from multilevel.point_laws import PointLaws
 from multilevel.stick import end_pulls, free_rates, gain

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from multilevel.law import Array
+from models.types import Array
 from multilevel.point_laws import PointLaws
 
 

@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.plots import style
 from arlequin.plots.moving import Moving, groups_of, magnification, moving
 from arlequin.recorded_cells import spread
 from models.checks import positive, positive_integer
 from models.errors import UserError
+from models.types import Array
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 MAP = "viridis"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.checks import integer
 from models.errors import UserError
+from models.types import Array
 
 if TYPE_CHECKING:
     import xarray
 
-Array = NDArray[np.float64]
 
 AXES = "xyz"
 _EVEN = 1e-6  # of a step: what equal steps may differ by

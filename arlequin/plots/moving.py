@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arlequin.recorded_cells import cells_of, faces_of
 from models.errors import UserError
+from models.types import Array, Indices
 
 if TYPE_CHECKING:
     import xarray
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _SEEN = 0.05  # of the size of the parts: what the largest displacement of beams is brought to
 

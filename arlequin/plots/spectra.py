@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-    from arlequin.signals import Array
+    from models.types import Array
+
 
 _SHOWN = 1e-12  # densities below this share of the largest are round-off and not shown
 

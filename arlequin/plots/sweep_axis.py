@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from arlequin.plots import style
 from arlequin.plots.sweep_points import text
+from models.types import Array
 
 if TYPE_CHECKING:
     import xarray
 
-Array = NDArray[np.float64]
 
 _RATIO = 4.0  # last to first, from which even ratios mean a logarithmic axis
 _EVENER = 0.5  # how much evener ratios must be than differences

@@ -12,7 +12,7 @@ from arlequin.schemes.scheme import State
 from models.checks import within
 from models.errors import UserError
 from models.rows import row_products
-from multilevel.law import Array
+from models.types import Array
 
 DEGREE = 8  # of loads within a step
 

@@ -21,7 +21,7 @@ from arlequin.tangents import Tangents
 from models.errors import UserError
 from models.matrix import symmetric_part
 from models.nonlinear import Nonlinear, PathDependent
-from multilevel.law import Array
+from models.types import Array
 
 _PASSES = 40  # linearisations of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # momentum missing, of the largest impulse: done; done where it falls no further

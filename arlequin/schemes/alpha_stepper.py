@@ -14,7 +14,7 @@ from arlequin.schemes.linear_step import Solved
 from arlequin.schemes.resting import start_accelerations
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.schemes.velocity_projection import VelocityProjection
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

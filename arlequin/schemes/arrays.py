@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.strains import Strains
-from multilevel.law import Array
+from models.types import Array
 
 Rows = tuple[NDArray[np.int64], NDArray[np.int64], Array]
 

@@ -11,7 +11,7 @@ from arlequin.action import Action
 from arlequin.assembly import Assembly
 from arlequin.response import Memory
 from arlequin.schemes.scheme import State, Stepper, StepReport
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from arlequin.schemes.linear_step import Drive, LinearStep, Solved, Start
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, State
 from arlequin.schemes.theta import Carried, ThetaStepper
 from arlequin.schemes.trail import Trail
-from multilevel.law import Array
+from models.types import Array
 
 _CACHED = 1 << 17  # values of a field of a block, at most: what is recorded is still in cache
 

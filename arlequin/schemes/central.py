@@ -17,7 +17,7 @@ from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, acc
 from arlequin.schemes.stable_step import stable_step
 from models.errors import UserError
 from models.nonlinear import Deforming, Nonlinear
-from multilevel.law import Array
+from models.types import Array
 
 if TYPE_CHECKING:
     from arlequin.schemes.substepped import SubsteppedStepper

@@ -21,7 +21,7 @@ from arlequin.schemes.central import CentralStepper
 from arlequin.schemes.scheme import State
 from models.assembled import ElasticAssembled
 from models.threads import each
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from models.errors import UserError
 from models.matrix import symmetric_part
 from models.nonlinear import Nonlinear, PathDependent
 from models.part import MeshedPart
-from multilevel.law import Array
+from models.types import Array
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
 _NEWTON = 40  # passes of Newton's iterations at most

@@ -18,8 +18,8 @@ from arlequin.schemes.scheme import State, StepReport, unworn_only
 from arlequin.schemes.small_theta import FEW, is_small
 from models.errors import UserError
 from models.rows import row_products
+from models.types import Array
 from multilevel.asperities import Asperities
-from multilevel.law import Array
 from multilevel.stick import Loss
 
 

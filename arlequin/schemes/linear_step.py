@@ -11,8 +11,8 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.schemes.meeting import Meeting, Motion, meet
 from arlequin.schemes.scheme import State
+from models.types import Array
 from multilevel.archard import Worn
-from multilevel.law import Array
 
 
 @dataclass(frozen=True)

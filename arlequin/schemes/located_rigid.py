@@ -11,7 +11,7 @@ from arlequin.schemes.turning_rows import corner_rows
 from models.errors import UserError
 from models.part import Surface
 from models.rows import row_products
-from multilevel.law import Array
+from models.types import Array
 
 _FASTEST = 1.0  # ω Δt up to which the springs' phase is of order 4
 

@@ -15,7 +15,7 @@ from arlequin.schemes.small_theta import FEW, is_small
 from models.errors import UserError
 from models.matrix import binade
 from models.rows import row_products
-from multilevel.law import Array
+from models.types import Array
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12

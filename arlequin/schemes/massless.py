@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from arlequin.assembly import Assembly
 from models.errors import UserError
 from models.factor import factorise
+from models.types import Array
 from multilevel.asperities import Asperities
-from multilevel.law import Array
 from multilevel.point_laws import PointLaws
 
 

@@ -13,9 +13,9 @@ from arlequin.contact import Contact
 from arlequin.energy import Ways, Work
 from arlequin.schemes.scheme import RESIDUAL_LIMIT, StepReport
 from arlequin.touch import Touch
+from models.types import Array
 from multilevel.archard import Worn
 from multilevel.closing import Closing, lasting
-from multilevel.law import Array
 from multilevel.point_laws import PointLaws
 from multilevel.solver import STICK, ContactSolution, solve_contact
 from multilevel.stick import Held, Loss, gain

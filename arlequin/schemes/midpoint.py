@@ -9,7 +9,7 @@ from arlequin.schemes.massless import MasslessCondensation
 from arlequin.schemes.scheme import State, Stepper, StepReport
 from arlequin.schemes.theta import ThetaStepper
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from arlequin.touch import Touch
 from models.checks import positive_integer
 from models.errors import UserError
 from models.part import Surface
-from multilevel.law import Array
+from models.types import Array
 
 _PASSES = 30
 _EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further

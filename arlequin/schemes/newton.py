@@ -20,7 +20,7 @@ from arlequin.schemes.mixing import Mixing
 from arlequin.schemes.scheme import Failed, State
 from arlequin.turning import Turning
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 _PASSES = 40  # passes with one factor at most
 _FACTORS = 8  # factors of a step at most

@@ -12,7 +12,7 @@ from arlequin.energy import Forces, Sums, Ways
 from arlequin.products import applied
 from arlequin.schemes.block import Block
 from arlequin.touch import Touch
-from multilevel.law import Array
+from models.types import Array
 from multilevel.stick import Held, gain
 
 

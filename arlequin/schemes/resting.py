@@ -6,7 +6,7 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed, Free
 from arlequin.schemes.scheme import initial_acceleration
 from arlequin.touch import Touch
-from multilevel.law import Array
+from models.types import Array
 from multilevel.solver import solve_contact
 
 _AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none

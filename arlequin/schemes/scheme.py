@@ -15,8 +15,8 @@ from arlequin.response import BulkResponse, Memory
 from arlequin.touch import Touch
 from models.errors import FAILURE, UserError
 from models.nonlinear import Constrained, Nonlinear, PathDependent
+from models.types import Array
 from multilevel.archard import Worn
-from multilevel.law import Array
 from multilevel.solver import ContactSolution
 
 RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impulse

@@ -13,7 +13,7 @@ from arlequin.schemes.scheme import State
 from arlequin.schemes.small_theta import SmallThetaStepper, is_small
 from arlequin.start import start_fields
 from models.threads import each
-from multilevel.law import Array
+from models.types import Array
 
 # values of a field of a block of all members: above the first blocks are as short as may be, the second is the most
 _HELD, _MOST = 1 << 22, 1 << 24

@@ -19,8 +19,8 @@ from arlequin.schemes.scheme import State
 from arlequin.schemes.theta import Carried, ThetaStepper
 from arlequin.touch import Touch
 from models.small_factor import SmallFactor
+from models.types import Array
 from multilevel.closing import lasting
-from multilevel.law import Array
 from multilevel.solver import STICK
 from multilevel.stick import gain, softness
 

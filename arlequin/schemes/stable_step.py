@@ -7,7 +7,7 @@ from scipy.sparse.linalg import eigsh
 from arlequin.assembly import Assembly
 from models.matrix import binade
 from models.nonlinear import Deforming
-from multilevel.law import Array
+from models.types import Array
 
 
 def stable_step(assembly: Assembly, u: Array | None = None) -> float:

@@ -13,7 +13,7 @@ from arlequin.schemes.equilibrium import Equilibrium
 from arlequin.schemes.joined import joined_loads
 from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 if TYPE_CHECKING:
     from arlequin.schemes.cut_back import CutBackStepper

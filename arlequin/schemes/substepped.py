@@ -10,7 +10,7 @@ from arlequin.schemes.joined import joined_impulses
 from arlequin.schemes.scheme import State, StepReport
 from arlequin.schemes.stable_step import stable_step
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 _WATCHED = 25  # sub-steps between two looks at the stable step
 _SAFE = 0.85  # of the stable step: the cells change until it is looked at again

@@ -7,7 +7,7 @@ import numpy as np
 from arlequin.assembly import Assembly
 from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem, Outcome, check_step
 from arlequin.schemes.scheme import State
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

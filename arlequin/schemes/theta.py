@@ -25,7 +25,7 @@ from arlequin.schemes.scheme import (
 from arlequin.schemes.velocity_projection import VelocityProjection
 from models.checks import one_of, within
 from models.errors import UserError
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from arlequin.schemes.theta import Carried
 from arlequin.start import start_fields
 from models.assembled import ElasticAssembled
 from models.threads import each
-from multilevel.law import Array
+from models.types import Array
 from multilevel.side_solver import SideSolution, solve_members
 
 _PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor

@@ -15,7 +15,7 @@ from arlequin.schemes.linear_step import Solved
 from arlequin.schemes.passage import Pushes
 from arlequin.schemes.scheme import State
 from arlequin.touch import Touch
-from multilevel.law import Array
+from models.types import Array
 from multilevel.stick import Held, gain
 
 

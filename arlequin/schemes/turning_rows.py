@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from arlequin.contact import Contact, used_rows
 from arlequin.touch import Touch
+from models.types import Array
 from multilevel.interface import Interface
 from multilevel.kinematics import Kinematics
-from multilevel.law import Array
 
 
 def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from arlequin.schemes.passage import Projections
 from arlequin.schemes.small_theta import FEW, LARGEST, SmallThetaStepper, columns_of
 from arlequin.schemes.turning_rows import Corners, Touches
 from arlequin.touch import Touch
-from multilevel.law import Array
+from models.types import Array
 from multilevel.method import proximal_term
 
 

@@ -9,7 +9,7 @@ from arlequin.assembly import Assembly
 from arlequin.condensed import Condensed
 from arlequin.rigid_condensed import RigidCondensed
 from arlequin.schemes.meeting import Meeting, Projected
-from multilevel.law import Array
+from models.types import Array
 from multilevel.solver import STICK
 
 _NONE = 1e-14  # rate, relative to its terms, that is round-off

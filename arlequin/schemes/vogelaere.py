@@ -8,7 +8,7 @@ from arlequin.assembly import Assembly
 from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem, Outcome, check_step
 from arlequin.schemes.scheme import State
 from arlequin.schemes.symplectic import Springs
-from multilevel.law import Array
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
 from models.material import LinearElastic
 from models.section import Section
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 _SCAN = 400  # intervals per decade in which a change of sign is looked for
 

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.signal import lfilter
 
 from models import checks
 from models.errors import UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 _HALF = 2000  # grid of a held column: intervals in half a transit
 

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
 from models import checks
 from models.errors import FAILURE, UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 SAMPLES = 50  # of 1/ω_T, and of m/C
 BLOCK = 512  # samples at once

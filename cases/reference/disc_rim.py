@@ -24,13 +24,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from cases.reference.disc import rim_rows
 from models import checks
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 NORMAL, TANGENT = 0, 1
 

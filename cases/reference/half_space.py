@@ -12,9 +12,8 @@ Source: K. L. Johnson, Contact Mechanics, 1985, §2.2, 2.3, 3.2, 3.6; integrals 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def strips(places: Array, width: float, poisson: float, coupled: bool) -> Array:

@@ -20,13 +20,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from models import checks
 from models.errors import UserError
 from models.material import LinearElastic
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def effective_modulus(*bodies: LinearElastic) -> float:

@@ -17,13 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import beta, betaincinv
 
 from cases.reference.hertz import SphereContact
 from models import checks
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 APPROACHES = 0.8 * float(beta(0.4, 0.5))  # T V/δ_max = 2.94328
 

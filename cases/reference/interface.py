@@ -32,17 +32,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cases.reference.rods import (
-    Array,
-    ContactHistory,
-    Pair,
-    Rod,
-    clipped,
-    require,
-    require_non_negative,
-    runs,
-)
+from cases.reference.rods import ContactHistory, Pair, Rod, clipped, require, require_non_negative, runs
 from models.errors import UserError
+from models.types import Array
 
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
 FULL, STALLED = 1, 2

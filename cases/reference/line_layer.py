@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import beta
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

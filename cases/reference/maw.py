@@ -18,12 +18,10 @@ V. L. Popov, M. Heß, Method of Dimensionality Reduction in Contact Mechanics an
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cases.reference.oblique import Impact, Oblique
 from models.errors import UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def maw(body: Oblique, psi: float, *, springs: int = 400, steps: int = 4000) -> Impact:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from models.errors import UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 class Reference(Protocol):

@@ -27,14 +27,12 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
 from cases.reference.half_space import squares, strips
 from cases.reference.hertz_impact import APPROACHES
 from models import checks
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 MARGIN = {"sphere": 1.05, "disc": 1.2}  # of the patches over the half-width: vibrations of the disc press it wider
 TOLERANCE = 1e-6  # of the forces

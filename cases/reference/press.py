@@ -18,11 +18,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cases.reference.rods import require, require_non_negative, require_positive
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

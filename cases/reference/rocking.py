@@ -29,12 +29,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from models import checks
 from models.errors import UserError
+from models.types import Array
 
-Array = NDArray[np.float64]
 Ground = tuple[ArrayLike, ArrayLike]  # (ü, v̈), m/s²
 
 

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from cases.reference.rocking import RockingBlock
 from models import checks
 from models.errors import FAILURE, UserError
+from models.types import Array
 
-Array = NDArray[np.float64]
 LEAST_LEAN = 1e-18
 
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

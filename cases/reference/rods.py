@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.errors import UserError
+from models.types import Array
 
-Array = NDArray[np.float64]
 Side = Literal["left", "right"]
 
 

@@ -21,12 +21,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from cases.reference.shaken_slider import ShakenSlider
-
-Array = NDArray[np.float64]
 
 RINGING = 400  # samples of a cycle of the stuck mass
 FORCED = 20_000  # samples of a period of the support, in a slip

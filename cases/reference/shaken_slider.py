@@ -34,8 +34,8 @@ from scipy.optimize import brentq
 
 from models import checks
 from models.errors import UserError
+from models.types import Array
 
-Array = NDArray[np.float64]
 Regime = Literal["stick", "stick-slip", "slip-slip"]
 Kind = Literal["slip", "reversal", "stick"]
 

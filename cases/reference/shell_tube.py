@@ -18,9 +18,8 @@ E. Reissner, J. Appl. Mech. 12 (1945) A69–A77.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

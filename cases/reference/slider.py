@@ -27,8 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from models import checks
 from models.errors import UserError
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

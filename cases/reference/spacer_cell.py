@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from cases.reference.line_layer import LineLayer
 from cases.reference.shell_tube import ShellTube
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 _PASSES = 60
 

@@ -1,9 +1,8 @@
 """Statics of a straight rod on springs across it, by the flexibility of its fields."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def spring_forces(at: Array, stiffness: Array, ways: Array, bending: float, shear: float) -> Array:

@@ -9,17 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
 from models.errors import FAILURE, UserError
+from models.types import Array
 
 if TYPE_CHECKING:
     from cases.reference.stopped_rod import StoppedRod
 
-Array = NDArray[np.float64]
 State = Literal["open", "forward", "backward", "stuck"]
 
 SENSE: dict[State, int] = {"open": 0, "stuck": 0, "forward": 1, "backward": -1}

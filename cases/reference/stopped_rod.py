@@ -26,15 +26,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
 from models import checks
 from models.errors import UserError
 from models.material import LinearElastic
 from models.section import Section
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 SAMPLES = 10  # in a radian of the fastest motion
 

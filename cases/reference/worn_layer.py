@@ -11,10 +11,9 @@ The worn volume is k F s whatever the rest. Where wear is much more than the lay
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq, least_squares
 
 from models.checks import finite_array, positive_integer
 from models.errors import UserError
+from models.types import Array
 from multilevel.asperities import Asperities
 from multilevel.asperity_table import AsperityTable
 
-Array = NDArray[np.float64]
 Law = TypeVar("Law", Asperities, AsperityTable)
 
 _TAIL = 1e-2  # of the smallest pressure of the curve: where a table of it ends

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from models.checks import finite, one_of, positive
+from models.types import Array
 from multilevel.rough.partial_moments import exponential_moment, partial_moment
 from multilevel.rough.summits import SummitStatistics
-from multilevel.rough.theory import Array
 
 
 @dataclass(frozen=True)

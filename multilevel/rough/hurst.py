@@ -4,14 +4,12 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models import checks
 from models.errors import UserError
+from models.types import Array
 from multilevel.rough.spectrum import spectrum_of
 from multilevel.rough.topography import Topography, TopographyWarning
-
-Array = NDArray[np.float64]
 
 NOTHING = 1e-20  # modes below this share of the largest are round-off
 RINGS = 4  # and an octave: less gives no slope

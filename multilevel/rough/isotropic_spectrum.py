@@ -9,7 +9,7 @@ from scipy.special import exprel
 
 from models.checks import finite_array
 from models.errors import UserError
-from multilevel.rough.theory import Array
+from models.types import Array
 
 _POINTS = 1500  # Gauss points at least, over all intervals
 _FIRST = 64  # Gauss points of the first interval, where integrands of G(q) are singular

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from models.checks import finite, positive, within
+from models.types import Array
 from multilevel.rough.summits import SummitStatistics
-from multilevel.rough.theory import Array
 
 # pieces of P/P_c and A/A_c by ω/ω_c: from, factor and exponent of the load, of the area
 _PIECES = (

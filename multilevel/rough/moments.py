@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models import checks
 from models.errors import UserError
 from multilevel.rough.spectrum import Spectrum, spectrum_of
 from multilevel.rough.summits import SummitStatistics
 from multilevel.rough.topography import Topography
-
-Array = NDArray[np.float64]
 
 # mean of cosⁿ over directions: what a profile sees of a wave
 PROFILE = {0: 1.0, 2: 1 / 2, 4: 3 / 8}

@@ -11,8 +11,8 @@ from scipy.special import erf, exp1
 
 from models.checks import finite_array, positive, within
 from models.errors import UserError
+from models.types import Array
 from multilevel.rough.isotropic_spectrum import IsotropicSpectrum
-from multilevel.rough.theory import Array
 
 _FLAT = 6.5  # x above which erf(x)² is 1 in doubles
 _LOW, _HIGH, _ROWS = 1e-14, 20.0, 400  # the table of gaps: p over E* h'rms/√2

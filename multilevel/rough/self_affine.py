@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import exprel
 
 from models import checks
 from models.errors import UserError
+from models.types import Array
 from multilevel.rough.moments import PROFILE, Moments
 from multilevel.rough.topography import Topography
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """The periodic part of a map whose opposite edges do not meet."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 def periodic_part(heights: Array, pixel: tuple[float, float]) -> Array:

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.errors import UserError
+from models.types import Array
 from multilevel.rough.topography import Topography
-
-Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-14
 

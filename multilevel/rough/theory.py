@@ -2,10 +2,7 @@
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from models.types import Array
 
 
 class ContactTheory(Protocol):

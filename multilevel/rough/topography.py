@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from models import checks
 from models.errors import UserError
+from models.types import Array
 from multilevel.rough import holes, smooth
 from multilevel.rough.trend import Trend, fit
-
-Array = NDArray[np.float64]
 
 STEEPEST = 1.0  # rms slopes beyond are no engineering surface: units are likely confused
 FLATTEST = 1e-6

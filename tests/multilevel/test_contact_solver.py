@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
+from models.types import Array
 from multilevel.asperities import Asperities
 from multilevel.friction import Coulomb
-from multilevel.law import Array
 from multilevel.point_laws import PointLaws
 from multilevel.solver import METHODS, ContactSolution, solve_contact
 from multilevel.unilateral import Unilateral

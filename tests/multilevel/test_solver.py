@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.types import Array
 from multilevel.asperities import Asperities
-from multilevel.law import Array
 from multilevel.penalty import Penalty, VelocityPenalty
 from multilevel.point_laws import PointLaws
 from multilevel.solver import ContactSolution, solve_contact
