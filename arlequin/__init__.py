@@ -19,159 +19,168 @@ Names load on first use, so that importing this package is quick.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from arlequin import rough
-    from arlequin.absorber import Absorber
-    from arlequin.beam_junction import BeamJunction
-    from arlequin.coupling import H1, L2
-    from arlequin.cycle_jump import CycleJump
-    from arlequin.cycles import simulate_cycles
-    from arlequin.dual import dual_condition
-    from arlequin.ensemble import simulate_ensemble
-    from arlequin.frequencies import natural_frequencies
-    from arlequin.glue import JunctionWarning
-    from arlequin.junction import Junction
-    from arlequin.netcdf import export_netcdf
-    from arlequin.paraview import export_vtu
-    from arlequin.record import Record
-    from arlequin.result import open
-    from arlequin.scalar import Scalar
-    from arlequin.schemes import (
-        HHT,
-        CentralDifference,
-        DeVogelaere,
-        GeneralisedAlpha,
-        Midpoint,
-        ModifiedMeanAcceleration,
-        Multirate,
-        Newmark,
-        RungeKutta,
-        Static,
-        SymplecticEuler,
-        Theta,
-    )
-    from arlequin.signals import contact_ratio, impact_peaks, power_spectrum
-    from arlequin.simulation import Study, simulate
-    from arlequin.sweep_dataset import SweepWarning
-    from arlequin.sweeping import open_sweep, sweep
-    from arlequin.system import System
-    from arlequin.ties import Mortar, Tie
-    from arlequin.wear import mean_power, worn_depth, worn_volume
-    from arlequin.weights import Constant, Cubic, Function, Linear
-    from arlequin.zone import Box, Cells, HalfSpace, LevelSet, Strip
-    from models import mesh
-    from models.bar import Bar
-    from models.beam import Beam
-    from models.errors import UserError
-    from models.hyperelastic import NeoHooke
-    from models.lumped import PointMasses
-    from models.material import LinearElastic, Rayleigh
-    from models.modal import Modal
-    from models.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
-    from models.relation import Relation
-    from models.rigid import RigidBody
-    from models.rigid_part import Rigid
-    from models.section import Section
-    from models.section_points import SectionPoints
-    from models.solid import Solid
-    from models.span_force import SpanForce
-    from models.spring import Spring
-    from models.turbulence import PlateauSpectrum, Turbulence
-    from multilevel.archard import Archard
-    from multilevel.asperities import Asperities
-    from multilevel.asperity_table import AsperityTable
-    from multilevel.friction import Coulomb
-    from multilevel.guides import Guides
-    from multilevel.interface import Interface
-    from multilevel.method import ContactMethod
-    from multilevel.obstacle import RigidPlane, RigidPlanes
-    from multilevel.penalty import Penalty, PerturbedLagrangian, Shock, VelocityPenalty
-    from multilevel.rigid import RigidBox, RigidCylinder, RigidSphere
-    from multilevel.rigid_mesh import RigidPolyline, RigidSurface
-    from multilevel.unilateral import Unilateral
-
-_HOMES = {
-    "arlequin.absorber": ("Absorber",),
-    "arlequin.beam_junction": ("BeamJunction",),
-    "arlequin.coupling": ("H1", "L2"),
-    "arlequin.cycle_jump": ("CycleJump",),
-    "arlequin.cycles": ("simulate_cycles",),
-    "arlequin.dual": ("dual_condition",),
-    "arlequin.ensemble": ("simulate_ensemble",),
-    "arlequin.frequencies": ("natural_frequencies",),
-    "arlequin.glue": ("JunctionWarning",),
-    "arlequin.junction": ("Junction",),
-    "arlequin.netcdf": ("export_netcdf",),
-    "arlequin.paraview": ("export_vtu",),
-    "arlequin.record": ("Record",),
-    "arlequin.result": ("open",),
-    "arlequin.scalar": ("Scalar",),
+# the public names by their modules: all else here follows from it
+PUBLIC = {
+    "arlequin.junctions.absorber": ("Absorber",),
+    "arlequin.junctions.base": ("JunctionWarning",),
+    "arlequin.junctions.beam_solid": ("BeamJunction",),
+    "arlequin.junctions.conditioning": ("dual_condition",),
+    "arlequin.junctions.coupling": ("H1", "L2"),
+    "arlequin.junctions.junction": ("Junction",),
+    "arlequin.junctions.surface": ("Mortar", "Tie"),
+    "arlequin.junctions.weights": ("Constant", "Cubic", "Function", "Linear"),
+    "arlequin.junctions.zone": ("Box", "Cells", "HalfSpace", "LevelSet", "Strip"),
+    "arlequin.results.netcdf": ("export_netcdf",),
+    "arlequin.results.paraview": ("export_vtu",),
+    "arlequin.results.reading": ("open",),
+    "arlequin.results.recorder": ("Record",),
+    "arlequin.results.scalar": ("Scalar",),
+    "arlequin.results.signals": ("contact_ratio", "impact_peaks", "power_spectrum"),
+    "arlequin.results.wear": ("mean_power", "worn_depth", "worn_volume"),
+    "arlequin.run.simulate": ("simulate", "simulate_ensemble", "Study"),
+    "arlequin.run.wear_cycles": ("CycleJump", "simulate_cycles"),
     "arlequin.schemes": (
-        "HHT", "CentralDifference", "DeVogelaere", "GeneralisedAlpha", "Midpoint", "ModifiedMeanAcceleration",
+        "CentralDifference", "DeVogelaere", "GeneralisedAlpha", "HHT", "Midpoint", "ModifiedMeanAcceleration",
         "Multirate", "Newmark", "RungeKutta", "Static", "SymplecticEuler", "Theta",
     ),
-    "arlequin.signals": ("contact_ratio", "impact_peaks", "power_spectrum"),
-    "arlequin.simulation": ("Study", "simulate"),
-    "arlequin.sweep_dataset": ("SweepWarning",),
-    "arlequin.sweeping": ("open_sweep", "sweep"),
-    "arlequin.system": ("System",),
-    "arlequin.ties": ("Mortar", "Tie"),
-    "arlequin.wear": ("mean_power", "worn_depth", "worn_volume"),
-    "arlequin.weights": ("Constant", "Cubic", "Function", "Linear"),
-    "arlequin.zone": ("Box", "Cells", "HalfSpace", "LevelSet", "Strip"),
-    "models.bar": ("Bar",),
-    "models.beam": ("Beam",),
+    "arlequin.solvers.natural_frequencies": ("natural_frequencies",),
+    "arlequin.sweeps.dataset": ("SweepWarning",),
+    "arlequin.sweeps.sweep": ("open_sweep", "sweep"),
+    "arlequin.system.system": ("System",),
+    "models.beams.beam": ("Beam",),
+    "models.beams.section": ("Section", "SectionPoints"),
     "models.errors": ("UserError",),
-    "models.hyperelastic": ("NeoHooke",),
-    "models.lumped": ("PointMasses",),
-    "models.material": ("LinearElastic", "Rayleigh"),
-    "models.modal": ("Modal",),
-    "models.plastic": ("J2", "AdiabaticHeat", "JohnsonCook", "LinearHardening", "Voce"),
-    "models.relation": ("Relation",),
-    "models.rigid": ("RigidBody",),
-    "models.rigid_part": ("Rigid",),
-    "models.section": ("Section",),
-    "models.section_points": ("SectionPoints",),
-    "models.solid": ("Solid",),
-    "models.span_force": ("SpanForce",),
-    "models.spring": ("Spring",),
-    "models.turbulence": ("PlateauSpectrum", "Turbulence"),
-    "multilevel.archard": ("Archard",),
-    "multilevel.asperities": ("Asperities",),
-    "multilevel.asperity_table": ("AsperityTable",),
-    "multilevel.guides": ("Guides",),
+    "models.fem.bar": ("Bar",),
+    "models.fem.solid": ("Solid",),
+    "models.loads.turbulence": ("PlateauSpectrum", "SpanForce", "Turbulence"),
+    "models.lumped.masses": ("PointMasses",),
+    "models.lumped.relations": ("Relation",),
+    "models.lumped.springs": ("Spring",),
+    "models.materials.elastic": ("LinearElastic", "Rayleigh"),
+    "models.materials.hyperelastic": ("NeoHooke",),
+    "models.materials.plastic": ("AdiabaticHeat", "J2", "JohnsonCook", "LinearHardening", "Voce"),
+    "models.reduction.modal": ("Modal",),
+    "models.rigid.polygon": ("RigidBody",),
+    "models.rigid.solid": ("Rigid",),
     "multilevel.interface": ("Interface",),
-    "multilevel.friction": ("Coulomb",),
-    "multilevel.method": ("ContactMethod",),
-    "multilevel.obstacle": ("RigidPlane", "RigidPlanes"),
-    "multilevel.rigid": ("RigidBox", "RigidCylinder", "RigidSphere"),
-    "multilevel.rigid_mesh": ("RigidPolyline", "RigidSurface"),
-    "multilevel.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
-    "multilevel.unilateral": ("Unilateral",),
+    "multilevel.laws.asperities": ("Asperities",),
+    "multilevel.laws.asperity_table": ("AsperityTable",),
+    "multilevel.laws.friction": ("Coulomb",),
+    "multilevel.laws.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
+    "multilevel.laws.unilateral": ("Unilateral",),
+    "multilevel.laws.wear": ("Archard",),
+    "multilevel.obstacles.base": ("RigidPlane", "RigidPlanes"),
+    "multilevel.obstacles.meshed": ("RigidPolyline", "RigidSurface"),
+    "multilevel.obstacles.primitives": ("RigidBox", "RigidCylinder", "RigidSphere"),
+    "multilevel.pairing.guides": ("Guides",),
+    "multilevel.solvers.options": ("ContactMethod",),
 }  # fmt: skip
-_MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
+_HOME_OF = {name: home for home, names in PUBLIC.items() for name in names}
 
-__all__ = [
-    "H1", "HHT", "J2", "L2", "Absorber", "AdiabaticHeat", "Archard", "Asperities", "AsperityTable", "Bar", "Beam",
-    "BeamJunction", "Box", "Cells", "CentralDifference", "Constant", "ContactMethod", "Coulomb", "Cubic", "CycleJump",
-    "DeVogelaere", "Function", "GeneralisedAlpha", "Guides", "HalfSpace", "Interface", "JohnsonCook", "Junction",
-    "JunctionWarning", "LevelSet", "Linear", "LinearElastic", "LinearHardening", "Midpoint", "Modal",
-    "ModifiedMeanAcceleration", "Mortar", "Multirate", "NeoHooke", "Newmark", "Penalty", "PerturbedLagrangian",
-    "PlateauSpectrum", "PointMasses", "Rayleigh", "Record", "Relation", "Rigid", "RigidBody", "RigidBox",
-    "RigidCylinder", "RigidPlane", "RigidPlanes", "RigidPolyline", "RigidSphere", "RigidSurface", "RungeKutta",
-    "Scalar", "Section", "SectionPoints", "Shock", "Solid", "SpanForce", "Spring", "Static", "Strip", "Study",
-    "SweepWarning", "SymplecticEuler", "System", "Theta", "Tie", "Turbulence", "Unilateral", "UserError",
-    "VelocityPenalty", "Voce",
-    "contact_ratio", "dual_condition", "export_netcdf", "export_vtu", "impact_peaks", "mean_power", "mesh",
-    "natural_frequencies", "open", "open_sweep", "power_spectrum", "rough", "simulate", "simulate_cycles",
-    "simulate_ensemble", "sweep", "worn_depth", "worn_volume"
-]  # fmt: skip
+__all__ = sorted([*_HOME_OF, *MODULES])
+
+if TYPE_CHECKING:  # what PUBLIC says, for type checkers; a test compares them
+    from arlequin import rough as rough
+    from arlequin.junctions.absorber import Absorber as Absorber
+    from arlequin.junctions.base import JunctionWarning as JunctionWarning
+    from arlequin.junctions.beam_solid import BeamJunction as BeamJunction
+    from arlequin.junctions.conditioning import dual_condition as dual_condition
+    from arlequin.junctions.coupling import H1 as H1
+    from arlequin.junctions.coupling import L2 as L2
+    from arlequin.junctions.junction import Junction as Junction
+    from arlequin.junctions.surface import Mortar as Mortar
+    from arlequin.junctions.surface import Tie as Tie
+    from arlequin.junctions.weights import Constant as Constant
+    from arlequin.junctions.weights import Cubic as Cubic
+    from arlequin.junctions.weights import Function as Function
+    from arlequin.junctions.weights import Linear as Linear
+    from arlequin.junctions.zone import Box as Box
+    from arlequin.junctions.zone import Cells as Cells
+    from arlequin.junctions.zone import HalfSpace as HalfSpace
+    from arlequin.junctions.zone import LevelSet as LevelSet
+    from arlequin.junctions.zone import Strip as Strip
+    from arlequin.results.netcdf import export_netcdf as export_netcdf
+    from arlequin.results.paraview import export_vtu as export_vtu
+    from arlequin.results.reading import open as open
+    from arlequin.results.recorder import Record as Record
+    from arlequin.results.scalar import Scalar as Scalar
+    from arlequin.results.signals import contact_ratio as contact_ratio
+    from arlequin.results.signals import impact_peaks as impact_peaks
+    from arlequin.results.signals import power_spectrum as power_spectrum
+    from arlequin.results.wear import mean_power as mean_power
+    from arlequin.results.wear import worn_depth as worn_depth
+    from arlequin.results.wear import worn_volume as worn_volume
+    from arlequin.run.simulate import Study as Study
+    from arlequin.run.simulate import simulate as simulate
+    from arlequin.run.simulate import simulate_ensemble as simulate_ensemble
+    from arlequin.run.wear_cycles import CycleJump as CycleJump
+    from arlequin.run.wear_cycles import simulate_cycles as simulate_cycles
+    from arlequin.schemes import HHT as HHT
+    from arlequin.schemes import CentralDifference as CentralDifference
+    from arlequin.schemes import DeVogelaere as DeVogelaere
+    from arlequin.schemes import GeneralisedAlpha as GeneralisedAlpha
+    from arlequin.schemes import Midpoint as Midpoint
+    from arlequin.schemes import ModifiedMeanAcceleration as ModifiedMeanAcceleration
+    from arlequin.schemes import Multirate as Multirate
+    from arlequin.schemes import Newmark as Newmark
+    from arlequin.schemes import RungeKutta as RungeKutta
+    from arlequin.schemes import Static as Static
+    from arlequin.schemes import SymplecticEuler as SymplecticEuler
+    from arlequin.schemes import Theta as Theta
+    from arlequin.solvers.natural_frequencies import natural_frequencies as natural_frequencies
+    from arlequin.sweeps.dataset import SweepWarning as SweepWarning
+    from arlequin.sweeps.sweep import open_sweep as open_sweep
+    from arlequin.sweeps.sweep import sweep as sweep
+    from arlequin.system.system import System as System
+    from models import mesh as mesh
+    from models.beams.beam import Beam as Beam
+    from models.beams.section import Section as Section
+    from models.beams.section import SectionPoints as SectionPoints
+    from models.errors import UserError as UserError
+    from models.fem.bar import Bar as Bar
+    from models.fem.solid import Solid as Solid
+    from models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
+    from models.loads.turbulence import SpanForce as SpanForce
+    from models.loads.turbulence import Turbulence as Turbulence
+    from models.lumped.masses import PointMasses as PointMasses
+    from models.lumped.relations import Relation as Relation
+    from models.lumped.springs import Spring as Spring
+    from models.materials.elastic import LinearElastic as LinearElastic
+    from models.materials.elastic import Rayleigh as Rayleigh
+    from models.materials.hyperelastic import NeoHooke as NeoHooke
+    from models.materials.plastic import J2 as J2
+    from models.materials.plastic import AdiabaticHeat as AdiabaticHeat
+    from models.materials.plastic import JohnsonCook as JohnsonCook
+    from models.materials.plastic import LinearHardening as LinearHardening
+    from models.materials.plastic import Voce as Voce
+    from models.reduction.modal import Modal as Modal
+    from models.rigid.polygon import RigidBody as RigidBody
+    from models.rigid.solid import Rigid as Rigid
+    from multilevel.interface import Interface as Interface
+    from multilevel.laws.asperities import Asperities as Asperities
+    from multilevel.laws.asperity_table import AsperityTable as AsperityTable
+    from multilevel.laws.friction import Coulomb as Coulomb
+    from multilevel.laws.penalty import Penalty as Penalty
+    from multilevel.laws.penalty import PerturbedLagrangian as PerturbedLagrangian
+    from multilevel.laws.penalty import Shock as Shock
+    from multilevel.laws.penalty import VelocityPenalty as VelocityPenalty
+    from multilevel.laws.unilateral import Unilateral as Unilateral
+    from multilevel.laws.wear import Archard as Archard
+    from multilevel.obstacles.base import RigidPlane as RigidPlane
+    from multilevel.obstacles.base import RigidPlanes as RigidPlanes
+    from multilevel.obstacles.meshed import RigidPolyline as RigidPolyline
+    from multilevel.obstacles.meshed import RigidSurface as RigidSurface
+    from multilevel.obstacles.primitives import RigidBox as RigidBox
+    from multilevel.obstacles.primitives import RigidCylinder as RigidCylinder
+    from multilevel.obstacles.primitives import RigidSphere as RigidSphere
+    from multilevel.pairing.guides import Guides as Guides
+    from multilevel.solvers.options import ContactMethod as ContactMethod
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = import_module(_MODULES[name])
+    if name in MODULES:
+        value = import_module(MODULES[name])
     elif name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:
@@ -182,4 +191,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

@@ -6,12 +6,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.assembly import Assembly
-from arlequin.products import applied
-from arlequin.touch import Touch
-from models.nonlinear import PathDependent
+from arlequin.linalg.products import applied
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact_kinematics import Touch
+from models.part import PathDependent
 from models.types import Array
-from multilevel.stick import Loss
+from multilevel.solvers.elastic_stick import Loss
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
@@ -147,8 +147,8 @@ class Sums:
         change of stored energy and the physical works. The balance so checks the momentum equation along the path; a
         wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
-        stored: (strain, asperity), J. loss: of friction with springs, see `multilevel.stick`. plastic: what matter
-        dissipated, J.
+        stored: (strain, asperity), J. loss: of friction with springs, see `multilevel.solvers.elastic_stick`. plastic:
+        what matter dissipated, J.
         """
         strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
         work = Work(np.zeros((*np.shape(strain), len(KINDS))))

@@ -11,11 +11,11 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import AsperityExponent, AsperityHeight, AsperityStiffness, Young
-from cases.comparison import Check
-from cases.impact import mean_pressures, worst_balance
-from cases.parameters import Quantity
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.press import Press
+from cases.shared.impact import mean_pressures, worst_balance
+from cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young
 from models.checks import non_negative, positive, positive_integer
 
 
@@ -100,6 +100,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.figures import press_figures
+    from cases.shared.figures import press_figures
 
     return press_figures(result, reference(parameters), parameters.displacement)

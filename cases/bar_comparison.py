@@ -23,17 +23,24 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from arlequin.gathering import Measure, gather
-from arlequin.record import Record
-from arlequin.run import Progress
+from arlequin.results.recorder import Record
+from arlequin.run.multi_run import Measure, gather
+from arlequin.run.run import Progress
 from cases import two_bars
-from cases.choices import Density, ThetaValue, Young
-from cases.comparison import Check
-from cases.impact import BALANCE_LIMIT, mean_pressures, rigid_velocity, stored_energy, worst_balance
-from cases.parameters import Quantity
-from cases.rebound import contact_ends, roughness
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.case.scalars import identifier
 from cases.reference.measures import l1_error, total_variation
-from cases.scalars import identifier
+from cases.shared.impact import (
+    BALANCE_LIMIT,
+    contact_ends,
+    mean_pressures,
+    rigid_velocity,
+    roughness,
+    stored_energy,
+    worst_balance,
+)
+from cases.shared.vocabulary import Density, ThetaValue, Young
 from models.checks import non_negative, positive, positive_integer, within
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
@@ -190,7 +197,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.figures import variants_figure
+    from cases.shared.figures import variants_figure
 
     exact = reference(parameters)
     return {"comparison": variants_figure(result, exact, variations(result, exact), errors(result, exact))}

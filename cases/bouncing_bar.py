@@ -17,7 +17,19 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.bouncing import BouncingBar
+from cases.shared.impact import (
+    conserving,
+    contact_pressure,
+    energy_checks,
+    energy_loss,
+    mean_pressures,
+    plateaus,
+    stored_checks,
+)
+from cases.shared.vocabulary import (
     Courant,
     Density,
     FieldsEvery,
@@ -31,11 +43,6 @@ from cases.choices import (
     laws_of,
     scheme_of,
 )
-from cases.comparison import Check
-from cases.impact import conserving, energy_checks, mean_pressures, plateaus, stored_checks
-from cases.parameters import Quantity
-from cases.rebound import contact_pressure, energy_loss
-from cases.reference.bouncing import BouncingBar
 from models.checks import positive, positive_integer
 from models.types import Array
 
@@ -131,7 +138,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Beside those of every bar: the plateau of each bounce."""
-    from cases.figures import bar_figures, bounces_figure
+    from cases.shared.figures import bar_figures, bounces_figure
 
     exact = reference(parameters)
     figures = bar_figures(result, exact, parameters.law)

@@ -13,14 +13,20 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Poisson, Young
-from cases.comparison import Check
-from cases.graded import turned
-from cases.parameters import Quantity
-from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of, pressed_scalars
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.cattaneo import PartialSlip
 from cases.reference.hertz import LineContact, PressureFit, effective_modulus, effective_radius, fit_pressure
-from cases.shapes import half_disc
+from cases.shared.meshes import half_disc, turned
+from cases.shared.pressing import (
+    Formulation,
+    Pressed,
+    equilibrium_checks,
+    hertz_checks,
+    laws_of,
+    pressed_scalars,
+)
+from cases.shared.vocabulary import Poisson, Young
 from models.checks import positive, positive_integer, within
 from models.types import Array
 
@@ -156,7 +162,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.pressing_figures import pressure_figure, traction_figure
+    from cases.shared.pressing import pressure_figure, traction_figure
 
     found = Sheared.of(result, parameters)
     exact = reference(parameters, found.normal, found.shear)

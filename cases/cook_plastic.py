@@ -27,10 +27,18 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Hardening, Poisson, Saturation, SaturationRate, YieldStress, Young, steel_of
-from cases.comparison import Check
-from cases.impact import worst_balance
-from cases.parameters import Quantity
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import worst_balance
+from cases.shared.vocabulary import (
+    Hardening,
+    Poisson,
+    Saturation,
+    SaturationRate,
+    YieldStress,
+    Young,
+    steel_of,
+)
 from models.checks import positive, positive_integer
 from models.types import Array
 
@@ -120,7 +128,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.plastic_figures import deflection_figure
+    from cases.shared.figures import deflection_figure
 
     force = parameters.force * result.dataset["frame_time"].values
     limits = PUBLISHED if is_published(parameters) else None

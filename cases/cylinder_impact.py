@@ -35,7 +35,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.disc import ovalling
+from cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check, roughness
+from cases.shared.meshes import disc_of_square
+from cases.shared.solid_impact import LATER, NodePressures, force_means, released, vibration
+from cases.shared.vocabulary import (
     AnyLaw,
     AsperityDamping,
     AsperityDampingExponent,
@@ -53,14 +59,6 @@ from cases.choices import (
     laws_of,
     scheme_of,
 )
-from cases.comparison import Check
-from cases.impact import energy_checks, momentum_check
-from cases.impact_measures import LATER, force_means, released, vibration
-from cases.node_pressures import NodePressures
-from cases.parameters import Quantity
-from cases.rebound import centre_velocity, impact_scalars, roughness
-from cases.reference.disc import ovalling
-from cases.shapes import disc_of_square
 from models.checks import finite, non_negative, positive, positive_integer
 
 # the midpoint scheme is for bars: its massless contact points must not act on each other
@@ -269,7 +267,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.impact_figures import force_panels, pressure_panels
+    from cases.shared.solid_impact import force_panels, pressure_panels
 
     p = to_release(result, parameters)
     own = {"Arlequin": result, "all fine": all_fine(p)} if p.arlequin else {"all fine": result}

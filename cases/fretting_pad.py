@@ -12,15 +12,15 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from arlequin.record import Record
-from arlequin.run import Progress
-from cases.choices import Density, Poisson, Young
-from cases.comparison import Check
-from cases.impact import worst_balance
-from cases.parameters import Quantity
+from arlequin.results.recorder import Record
+from arlequin.run.run import Progress
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.hertz import LineContact, effective_modulus
-from cases.scar import scar_width, worn_profile
-from cases.shapes import half_disc
+from cases.shared.impact import worst_balance
+from cases.shared.meshes import half_disc
+from cases.shared.vocabulary import Density, Poisson, Young
+from cases.shared.worn import scar_width, worn_profile
 from models.checks import integer, positive, positive_integer, within
 from models.types import Array
 

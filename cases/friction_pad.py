@@ -13,11 +13,19 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import AsperityExponent, AsperityHeight, AsperityStiffness, Density, Poisson, Young, scheme_of
-from cases.comparison import Check
-from cases.impact import worst_balance
-from cases.parameters import Quantity
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.blocks import HeldColumn, ShearColumn
+from cases.shared.impact import worst_balance
+from cases.shared.vocabulary import (
+    AsperityExponent,
+    AsperityHeight,
+    AsperityStiffness,
+    Density,
+    Poisson,
+    Young,
+    scheme_of,
+)
 from models.checks import non_negative, positive, positive_integer, within
 from models.types import Array
 
@@ -260,7 +268,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.contact_figures import pad_base
+    from cases.shared.figures import pad_base
 
     return {
         "energies": plots.energies(result),

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.comparison import Check
-from cases.graded import graded_block
-from cases.parameters import Quantity
-from cases.pressing import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.hertz import LineContact, effective_modulus
+from cases.shared.meshes import graded_block, quarter_disc
+from cases.shared.pressing import (
     Formulation,
     Multiplier,
     Pressed,
@@ -25,8 +26,6 @@ from cases.pressing import (
     multiplier_of,
     pressed_scalars,
 )
-from cases.reference.hertz import LineContact, effective_modulus
-from cases.shapes import quarter_disc
 from models.checks import positive, positive_integer, within
 
 ZONE = 1.5  # half-width of the fine surface, in half-widths of the contact
@@ -126,7 +125,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.pressing_figures import pressure_figure
+    from cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     exact = reference(parameters, found.force)

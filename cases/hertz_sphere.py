@@ -10,12 +10,19 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.choices import Poisson, Young
-from cases.comparison import Check
-from cases.parameters import Quantity
-from cases.pressing import Formulation, Pressed, equilibrium_checks, hertz_checks, laws_of, pressed_scalars
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.hertz import SphereContact, effective_modulus
-from cases.shapes import quarter_ball, quarter_disc
+from cases.shared.meshes import quarter_ball, quarter_disc
+from cases.shared.pressing import (
+    Formulation,
+    Pressed,
+    equilibrium_checks,
+    hertz_checks,
+    laws_of,
+    pressed_scalars,
+)
+from cases.shared.vocabulary import Poisson, Young
 from models.checks import positive, positive_integer, within
 
 ZONE = 1.3  # half-width of the fine surface, in radii of the contact
@@ -102,7 +109,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.pressing_figures import pressure_figure
+    from cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     return {"pressure": pressure_figure(found, reference(parameters, found.force)), "energies": plots.energies(result)}

@@ -11,12 +11,12 @@ import xarray
 
 import arlequin as aq
 from cases import wave_junction
-from cases.choices import FieldsEvery
-from cases.comparison import Check
-from cases.impact import energy_checks
-from cases.parameters import Quantity
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import energy_checks
+from cases.shared.vocabulary import FieldsEvery
+from cases.shared.waves import stretch_energy
 from cases.wave_junction import DENSITY, YOUNG, Layout
-from cases.waves import stretch_energy
 from models.checks import positive
 
 Model = Literal["point", "arlequin", "absorbing", "fine"]
@@ -101,7 +101,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The four models side by side at the end of the run."""
     from arlequin import plots
-    from cases.figures import four_models
+    from cases.shared.figures import four_models
 
     finals: dict[str, Any] = {}
     for model in MODELS:

@@ -13,11 +13,11 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Density, FieldsEvery, Poisson, Young
-from cases.comparison import Check
-from cases.impact import energy_checks
-from cases.parameters import Quantity
-from cases.waves import drift
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import energy_checks
+from cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
+from cases.shared.waves import drift
 from models.checks import finite, positive, positive_integer, within
 from models.types import Array
 
@@ -141,7 +141,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.figures import tip_figure
+    from cases.shared.figures import tip_figure
 
     return {
         "energies": plots.energies(result),

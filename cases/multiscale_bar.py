@@ -14,7 +14,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.bars import collide
+from cases.reference.interface import touch
+from cases.reference.rods import Rod
+from cases.shared.impact import bar_scalars, centre_velocity, energy_checks, mean_pressures
+from cases.shared.vocabulary import (
     AsperityDamping,
     AsperityDampingExponent,
     AsperityExponent,
@@ -30,13 +36,6 @@ from cases.choices import (
     reference_law,
     scheme_of,
 )
-from cases.comparison import Check
-from cases.impact import energy_checks, mean_pressures
-from cases.parameters import Quantity
-from cases.rebound import bar_scalars, centre_velocity
-from cases.reference.bars import collide
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
 from models.checks import non_negative, positive
 
 # the midpoint scheme is for bars: its massless contact points must not act on each other
@@ -203,7 +202,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.figures import multiscale_figures
+    from cases.shared.figures import multiscale_figures
 
     p = parameters
     exact = reference(p) if p.poisson == 0.0 else None

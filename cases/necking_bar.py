@@ -30,13 +30,20 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Hardening, Poisson, Saturation, SaturationRate, YieldStress, Young, steel_of
-from cases.comparison import Check
-from cases.impact import worst_balance
-from cases.parameters import Quantity
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.tension import Tension
-from cases.shapes import quarter_cylinder
-from cases.structured import graded
+from cases.shared.impact import worst_balance
+from cases.shared.meshes import graded, quarter_cylinder
+from cases.shared.vocabulary import (
+    Hardening,
+    Poisson,
+    Saturation,
+    SaturationRate,
+    YieldStress,
+    Young,
+    steel_of,
+)
 from models.checks import positive, positive_integer, within
 from models.types import Array
 
@@ -205,7 +212,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.plastic_figures import pull_figure
+    from cases.shared.figures import pull_figure
 
     pull = Pull.of(result, parameters)
     drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}

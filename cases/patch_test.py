@@ -12,11 +12,11 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Poisson, Young
-from cases.comparison import Check
-from cases.impact import worst_balance
-from cases.parameters import Quantity
-from cases.shapes import stacked
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import worst_balance
+from cases.shared.meshes import stacked
+from cases.shared.vocabulary import Poisson, Young
 from models.checks import positive, positive_integer, within
 from models.types import Array
 
@@ -154,7 +154,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The worst error of each multiplier; in 2D where the error of this run is."""
-    from cases.contact_figures import patch_errors, patch_survey
+    from cases.shared.figures import patch_errors, patch_survey
 
     out = {"multipliers": patch_survey(survey(parameters), parameters.cells, int(parameters.order))}
     if not parameters.solid:

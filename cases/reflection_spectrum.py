@@ -11,13 +11,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from arlequin.gathering import Measure, gather
-from arlequin.record import Record
-from arlequin.run import Progress
+from arlequin.results.recorder import Record
+from arlequin.run.multi_run import Measure, gather
+from arlequin.run.run import Progress
 from cases import wave_junction
-from cases.comparison import Check
-from cases.parameters import Quantity
-from cases.waves import stretch_energy
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.waves import stretch_energy
 from models.checks import integer, positive, within
 
 Start = Literal["fine", "coarse"]
@@ -152,6 +152,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.figures import spectrum_figure
+    from cases.shared.figures import spectrum_figure
 
     return {"spectrum": spectrum_figure(result)}

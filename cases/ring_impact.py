@@ -22,12 +22,18 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Density, Poisson, Young
-from cases.comparison import Check
-from cases.impact import momentum_check, rigid_velocity, stored_checks, worst_balance
-from cases.parameters import Quantity
-from cases.rebound import contact_ends, impact_scalars
-from cases.shapes import ring
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import (
+    contact_ends,
+    impact_scalars,
+    momentum_check,
+    rigid_velocity,
+    stored_checks,
+    worst_balance,
+)
+from cases.shared.meshes import ring
+from cases.shared.vocabulary import Density, Poisson, Young
 from models.checks import non_negative, positive, positive_integer
 
 BALANCE = 1e-11

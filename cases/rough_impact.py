@@ -23,14 +23,31 @@ import xarray
 
 import arlequin as aq
 from cases import sphere_impact
-from cases.choices import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
-from cases.comparison import Check
-from cases.impact import energy_checks, mean_pressures, momentum_check, rigid_velocity
-from cases.parameters import Quantity
-from cases.rebound import contact_ends, impact_scalars
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.layered_rod import LayeredRod
 from cases.reference.measures import l1_error
-from cases.roughness import Cutoff, Flat, Hardness, Hurst, Law, Octaves, Roughness, Seeds, Slope, law_of
+from cases.shared.impact import (
+    contact_ends,
+    energy_checks,
+    impact_scalars,
+    mean_pressures,
+    momentum_check,
+    rigid_velocity,
+)
+from cases.shared.roughness import (
+    Cutoff,
+    Flat,
+    Hardness,
+    Hurst,
+    Law,
+    Octaves,
+    Roughness,
+    Seeds,
+    Slope,
+    law_of,
+)
+from cases.shared.vocabulary import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
 from models.checks import positive, positive_integer
 
 LEVEL = 0.01  # of ρcV, from which a pressure counts as contact
@@ -187,7 +204,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.rough_figures import history_figure, roughness_figure
+    from cases.shared.roughness import history_figure, roughness_figure
 
     p = parameters
     drawn = {"energies": plots.energies(result)}

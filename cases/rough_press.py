@@ -30,11 +30,10 @@ import xarray
 from scipy.optimize import brentq
 
 import arlequin as aq
-from cases.choices import Poisson, Young
-from cases.comparison import Check
-from cases.impact import mean_pressures, worst_balance
-from cases.parameters import Quantity
-from cases.roughness import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import mean_pressures, worst_balance
+from cases.shared.roughness import (
     LOADS,
     Cutoff,
     Flat,
@@ -48,6 +47,7 @@ from cases.roughness import (
     half_space,
     law_of,
 )
+from cases.shared.vocabulary import Poisson, Young
 from models.checks import positive, positive_integer
 from models.types import Array
 
@@ -184,7 +184,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.rough_figures import area_figure, gap_figure
+    from cases.shared.roughness import area_figure, gap_figure
 
     rough = Roughness.of(parameters)
     return {

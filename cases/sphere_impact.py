@@ -14,14 +14,13 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
-from cases.choices import Density, FieldsEvery, ThetaValue, Young, scheme_of
-from cases.comparison import Check
-from cases.impact import energy_checks, momentum_check
-from cases.parameters import Quantity
-from cases.rebound import centre_velocity, contact_ends, impact_scalars
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.hertz_impact import SphereImpact
 from cases.reference.measures import total_variation
-from cases.shapes import upright_half_disc, upright_quarter_ball
+from cases.shared.impact import centre_velocity, contact_ends, energy_checks, impact_scalars, momentum_check
+from cases.shared.meshes import upright_half_disc, upright_quarter_ball
+from cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from models.checks import positive, positive_integer, within
 
 ZONE = 1.5  # half-width of the fine surface, in contact radii at the peak
@@ -120,7 +119,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.impact_figures import force_panels
+    from cases.shared.solid_impact import force_panels
 
     exact = reference(parameters)
     time = np.linspace(0.0, float(result.dataset["time"][-1]), 1001)

@@ -12,7 +12,24 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.bouncing import ThrownBar
+from cases.reference.interface import touch
+from cases.reference.rods import Rod
+from cases.shared.impact import (
+    bar_scalars,
+    centre_velocity,
+    conserving,
+    end_time,
+    energy_checks,
+    mean_pressures,
+    plateaus,
+    pressure_checks,
+    rigid_velocity,
+    stored_checks,
+)
+from cases.shared.vocabulary import (
     Courant,
     Density,
     Mass,
@@ -26,22 +43,6 @@ from cases.choices import (
     reference_law,
     scheme_of,
 )
-from cases.comparison import Check
-from cases.impact import (
-    conserving,
-    end_time,
-    energy_checks,
-    mean_pressures,
-    plateaus,
-    pressure_checks,
-    rigid_velocity,
-    stored_checks,
-)
-from cases.parameters import Quantity
-from cases.rebound import bar_scalars, centre_velocity
-from cases.reference.bouncing import ThrownBar
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
 from models.checks import non_negative, positive, positive_integer
 
 
@@ -150,6 +151,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.figures import bar_figures
+    from cases.shared.figures import bar_figures
 
     return bar_figures(result, reference(parameters), parameters.law)

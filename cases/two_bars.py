@@ -13,7 +13,13 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.choices import (
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.bars import collide
+from cases.reference.interface import touch
+from cases.reference.rods import Rod
+from cases.shared.impact import bar_scalars, end_time, energy_checks, momentum_check, pressure_checks, rigid_velocity
+from cases.shared.vocabulary import (
     Mass,
     PenaltyStiffness,
     PenaltyViscosity,
@@ -24,13 +30,6 @@ from cases.choices import (
     reference_law,
     scheme_of,
 )
-from cases.comparison import Check
-from cases.impact import end_time, energy_checks, momentum_check, pressure_checks, rigid_velocity
-from cases.parameters import Quantity
-from cases.rebound import bar_scalars
-from cases.reference.bars import collide
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
 from models.checks import non_negative, positive, positive_integer
 from models.part import Part
 
@@ -173,6 +172,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.figures import bar_figures
+    from cases.shared.figures import bar_figures
 
     return bar_figures(result, reference(parameters), parameters.law)

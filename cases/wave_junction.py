@@ -12,11 +12,11 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import FieldsEvery
-from cases.comparison import Check
-from cases.impact import energy_checks
-from cases.parameters import Quantity
-from cases.waves import Packet, drift, stretch_energy
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import energy_checks
+from cases.shared.vocabulary import FieldsEvery
+from cases.shared.waves import Packet, drift, stretch_energy
 from models.checks import positive, positive_integer, within
 
 YOUNG, DENSITY = 1.0, 1.0

@@ -12,12 +12,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.choices import Density, Poisson, Young
-from cases.comparison import Check
-from cases.impact import worst_balance
-from cases.parameters import Quantity
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from cases.reference.worn_layer import WornPin
-from cases.scar import scar_width, worn_profile
+from cases.shared.impact import worst_balance
+from cases.shared.vocabulary import Density, Poisson, Young
+from cases.shared.worn import scar_width, worn_profile
 from models.checks import positive, positive_integer
 from models.types import Array
 

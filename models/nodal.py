@@ -1,13 +1,86 @@
-"""How the nodes of a part move with its coordinates: linearly, or as the coordinates themselves."""
+"""How the nodes of a part move with its coordinates: linearly, or as the coordinates themselves.
 
+External forces of a part as functions of time.
+
+What a part says that takes the place of finite elements, whose nodes and surfaces it moves in its own way.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from models.forces import Loads
-from models.part import Imposed
-from models.types import Array
+from models.part import Imposed, Surface
+from models.types import Array, Indices
+
+
+class Force(Protocol):
+    """Forces (d,) on the coordinates of a part as a function of time, N (N·m on rotations)."""
+
+    def __call__(self, t: float) -> Array:
+        """The force (d,) at the time t."""
+        ...
+
+    def at(self, times: Array) -> Array:
+        """The forces (t, d) at the times (t,)."""
+        ...
+
+    def projected(self, shapes: Array) -> "Force":
+        """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Varying:
+    """Any function of time that gives forces (d,)."""
+
+    function: Callable[[float], Array]
+
+    def __call__(self, t: float) -> Array:
+        """The force (d,) at the time t."""
+        return self.function(t)
+
+    def at(self, times: Array) -> Array:
+        """The forces (t, d) at the times (t,)."""
+        return np.array([self.function(t) for t in times.tolist()])
+
+    def projected(self, shapes: Array) -> "Varying":
+        """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
+        return Varying(lambda t: shapes.T @ self.function(t))
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """The loads of a part: constant (d,), and what varies in time."""
+
+    constant: Array
+    varying: tuple[Force, ...] = ()
+
+    def __call__(self, t: float) -> Array:
+        """External force (d,) at the time t; a fresh array."""
+        total = self.constant.copy()
+        for load in self.varying:
+            total += load(t)
+        return total
+
+    def at(self, times: Array) -> Array:
+        """External forces (t, d) at the times (t,); a fresh array."""
+        total = np.tile(self.constant, (times.size, 1))
+        for load in self.varying:
+            total += load.at(times)
+        return total
+
+    def projected(self, shapes: Array) -> "Loads":
+        """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
+        return Loads(shapes.T @ self.constant, tuple(load.projected(shapes) for load in self.varying))
+
+    @property
+    def steady(self) -> bool:
+        """Whether the force is the same at all times."""
+        return not self.varying
 
 
 class Linear:
@@ -93,3 +166,71 @@ class Loaded(Nodal):
     def steady(self) -> bool:
         """Whether the external force is the same at all times."""
         return self.loads.steady
+
+
+class StandIn:
+    """Name, nodes, mesh and surfaces of the `part` whose place it takes."""
+
+    part: Any
+
+    @property
+    def model(self) -> Any:
+        """The finite elements."""
+        return self.part
+
+    @property
+    def name(self) -> str:
+        """The part's name."""
+        return self.part.name
+
+    @property
+    def components(self) -> int:
+        """Displacement components of a node."""
+        return self.part.components
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self.part.node_count
+
+    @property
+    def dof_count(self) -> int:
+        """Number of nodal displacements."""
+        return self.part.dof_count
+
+    @property
+    def positions(self) -> Array:
+        """Initial positions of the nodes (n, axis), m."""
+        return self.part.positions
+
+    @property
+    def connectivity(self) -> Indices:
+        """Nodes at the corners of the cells (c, corner)."""
+        return self.part.connectivity
+
+    @property
+    def mesh(self) -> Any:
+        """The scikit-fem mesh."""
+        return self.part.mesh
+
+    @property
+    def basis(self) -> Any:
+        """The scalar scikit-fem basis."""
+        return self.part.basis
+
+    @property
+    def wave_speed(self) -> float:
+        """Speed of the fastest elastic wave, m/s."""
+        return self.part.wave_speed
+
+    def boundary(self, name: str) -> Surface:
+        """The named boundary, moved as the part in its place moves it."""
+        return replace(self.part.boundary(name), part=self)
+
+    def quadrature_points(self) -> Array:
+        """Positions of the quadrature points (axis, c, q), m."""
+        return self.part.quadrature_points()
+
+    def stress(self, u: Array) -> Array:
+        """Stress (c, q, component) in Pa at the nodal displacement u (nodal,)."""
+        return self.part.stress(u)

@@ -7,15 +7,14 @@ from typing import Any, Literal
 from models.checks import one_of, valid_name
 from models.errors import UserError
 from models.part import Surface
-from multilevel.archard import Archard
-from multilevel.friction import Coulomb
-from multilevel.frozen import FrozenPairing
-from multilevel.kinematics import Pairing, PairingMaster
-from multilevel.law import NormalLaw, RegularLaw, SetValuedLaw
-from multilevel.mortar import MortarPairing
-from multilevel.mortar_obstacle import MortarObstacle
-from multilevel.nodes import pair_points
-from multilevel.obstacle import Obstacle
+from multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
+from multilevel.laws.friction import Coulomb
+from multilevel.laws.wear import Archard
+from multilevel.obstacles.base import Obstacle
+from multilevel.pairing.collocation import pair_points
+from multilevel.pairing.frozen import FrozenPairing
+from multilevel.pairing.kinematics import Pairing, PairingMaster
+from multilevel.pairing.mortar import MortarObstacle, MortarPairing
 
 MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 
@@ -31,7 +30,7 @@ class Interface:
     test on meshes that do not match. sliding: "large" finds the partners anew in each step, "small" keeps those of the
     start. wear: `Archard`'s law at the points where the laws hold, on the slip that friction has (`Coulomb(0.0)` for
     none). direction, from slave to master: collocated points find their partners along it, not at the closest point;
-    two points (masses, ends of beams) need it, and meet along it as `multilevel.points.PointPairing` says.
+    two points (masses, ends of beams) need it, and meet along it as `multilevel.pairing.collocation.PointPairing` says.
     """
 
     name: str

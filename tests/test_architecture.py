@@ -4,36 +4,18 @@ import ast
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
-import pytest
+import arlequin
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("models", "multilevel", "arlequin", "cases")  # each may import those before it
-FILES = sorted(f for package in LAYERS for f in (ROOT / package).rglob("*.py"))
+LOOSE = {"models": 10, "multilevel": 8, "arlequin": 8, "cases": 45}  # modules beside the packages, at most
 
-# multilevel's laws and nonsmooth solvers know no meshes: these import numpy, numba and one another only
-BARE = (
-    "laws",
-    "law",
-    "unilateral",
-    "penalty",
-    "archard",
-    "asperities",
-    "multilevel",
-    "solver",
-    "solvers",
-    "_signature",
-    "_list_kernels",
-    "_problem",
-    "point_laws",
-    "method",
-    "friction",
-    "stick",
-    "_kernels",
-    "_carried_kernels",
-    "_interrupts",
-)
+# laws and nonsmooth solvers know no meshes: these import numpy, numba, one another and what refuses a parameter
+BARE = ("multilevel.laws", "multilevel.solvers", "multilevel._interrupts")
+PLAIN = ("numpy", "numba", "llvmlite", "models.errors", "models.checks", "models.types")
 
 
 def module_of(file):
@@ -41,11 +23,18 @@ def module_of(file):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(file, top_level_only=False):
-    """(imported module, is it run when the file is imported) of each import statement of a file."""
-    package = module_of(file).split(".")
-    if file.name != "__init__.py":
-        package = package[:-1]
+FILES = {module_of(f): f for package in LAYERS for f in sorted((ROOT / package).rglob("*.py"))}
+
+
+@cache
+def trees():
+    return {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in FILES.items()}
+
+
+@cache
+def imports(name, top_level_only=False):
+    """What a file imports, type checking apart; `top_level_only`: when it is imported itself."""
+    package = name.split(".") if FILES[name].name == "__init__.py" else name.split(".")[:-1]
 
     def walk(node, on_import):
         for child in ast.iter_child_nodes(node):
@@ -61,56 +50,85 @@ def imports(file, top_level_only=False):
                 inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
                 yield from walk(child, on_import and not inside)
 
-    found = walk(ast.parse(file.read_text(encoding="utf-8")), True)
-    return {name for name, on_import in found if on_import or not top_level_only}
+    found = walk(trees()[name], True)
+    return frozenset(imported for imported, on_import in found if on_import or not top_level_only)
 
 
 def within(name, package):
     return name == package or name.startswith(package + ".")
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
-def test_imports_go_one_way(file):
-    own = LAYERS.index(file.relative_to(ROOT).parts[0])
-    above = LAYERS[own + 1 :]
-    assert not [name for name in imports(file) if any(within(name, package) for package in above)]
+def offenders(rule):
+    """(file, import) of each import that a rule(file's module, import) refuses."""
+    return [(name, imported) for name in FILES for imported in sorted(imports(name)) if rule(name, imported)]
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
-def test_one_file_imports_sksparse(file):
-    if module_of(file) != "models.factor":
-        assert not [name for name in imports(file) if within(name, "sksparse")]
+def test_imports_go_one_way():
+    def upwards(name, imported):
+        above = LAYERS[LAYERS.index(name.split(".")[0]) + 1 :]
+        return any(within(imported, package) for package in above)
+
+    assert not offenders(upwards)
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
-def test_laws_and_nonsmooth_solvers_import_only_numpy_and_numba(file):
-    parts = module_of(file).split(".")
-    if parts[0] != "multilevel" or len(parts) < 2 or parts[1] not in BARE:
-        return
-    allowed = {"numpy", "numba", "llvmlite", *sys.stdlib_module_names, *(f"multilevel.{name}" for name in BARE)}
-    allowed |= {"models.errors", "models.checks"}  # how every package refuses a parameter
-    assert not [name for name in imports(file) if not any(within(name, package) for package in allowed)]
+def test_one_file_imports_sksparse():
+    assert {name for name, _ in offenders(lambda _, imported: within(imported, "sksparse"))} == {"models.linalg.factor"}
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
-def test_plots_and_kernels_load_lazily(file):
+def test_laws_and_nonsmooth_solvers_import_only_numpy_and_numba():
+    allowed = {*PLAIN, *BARE, *sys.stdlib_module_names}
+    bare = [name for name in FILES if any(within(name, package) for package in BARE)]
+    assert len(bare) > 10
+    found = {(name, i) for name in bare for i in imports(name) if not any(within(i, package) for package in allowed)}
+    assert not found
+
+
+def test_no_import_circles():
+    """Of files, with what functions import."""
+    graph = {}
+    for name in FILES:
+        graph[name] = {i if i in FILES else i.rpartition(".")[0] for i in imports(name)} & FILES.keys() - {name}
+    while leaves := [name for name, needed in graph.items() if not needed]:
+        for leaf in leaves:
+            del graph[leaf]
+        for needed in graph.values():
+            needed.difference_update(leaves)
+    assert not graph  # what is left is in a circle, or needs one that is
+
+
+def test_few_modules_stand_loose():
+    counts = {package: len([*(ROOT / package).glob("*.py")]) for package in LAYERS}
+    assert all(counts[package] <= most for package, most in LOOSE.items()), counts
+
+
+def test_plots_and_kernels_load_lazily():
     """matplotlib is loaded by plotting functions, kernels by the functions that run them."""
-    eager = imports(file, top_level_only=True)
-    assert not [name for name in eager if within(name, "matplotlib")]
-    if not file.name.startswith("_"):
-        assert not [name for name in eager if any(part.endswith("_kernels") for part in name.split("."))]
+    for name, file in FILES.items():
+        eager = imports(name, top_level_only=True)
+        assert not [i for i in eager if within(i, "matplotlib")], name
+        if not file.name.startswith("_"):
+            assert not [i for i in eager if any(part.endswith("_kernels") for part in i.split("."))], name
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
-def test_numba_kernels_live_in_kernel_files(file):
-    if not file.name.endswith("_kernels.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        named = {ast.unparse(d) for node in ast.walk(tree) for d in getattr(node, "decorator_list", ())}
-        assert not [name for name in named if "njit" in name or "jit(" in name]
+def test_numba_kernels_live_in_kernel_files():
+    for name, file in FILES.items():
+        if not file.name.endswith("_kernels.py"):
+            nodes = ast.walk(trees()[name])
+            named = {ast.unparse(d) for node in nodes for d in getattr(node, "decorator_list", ())}
+            assert not [d for d in named if "njit" in d or "jit(" in d], name
+
+
+def test_type_checkers_see_the_public_names():
+    """The imports of `arlequin` under TYPE_CHECKING are what its table says."""
+    (block,) = [n for n in trees()["arlequin"].body if isinstance(n, ast.If)]
+    seen = {f"{n.module}.{alias.name}": alias.asname for n in block.body for alias in n.names}
+    table = {f"{home}.{name}": name for home, names in arlequin.PUBLIC.items() for name in names}
+    assert seen == table | {path: name for name, path in arlequin.MODULES.items()}
+    assert sorted([*table.values(), *arlequin.MODULES]) == arlequin.__all__
 
 
 def test_a_usage_error_loads_neither_plots_nor_kernels():
-    code = "import sys, arlequin, cases.command; print(*sys.modules, sep='\\n')"
+    code = "import sys, arlequin, cases.cli.command; print(*sys.modules, sep='\\n')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     loaded = run.stdout.split()
     assert not [name for name in loaded if name == "matplotlib" or name.endswith("_kernels")]

@@ -7,8 +7,8 @@ import pytest
 
 import cases
 from cases import bar_wall, two_bars
-from cases.impact import mean_pressures
 from cases.reference.measures import l1_error, mean_error
+from cases.shared.impact import mean_pressures
 
 
 def order(sizes: list[int], errors: list[float]) -> float:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import Assembly, assemble
-from arlequin.start import start_fields
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import Assembly, assemble
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 SIZE, WIDTH, LENGTH = 0.1, 0.4, 1.2

@@ -20,9 +20,9 @@ from operator import attrgetter
 import numpy as np
 import pytest
 
-from cases.execution import execute, prepare
-from cases.parameters import by_name
-from cases.registry import names
+from cases.case.execution import execute, prepare
+from cases.case.parameters import by_name
+from cases.case.registry import names
 
 TIMINGS = ("wall_time",)  # what a clock says
 

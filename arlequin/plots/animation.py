@@ -10,7 +10,7 @@ import numpy as np
 
 from arlequin.plots import style
 from arlequin.plots.moving import Moving, groups_of, magnification, moving
-from arlequin.recorded_cells import spread
+from arlequin.results.paraview import spread
 from models.checks import positive, positive_integer
 from models.errors import UserError
 from models.types import Array

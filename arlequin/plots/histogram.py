@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arlequin.plots import histories, style
-from arlequin.signals import contact_ratio, impact_peaks
+from arlequin.results.signals import contact_ratio, impact_peaks
 from models.checks import positive_integer
 from models.errors import UserError
 

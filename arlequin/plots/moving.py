@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arlequin.recorded_cells import cells_of, faces_of
+from arlequin.results.paraview import cells_of, faces_of
 from models.errors import UserError
 from models.types import Array, Indices
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arlequin.plots import histories, style
-from arlequin.signals import power_spectrum
+from arlequin.results.signals import power_spectrum
 from models.checks import integer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def force_spectrum(
     """One-sided power spectral density (N²/Hz) of a contact force less its mean, by Welch's method.
 
     interface: its name, the only one by default; component: None takes the length of the force vector;
-    segments: as of `arlequin.signals.power_spectrum`.
+    segments: as of `arlequin.results.signals.power_spectrum`.
     """
     time, force = histories.force(result, interface, component)
     name = "Contact force" if component is None else f"Contact force {histories.AXES[component]}"

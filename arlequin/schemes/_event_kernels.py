@@ -6,8 +6,7 @@ import numpy as np
 from numba import njit
 
 from multilevel._interrupts import hear
-from multilevel._kernels import solve_contact
-from multilevel._problem import OPEN, SLIP, STICK
+from multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
 
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
 _OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))

@@ -1,26 +1,82 @@
-"""The explicit central-difference scheme."""
+"""The explicit central-difference scheme.
 
+Many steps of central differences of elastic parts that nothing else acts on: no contact, springs or constraints.
+
+A step is one pass over pieces of the parts, which threads share: at u_n the forces f and the energies, then
+
+    v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f),   u_{n+1} = u_n + Δt v_{n+½}.
+
+Sums over a piece are added up in the order of the pieces: nothing depends on the number of threads.
+
+Central differences of cells that deform: each step in as many sub-steps as they need to be stable.
+
+The largest stable step of central differences.
+"""
+
+import math
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
 
-from arlequin.assembly import Assembly
-from arlequin.condensed import Condensed
-from arlequin.energy import Forces, Sums, Ways
-from arlequin.products import applied
-from arlequin.schemes.keeping import KeepsColumns
-from arlequin.schemes.meeting import Meeting, Motion, meet
-from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
-from arlequin.schemes.stable_step import stable_step
+from arlequin.energy import KINDS, Forces, Sums, Ways, Work
+from arlequin.linalg.products import applied
+from arlequin.solvers.condensed import Condensed, KeepsColumns
+from arlequin.solvers.contact_step import Meeting, Motion, meet
+from arlequin.step.impulses import Action
+from arlequin.step.merge import joined_impulses
+from arlequin.step.state import Block, State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.system.assembly import Assembly
 from models.errors import UserError
-from models.nonlinear import Deforming, Nonlinear
+from models.fem.elastic import ElasticAssembled
+from models.linalg.matrix import binade
+from models.linalg.threads import each
+from models.part import Deforming, Nonlinear
 from models.types import Array
 
-if TYPE_CHECKING:
-    from arlequin.schemes.substepped import SubsteppedStepper
+
+def stable_step(assembly: Assembly, u: Array | None = None) -> float:
+    """Bound of the stable step, s, of the cells as they are at u (d,), or at rest.
+
+    It is the positive root of ω² Δt² + 2 δ Δt = 4 (2/ω without damping): ω² ≤ max over parts ω_p² + bounds of the
+    springs and of the contact laws; δ the largest eigenvalue of M⁻¹D, D of the parts and of absorbing junctions,
+    whose force lags by half a step.
+    """
+    square = max(_frequencies(assembly, u)) ** 2
+    diagonal = assembly.mass.diagonal()
+    inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
+    square += assembly.links.frequency_bound(diagonal) ** 2
+    if assembly.laws.has_regular:
+        square += assembly.contact.frequency_bound(inverse) ** 2
+    decay = 0.0 if assembly.viscous is None else _largest(assembly.viscous, inverse)
+    root = decay + np.sqrt(decay**2 + 4.0 * square)
+    return 4.0 / root if root > 0.0 else np.inf
+
+
+def _frequencies(assembly: Assembly, u: Array | None) -> list[float]:
+    pieces = assembly.split(np.zeros(assembly.dof_count) if u is None else u)
+    return [
+        part.frequency(piece) if isinstance(part, Deforming) else part.highest_frequency()
+        for part, piece in zip(assembly.parts, pieces, strict=True)
+    ]
+
+
+def _largest(matrix: sp.csr_array, inverse: Array) -> float:
+    """Largest eigenvalue of M⁻¹D, D ≥ 0 (d, d), by Lanczos, or Gershgorin's bound where that is less."""
+    bound = float((inverse * (abs(matrix) @ np.ones(inverse.size))).max())
+    root = np.sqrt(inverse)
+    unit = binade(bound)  # for ARPACK, whose smallest eigenvalue that counts is absolute
+    scaled = sp.csr_array(matrix.multiply(root[:, None]).multiply(root / unit))
+    if inverse.size < 3 or bound == 0.0:
+        return bound
+    start = np.cos(1.0 + np.arange(inverse.size))
+    found = eigsh(scaled, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
+    return min(bound, unit * float(found[0]) * (1.0 + 1e-6))
 
 
 @dataclass(frozen=True)
@@ -46,8 +102,6 @@ class CentralDifference:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> "CentralStepper | SubsteppedStepper":
-        from arlequin.schemes.central_block import BulkCentralStepper
-        from arlequin.schemes.substepped import SubsteppedStepper
 
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
             if isinstance(own, Nonlinear) and (not isinstance(own, Deforming) or own.viscous):
@@ -262,3 +316,240 @@ class CentralStepper(KeepsColumns):
             return np.zeros_like(force), np.zeros_like(c)
         free = self._condensed.free(force, c, given)
         return free.y, free.multipliers
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Nodes from `first` up to `last` of a part, whose degrees of freedom are `dofs` of the system.
+
+    force(u, out) writes their internal forces to out (d,), N, both of the part, and returns their share of its
+    energy, J.
+    """
+
+    part: int
+    axes: int
+    dofs: slice
+    first: int
+    last: int
+    mass: Array
+    force: Callable[[Array, Array], float]
+
+
+class BulkCentralStepper(CentralStepper):
+    """Central differences of the bulk alone."""
+
+    @staticmethod
+    def takes(assembly: Assembly) -> bool:
+        """Whether nothing but its own forces and loads acts on the bulk, and what is imposed is rest."""
+        system = assembly.system
+        return (
+            all(isinstance(part, ElasticAssembled) for part in assembly.parts)
+            and all(item.rest for part in assembly.parts for item in part.imposed)
+            and not (system.springs or assembly.contact_count or assembly.constraints.shape[0])
+            and assembly.viscous is None
+        )
+
+    def advance_frames(self, state: State, count: int) -> tuple[State, Block] | None:
+        """`count` steps; None where they do not stay finite."""
+        from arlequin.schemes._central_kernels import over_piece
+
+        step, pieces, inverse = self.step, self._pieces, self._inverse
+        half, force = state.own.half.copy(), state.internal.copy()
+        here, there, spare = state.u, np.empty_like(state.u), np.empty_like(state.u)
+        sums = np.zeros((count + 1, len(pieces), 9))  # the stored energy, and what `over_piece` adds up
+
+        def act(k: int, i: int, external: Array, u: Array, following: Array) -> None:
+            """What a piece does at the i-th instant, and how it goes on from there."""
+            piece, own = pieces[k], sums[i, k]
+            at = piece.dofs
+            if i:
+                own[0] = piece.force(u[at], force[at])
+            fields = force[at], external[at], piece.mass, inverse[at], half[at], u[at], following[at]
+            loaded = bool(external[at].any()) if self._steady is None else self._loaded[k]
+            over_piece(piece.axes, loaded, piece.first, piece.last, step, *fields, own[1:])
+
+        for i in range(count + 1):
+            external = self._load((state.n + i) * step) if i else state.own.external
+            if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
+                end, half = half, half.copy()
+            each(partial(act, i=i, external=external, u=here, following=there), range(len(pieces)))
+            if i < count:
+                here, there = there, spare if i == 0 else here
+        if not np.isfinite(sums).all():
+            return None
+        a = inverse * (external - force)
+        works, momenta = self._audit(state.strain, sums)
+        reached = replace(
+            state,
+            n=state.n + count,
+            u=here,
+            v=end + 0.5 * step * a,
+            internal=force,
+            kinetic=float(works["kinetic"][-1]),
+            strain=float(works["strain"][-1]),
+            own=replace(state.own, half=end, external=external, a=a),
+        )
+        return reached, self._block(reached, works.values, momenta)
+
+    def _audit(self, strain: float, sums: Array) -> tuple[Work, tuple[Array, ...]]:
+        """Energies and works, and the momenta of the parts, from what was added up on each piece at each instant.
+
+        The mean forces of a step work on Δt v_{n+½}, which is `half` after the push at its start.
+        """
+        whole = np.add.accumulate(sums, axis=1)[:, -1]  # one by one: the same whatever the number of steps
+        whole[0, 0] = strain
+        work = Work(np.zeros((len(sums) - 1, len(KINDS))))
+        work["strain"], work["kinetic"] = whole[1:, 0], whole[1:, 1]
+        internal, work["external_work"] = (
+            0.5 * self.step * (whole[:-1, after] + whole[1:, before]) for after, before in ((4, 2), (5, 3))
+        )
+        work["scheme"] = internal - np.diff(whole[:, 0])
+        momenta = []
+        for part, own in enumerate(self._assembly.system.parts):
+            mine = [piece.part == part for piece in self._pieces]
+            momenta.append(np.add.accumulate(sums[1:, mine, 6 : 6 + own.components], axis=1)[:, -1])
+        return work, tuple(momenta)
+
+    def _block(self, end: State, works: Array, momenta: tuple[Array, ...]) -> Block:
+        """Of the steps up to a state."""
+        count = len(works)
+        touch = self._assembly.contact.touch(np.zeros(0))
+        return Block(
+            n=end.n - count + 1 + np.arange(count),
+            u=end.u[None],
+            v=end.v[None],
+            works=works,
+            multipliers=np.zeros((count, 0)),
+            gaps=np.zeros((count, 0)),
+            action=Action.none(touch).stacked(),
+            iterations=np.zeros(count, dtype=np.int64),
+            residual=np.zeros(count),
+            newton=np.zeros(count, dtype=np.int64),
+            momenta=momenta,
+        )
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """M⁻¹ (d,), 0 where nothing moves."""
+        return np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=self._assembly.free)
+
+    @cached_property
+    def _pieces(self) -> tuple[_Piece, ...]:
+        return tuple(_pieces(self._assembly, self._mass))
+
+    @cached_property
+    def _steady(self) -> Array | None:
+        """The loads where they are the same at all times."""
+        assembly = self._assembly
+        same = all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity)
+        return assembly.load(0.0) if same else None
+
+    @cached_property
+    def _loaded(self) -> list[bool]:
+        """The pieces with steady loads."""
+        assert self._steady is not None
+        spans = [self._steady[p.dofs][p.axes * p.first : p.axes * p.last] for p in self._pieces]
+        return [bool(span.any()) for span in spans]
+
+    def _load(self, t: float) -> Array:
+        return self._assembly.load(t) if self._steady is None else self._steady
+
+
+def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
+    """Those of the parts, one part after the other."""
+    bounds = zip(assembly.parts, assembly.start[:-1].tolist(), assembly.start[1:].tolist(), strict=True)
+    for i, (part, a, b) in enumerate(bounds):
+        assert isinstance(part, ElasticAssembled)
+        axes, at = part.components, slice(a, b)
+        nodal = np.ascontiguousarray(mass[a:b:axes])
+        if part.quads is None:
+            yield _Piece(i, axes, at, 0, nodal.size, nodal, partial(_whole, part))
+            continue
+        for piece in part.quads.pieces:
+            yield _Piece(i, axes, at, piece.first, piece.last, nodal, partial(part.quads.force, piece))
+
+
+def _whole(part: ElasticAssembled, u: Array, out: Array) -> float:
+    out[:], energy = part.internal(u)
+    return energy
+
+
+_WATCHED = 25  # sub-steps between two looks at the stable step
+_SAFE = 0.85  # of the stable step: the cells change until it is looked at again
+_EDGE = 0.95  # of the stable step, from which on a step goes on in shorter sub-steps: twice as many at least
+_FEWER = 0.8  # of the sub-steps so far, at which fewer are taken: each change of the step is felt
+_MOST = 100_000  # sub-steps of a step
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """The state of the sub-steps, and how many a step has."""
+
+    state: State
+    count: int
+
+
+class SubsteppedStepper:
+    """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
+
+    def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
+        self.step = stepper.step
+        self._assembly = assembly
+        self._stepper = stepper
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0."""
+        count = self._needed(u, 0.0)
+        state = self._with(count).start(u, v)
+        return replace(state, own=_Inside(state, count))
+
+    def kept(self) -> Any:
+        """What the sub-steps keep, of any length."""
+        return self._stepper.kept()
+
+    def keep(self, kept: Any) -> None:
+        """Makes it again."""
+        self._stepper.keep(kept)
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        """One step."""
+        inner, count = replace(state.own.state, worn=state.worn), state.own.count
+        n, changed, reports = state.n, 0.0, []
+        needed = self._needed(inner.u, n * self.step)
+        change = needed > count or needed < _FEWER * count
+        done = 0
+        while done < count or change:
+            if change:
+                before, done = inner.kinetic, done * needed // count
+                count, stepper = needed, self._with(needed)
+                inner = stepper.restarted(inner, n * count + done)
+                changed += inner.kinetic - before
+                change = False
+            else:
+                stepper = self._with(count)
+            for _ in range(min(_WATCHED, count - done)):
+                inner, report = stepper.advance(inner)
+                reports.append(report)
+                done += 1
+            if done < count:
+                # a part of a step done is that of a multiple of its sub-steps
+                least = self._needed(inner.u, (n + done / count) * self.step)
+                if least * _SAFE > count * _EDGE:
+                    needed, change = math.ceil(least / count) * count, True
+        report = joined_impulses(reports)
+        report.work["scheme"] -= changed
+        return replace(inner, n=n + 1, own=_Inside(inner, count)), report
+
+    def _with(self, count: int) -> CentralStepper:
+        return self._stepper.with_step(self.step / count)
+
+    def _needed(self, u: Array, t: float) -> int:
+        """Sub-steps of a step."""
+        needed = math.ceil(self.step / (_SAFE * stable_step(self._assembly, u)))
+        if needed > _MOST:
+            raise UserError(
+                f"central differences at t = {t:.6g} s: cells have become so small that a step needs {needed} "
+                f"sub-steps ({_MOST} allowed): the strains are too large for the mesh",
+                code=1,
+            )
+        return needed

@@ -6,8 +6,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from arlequin.schemes.keeping import Keeping
-from arlequin.schemes.scheme import Failed, State, Stepper, StepReport
+from arlequin.solvers.condensed import Keeping
+from arlequin.step.state import Failed, State, Stepper, StepReport
 from models.errors import FAILURE, UserError
 
 _HALVES = 8  # times a step is halved at most

@@ -1,4 +1,9 @@
-"""What the explicit schemes of small systems under regular laws share: the system as arrays, limits, audit."""
+"""What the explicit schemes of small systems under regular laws share: the system as arrays, limits, audit.
+
+De Vogelaere's scheme: explicit, order 4.
+
+Symplectic Euler: explicit, order 1.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -7,20 +12,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.action import Action
-from arlequin.assembly import Assembly
-from arlequin.condensed import independent
 from arlequin.energy import Work
-from arlequin.products import applied
-from arlequin.schemes.arrays import sparse_rows, strain_arrays
-from arlequin.schemes.block import Block
-from arlequin.schemes.scheme import State, StepReport, unworn_only
-from arlequin.schemes.small_theta import FEW, is_small
+from arlequin.linalg.products import applied
+from arlequin.schemes.theta_compiled import FEW, is_small, sparse_rows, strain_arrays
+from arlequin.solvers.condensed import independent
+from arlequin.step.impulses import Action
+from arlequin.step.state import Block, State, StepReport, unworn_only
+from arlequin.system.assembly import Assembly
 from models.errors import UserError
-from models.rows import row_products
+from models.linalg.rows import row_products
 from models.types import Array
-from multilevel.asperities import Asperities
-from multilevel.stick import Loss
+from multilevel.laws.asperities import Asperities
+from multilevel.solvers.elastic_stick import Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,3 +280,158 @@ def _check(assembly: Assembly) -> None:
         )
     if assembly.ghost.any() or assembly.massless.any():
         raise UserError("explicit schemes need mass on every degree of freedom")
+
+
+@dataclass(frozen=True)
+class SymplecticEuler:
+    """For small systems under regular laws (masses, modes; shock elements):
+
+        v₁ = v₀ + Δt M⁻¹ F(t₀, u₀, v₀),   u₁ = u₀ + Δt v₁
+
+    Order 1, stable for ω²Δt² + 2δΔt < 4 (δ: the largest eigenvalue of M⁻¹D). Springs of friction follow the path and
+    return to their disk at the end of each step.
+
+    Source: Code_Aster R5.06.04 (its scheme EULER on modal coordinates).
+    """
+
+    @property
+    def order(self) -> int:
+        return 1
+
+    @property
+    def static(self) -> bool:
+        return False
+
+    def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
+        system = ExplicitSystem(assembly, step)
+        square, decay = system.spectrum()
+        root = decay + np.sqrt(decay**2 + 4.0 * square)
+        check_step(step, 4.0 / root if root > 0.0 else np.inf, "symplectic Euler")
+        return ExplicitStepper(system, _Euler())
+
+
+@dataclass(frozen=True)
+class Springs:
+    """Springs of friction: tractions (r,), Pa; radius (k,) of their disks."""
+
+    held: Array
+    radius: Array
+
+    @classmethod
+    def loose(cls, system: ExplicitSystem) -> "Springs":
+        """Without load."""
+        laws = system.assembly.laws
+        return cls(np.zeros(laws.row_count), np.zeros(laws.count))
+
+
+class _Euler:
+    refusal = "the motion is no longer finite: try a smaller step"
+
+    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> Springs:
+        return Springs.loose(system)
+
+    def take(self, system: ExplicitSystem, state: State, count: int) -> Outcome:
+        from arlequin.schemes._explicit_kernels import euler_block
+
+        laws, out = system.assembly.laws, Outcome.room(system.assembly, count)
+        loads = system.assembly.loads(system.step * np.arange(state.n, state.n + count, dtype=float))
+        u, v, held, radius = (np.array(x) for x in (state.u, state.v, state.own.held, state.own.radius))
+        taken = euler_block(
+            count, system.step, system.arrays, loads, u, v, held, radius, np.zeros(laws.row_count),
+            np.zeros(laws.count, dtype=np.int8), out.u, out.v, out.push, out.impulse, out.status, out.held, out.works,
+            out.rubbed,
+        )  # fmt: skip
+        return out.first(taken, Springs(held, radius))
+
+
+@dataclass(frozen=True)
+class DeVogelaere:
+    """For small systems under regular laws; two evaluations of the forces a step (three where velocities enter):
+
+        u_½ = u₀ + ½ Δt v₀ + Δt²/24 (4 a₀ − a_−½)
+        u₁ = u₀ + Δt v₀ + Δt²/6 (a₀ + 2 a_½),   v₁ = v₀ + Δt/6 (a₀ + 4 a_½ + a₁)
+
+    Velocities that enter forces are predicted by Adams' formulas of order 3 from the same accelerations. Order 4 in
+    smooth motion; where contact opens or friction slips within a step, less. Stable up to a step found from the linear
+    system with all points in contact (Δt < 2√2/ω without damping).
+
+    Source: de Vogelaere, J. Res. Nat. Bur. Stand. 54 (1955) 119–125; Code_Aster R5.06.04.
+    """
+
+    @property
+    def order(self) -> int:
+        return 4
+
+    @property
+    def static(self) -> bool:
+        return False
+
+    def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
+        system = ExplicitSystem(assembly, step)
+        check_step(step, stable_step(*system.spectrum()), "De Vogelaere's scheme")
+        return ExplicitStepper(system, _Vogelaere())
+
+
+def growth(square: float, decay: float) -> float:
+    """Spectral radius of a step of ÿ + decay ẏ + square y = 0 with Δt = 1."""
+    columns = []
+    for u, v, half, whole in np.eye(4):  # and a_−½, a_−1
+        a = -square * u - decay * v
+        u_half = u + 0.5 * v + (4.0 * a - half) / 24.0
+        a_half = -square * u_half - decay * (v + (23.0 * a - 16.0 * half + 5.0 * whole) / 24.0)
+        end = u + v + (a + 2.0 * a_half) / 6.0
+        last = -square * end - decay * (v + (half - 2.0 * a + 7.0 * a_half) / 6.0)
+        columns.append((end, v + (a + 4.0 * a_half + last) / 6.0, a_half, a))
+    return float(np.abs(np.linalg.eigvals(np.transpose(columns))).max())
+
+
+def stable_step(square: float, decay: float) -> float:
+    """The largest step, s, up to which nothing grows, for eigenvalues of M⁻¹K and M⁻¹D up to these."""
+    if square == 0.0 and decay == 0.0:
+        return np.inf
+    rate = max(np.sqrt(square), decay)
+
+    def grows(step: float) -> bool:
+        pairs = ((square, decay), (square, 0.0), (0.0, decay))
+        return any(growth(k * step**2, c * step) > 1.0 + 1e-6 for k, c in pairs)
+
+    low = 0.0
+    for high in np.arange(0.05, 4.0, 0.05) / rate:
+        if grows(high):
+            break
+        low = high
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if grows(middle) else (middle, high)
+    return float(low)
+
+
+@dataclass(frozen=True)
+class _Carried(Springs):
+    """past (2, d): accelerations one step and half a step ago; begun: whether they are known."""
+
+    past: Array
+    begun: bool
+
+
+class _Vogelaere:
+    refusal = "the motion is no longer finite: try a smaller step"
+
+    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> _Carried:
+        loose = Springs.loose(system)
+        return _Carried(loose.held, loose.radius, np.zeros((2, u.size)), False)
+
+    def take(self, system: ExplicitSystem, state: State, count: int) -> Outcome:
+        from arlequin.schemes._explicit_kernels import vogelaere_block
+
+        laws, own, out = system.assembly.laws, state.own, Outcome.room(system.assembly, count)
+        halves = np.arange(2 * state.n, 2 * (state.n + count) + 1, dtype=float)
+        loads = system.assembly.loads(0.5 * system.step * halves)
+        u, v, held, radius, past = (np.array(x) for x in (state.u, state.v, own.held, own.radius, own.past))
+        taken = vogelaere_block(
+            count, system.step, system.arrays, loads, own.begun, system.damped, u, v, held, radius,
+            np.zeros(laws.row_count), np.zeros(laws.count, dtype=np.int8), past, out.u, out.v, out.push,
+            out.impulse, out.status, out.held, out.works,
+            out.rubbed,
+        )  # fmt: skip
+        return out.first(taken, _Carried(held, radius, past, True))

@@ -8,16 +8,17 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.action import Action
-from arlequin.assembly import Assembly
-from arlequin.condensed import independent
 from arlequin.energy import KINDS, Work
-from arlequin.restriction import joined, restricted
 from arlequin.schemes.central import CentralDifference, CentralStepper
-from arlequin.schemes.scheme import State, StepReport, linear_only, unworn_only
-from arlequin.schemes.theta import Theta, ThetaStepper
-from arlequin.system import System
-from arlequin.touch import Touch
+from arlequin.schemes.theta import Theta
+from arlequin.schemes.theta_sparse import ThetaStepper
+from arlequin.solvers.condensed import independent
+from arlequin.step.impulses import Action
+from arlequin.step.state import State, StepReport, linear_only, unworn_only
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact_kinematics import Touch
+from arlequin.system.subsystem import joined, restricted
+from arlequin.system.system import System
 from models.checks import positive_integer
 from models.errors import UserError
 from models.part import Surface

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.assembly import Assembly
 from arlequin.energy import Forces, Sums, Ways
-from arlequin.schemes.equilibrium import Equilibrium
-from arlequin.schemes.joined import joined_loads
-from arlequin.schemes.scheme import State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.solvers.equilibrium import Equilibrium
+from arlequin.step.merge import joined_loads
+from arlequin.step.state import State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.system.assembly import Assembly
 from models.errors import UserError
 from models.types import Array
 

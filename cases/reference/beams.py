@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from models.material import LinearElastic
-from models.section import Section
+from models.beams.section import Section
+from models.materials.elastic import LinearElastic
 from models.types import Array
 
 _SCAN = 400  # intervals per decade in which a change of sign is looked for

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from cases.reference.hertz import LineContact, SphereContact
 from models import checks
 from models.errors import UserError
-from models.material import LinearElastic
+from models.materials.elastic import LinearElastic
 from models.types import Array
 
 

@@ -29,9 +29,9 @@ import numpy as np
 
 from cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
 from models import checks
+from models.beams.section import Section
 from models.errors import UserError
-from models.material import LinearElastic
-from models.section import Section
+from models.materials.elastic import LinearElastic
 from models.types import Array
 
 SAMPLES = 10  # in a radian of the fastest motion

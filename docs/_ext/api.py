@@ -179,9 +179,9 @@ GROUPS = (
         (),
         (
             ("cases", None),
-            ("cases.parameters", ("Quantity",)),
-            ("cases.comparison", ("Check",)),
-            ("cases.scalars", ("of", "errors")),
+            ("cases.case.parameters", ("Quantity",)),
+            ("cases.case.checks", ("Check",)),
+            ("cases.case.scalars", ("of", "errors")),
         ),
     ),
     Group(
@@ -190,13 +190,13 @@ GROUPS = (
         "What laws, schemes, materials and parts must offer to take part.",
         (),
         (
-            ("multilevel.law", ("RegularLaw", "SetValuedLaw")),
-            ("arlequin.schemes.scheme", ("Scheme", "Stepper", "State", "StepReport")),
-            ("models.material", ("Material",)),
+            ("multilevel.laws.base", ("RegularLaw", "SetValuedLaw")),
+            ("arlequin.step.state", ("Scheme", "Stepper", "State", "StepReport")),
+            ("models.materials.elastic", ("Material",)),
             ("models.part", ("Part", "Assembled", "Surface")),
-            ("arlequin.coupling", ("Coupling", "Shapes")),
-            ("arlequin.weights", ("Weight",)),
-            ("multilevel.obstacle", ("Obstacle",)),
+            ("arlequin.junctions.coupling", ("Coupling", "Shapes")),
+            ("arlequin.junctions.weights", ("Weight",)),
+            ("multilevel.obstacles.base", ("Obstacle",)),
         ),
     ),
 )

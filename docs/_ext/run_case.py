@@ -36,12 +36,12 @@ def main(name: str, folder: Path, words: list[str]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from arlequin.result import summary
-    from cases import tables
-    from cases.execution import execute, prepare
-    from cases.parameters import fields
-    from cases.report_parts import caption
-    from cases.results import figures_of
+    from arlequin.results.reading import summary
+    from cases.case.execution import execute, prepare
+    from cases.case.parameters import fields
+    from cases.case.results import figures_of
+    from cases.cli import tables
+    from cases.reports.parts import caption
 
     case, parameters = prepare(name, dict(word.split("=", 1) for word in words))
     result = execute(case, parameters)

@@ -10,8 +10,8 @@ from scipy.optimize import brentq, least_squares
 from models.checks import finite_array, positive_integer
 from models.errors import UserError
 from models.types import Array
-from multilevel.asperities import Asperities
-from multilevel.asperity_table import AsperityTable
+from multilevel.laws.asperities import Asperities
+from multilevel.laws.asperity_table import AsperityTable
 
 Law = TypeVar("Law", Asperities, AsperityTable)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin import run
+from arlequin.run import run
 
 OF_THE_CLOCK = {"setup_time", "wall_time", "wall_time_per_step"}
 

@@ -24,9 +24,10 @@ import arlequin as aq
 import cases
 import models
 import multilevel
-from arlequin import record, run
-from arlequin.gathering import Measure, gather
-from cases.execution import execute, prepare
+from arlequin.results import recorder as record
+from arlequin.run import run
+from arlequin.run.multi_run import Measure, gather
+from cases.case.execution import execute, prepare
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 METAL = aq.J2(1.0, 0.3, 1.0, yield_stress=5e-4, hardening=aq.LinearHardening(0.1))

@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.audit import Audit
 from arlequin.energy import KINDS
-from arlequin.start import start_fields
+from arlequin.run.audit import Audit
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import assemble
 
 SOFT = aq.LinearElastic(2.0, 0.3, 1.5)
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arlequin.audit import Audit, Fallen
 from arlequin.energy import KINDS
+from arlequin.run.audit import Audit, Fallen
 
 
 def works(**values: float) -> Any:

@@ -9,18 +9,18 @@ from scipy.sparse import block_array
 from scipy.sparse.linalg import splu
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.beam_junction import BeamJunction
-from arlequin.frequencies import natural_frequencies
-from arlequin.junction import dual_condition
-from arlequin.simulation import simulate
-from arlequin.weights import Constant, Cubic, Linear
-from models.beam import Beam
+from arlequin.junctions.beam_solid import BeamJunction
+from arlequin.junctions.junction import dual_condition
+from arlequin.junctions.weights import Constant, Cubic, Linear
+from arlequin.run.simulate import simulate
+from arlequin.solvers.natural_frequencies import natural_frequencies
+from arlequin.system.assembly import assemble
+from models.beams.beam import Beam
+from models.beams.section import Section
 from models.errors import UserError
-from models.material import LinearElastic
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.mesh import box, interval, rectangle
-from models.section import Section
-from models.solid import Solid
 
 STEEL = LinearElastic(young=2.0e11, poisson=0.3, density=7800.0)
 SIDE = 0.08

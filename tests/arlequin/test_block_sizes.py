@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin import run
-from arlequin.schemes import blocked_theta
+from arlequin.run import run
+from arlequin.schemes import theta_sparse as blocked_theta
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 SLOPE = aq.RigidPlane(point=(0.0, 0.0), normal=(3e-3, 1.0))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.schemes.central_block import BulkCentralStepper
-from arlequin.start import start_fields
+from arlequin.schemes.central import BulkCentralStepper
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import assemble
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 CENTRAL = aq.CentralDifference()

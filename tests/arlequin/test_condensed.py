@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import Assembly, assemble
-from arlequin.condensed import Condensed
+from arlequin.solvers.condensed import Condensed
+from arlequin.system.assembly import Assembly, assemble
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 
@@ -57,7 +57,7 @@ def test_condensed_step(build: Any, imposed: bool) -> None:
 
 @pytest.mark.parametrize("imposed", [False, True])
 def test_condensed_step_without_room_for_columns(imposed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arlequin.compliance._ROOM", 0.0)
+    monkeypatch.setattr("arlequin.linalg.compliance._ROOM", 0.0)
     check(system_of_solids(imposed))
     check(block_of_free_points())
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import Assembly, assemble
-from arlequin.audit import Audit
 from arlequin.energy import KINDS
-from arlequin.start import start_fields
+from arlequin.run.audit import Audit
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import Assembly, assemble
 
 SOFT = aq.LinearElastic(young=1e3, poisson=0.3, density=1.0)
 MULTIPLIERS = ("nodes", "gauss", "P0", "P1")

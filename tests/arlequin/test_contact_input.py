@@ -141,7 +141,7 @@ def test_a_start_too_deep_for_partners_is_refused_too(multiplier: str, gap: floa
 
 
 def test_points_in_and_out_of_a_mesh() -> None:
-    from arlequin.inside import inside
+    from arlequin.overlap.geometry import inside
 
     square = aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(7, 5))
     rng = np.random.default_rng(0)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from arlequin.junction import Junction
-from arlequin.sagitta import slivers
-from arlequin.zone import LevelSet
-from models.material import LinearElastic
+from arlequin.junctions.curved_border import slivers
+from arlequin.junctions.junction import Junction
+from arlequin.junctions.zone import LevelSet
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.mesh import rectangle
 from models.part import Weighting
-from models.solid import Solid
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 

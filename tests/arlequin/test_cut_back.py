@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import arlequin as aq
 from arlequin.schemes import cut_back
-from arlequin.schemes.newton import NewtonStep
-from arlequin.schemes.scheme import Failed, State
+from arlequin.solvers.newton_step import NewtonStep
+from arlequin.step.state import Failed, State
 from models.errors import FAILURE
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.cycle_jump import CycleJump
-from arlequin.cycles import _Cycles
+from arlequin.run.wear_cycles import CycleJump, _Cycles
 from arlequin.schemes import State
 from models.errors import UserError
 

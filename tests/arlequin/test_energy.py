@@ -8,11 +8,11 @@ import xarray
 from scipy.integrate import solve_ivp
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.condensed import Condensed
-from arlequin.schemes import small_theta
-from arlequin.strains import Strains
-from models.assembled import ElasticAssembled
+from arlequin.schemes import theta_compiled as small_theta
+from arlequin.solvers.condensed import Condensed
+from arlequin.system.assembly import assemble
+from arlequin.system.strains import Strains
+from models.fem.elastic import ElasticAssembled
 
 UNIT = aq.LinearElastic(young=1.0, density=1.0)
 CELLS = 8

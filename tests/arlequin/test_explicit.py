@@ -96,8 +96,8 @@ def test_steps_do_not_depend_on_blocks(scheme: Any, monkeypatch: pytest.MonkeyPa
         return aq.simulate(oscillators(), scheme, duration=0.1, step=1e-3)["part/m/displacement"].values
 
     whole = run()
-    monkeypatch.setattr("arlequin.run._BLOCK", 7)
-    monkeypatch.setattr("arlequin.run._next_block", lambda most, *_: 7)
+    monkeypatch.setattr("arlequin.run.run._BLOCK", 7)
+    monkeypatch.setattr("arlequin.run.run._next_block", lambda most, *_: 7)
     np.testing.assert_allclose(run(), whole, rtol=0.0, atol=1e-14)
 
 

@@ -8,9 +8,8 @@ import pytest
 import xarray
 
 import arlequin as aq
-from arlequin.netcdf import flattened
-from arlequin.paraview import export_vtu
-from arlequin.recorded_cells import cells_of, faces_of
+from arlequin.results.netcdf import flattened
+from arlequin.results.paraview import cells_of, export_vtu, faces_of
 from models.errors import UserError
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
@@ -124,7 +123,7 @@ def test_interfaces_cell_fields_and_the_file_of_all(tmp_path):
 
 
 def test_frames_are_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("arlequin.paraview._BLOCK", 400)
+    monkeypatch.setattr("arlequin.results.paraview._BLOCK", 400)
     result = run(solid("quad", 1), steps=9, velocity=(3.0, -1.0))
     export_vtu(result, tmp_path)
     same(result, tmp_path, "solid", "quad")
@@ -170,7 +169,7 @@ def struck(request, tmp_path) -> xarray.DataTree:
 
 
 def test_netcdf_without_groups(struck, tmp_path, monkeypatch):
-    monkeypatch.setattr("arlequin.netcdf.GROUPED", ())
+    monkeypatch.setattr("arlequin.results.netcdf.GROUPED", ())
     assert aq.export_netcdf(struck, tmp_path / "new" / "run.nc") == "netCDF-3"
     flat = xarray.open_dataset(tmp_path / "new" / "run.nc", engine="scipy")
     for path, name in (("part/a bar", "velocity"), ("part/a bar", "position"), ("interface/end", "force")):

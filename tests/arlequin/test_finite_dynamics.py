@@ -8,10 +8,10 @@ import pytest
 from scipy.special import ellipk
 
 import arlequin as aq
-from arlequin.assembly import Assembly, assemble
-from arlequin.audit import Audit
 from arlequin.energy import KINDS
-from arlequin.start import start_fields
+from arlequin.run.audit import Audit
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import Assembly, assemble
 from models.part import Surface
 
 SOFT = aq.LinearElastic(young=2.0, poisson=0.3, density=1.5)

@@ -9,10 +9,10 @@ import pytest
 from scipy.optimize import brentq
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.audit import Audit
 from arlequin.energy import KINDS
-from arlequin.start import start_fields
+from arlequin.run.audit import Audit
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import assemble
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
 METAL = aq.J2(2.0, 0.3, 1.5, yield_stress=0.1, hardening=aq.LinearHardening(0.1))

@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import eigh
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.schemes.stable_step import stable_step
+from arlequin.schemes.central import stable_step
+from arlequin.system.assembly import assemble
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7900.0)
 TUBE = aq.Section.tube(4.85e-3, 4.35e-3, 0.3)

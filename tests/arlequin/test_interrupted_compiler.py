@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arlequin.uninterrupted import heard
+from arlequin.run.interrupts import heard
 
 ROOT = Path(__file__).parents[2]
 RUN = ("run", "bar_wall", "elements=4", "--out", "a.zarr")
@@ -50,7 +50,7 @@ def test_while_kernels_are_compiled(tmp_path):
     chance = random.Random(0)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     for _ in range(8):
-        words = [sys.executable, "-m", "cases.command", *RUN, "--force"]
+        words = [sys.executable, "-m", "cases.cli.command", *RUN, "--force"]
         pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         running = subprocess.Popen(words, env=environment, cwd=tmp_path, **pipes)
         time.sleep(chance.uniform(2.0, 12.0))

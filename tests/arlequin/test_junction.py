@@ -7,15 +7,15 @@ from scipy.sparse import block_array, block_diag, diags_array, hstack
 from scipy.sparse.linalg import splu
 from skfem.helpers import ddot, dot, sym_grad
 
-from arlequin.coupling import H1, L2, Shapes
-from arlequin.junction import Junction, dual_condition
-from arlequin.overlap import intersect
-from arlequin.weights import Constant, Cubic, Linear
-from models.bar import Bar
+from arlequin.junctions.coupling import H1, L2, Shapes
+from arlequin.junctions.junction import Junction, dual_condition
+from arlequin.junctions.weights import Constant, Cubic, Linear
+from arlequin.overlap.intersect import intersect
 from models.errors import UserError
-from models.material import LinearElastic
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.mesh import box, interval, rectangle
-from models.solid import Solid
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 RATIOS = [1, 2, 3.7, 7.3, 10]
@@ -103,7 +103,7 @@ def solid_patch(junction):
     return solve(junction, np.concatenate((2 * ends, 2 * corner + 1)), exact.ravel())
 
 
-@pytest.mark.filterwarnings("ignore::arlequin.glue.JunctionWarning")
+@pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 @pytest.mark.parametrize("coupling", [L2(), H1(0.05)])
 @pytest.mark.parametrize("mediator", ["coarse", "fine"])
 @pytest.mark.parametrize("ratio", RATIOS)
@@ -188,7 +188,7 @@ def test_h1_in_2d_is_the_vector_form(revolves):
     np.testing.assert_allclose(ours, expected, atol=1e-11 * np.abs(expected).max())
 
 
-@pytest.mark.filterwarnings("ignore::arlequin.glue.JunctionWarning")
+@pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 @pytest.mark.parametrize("weights", [Linear(), Cubic(), Constant(0.4)])
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_partition_of_unity_at_the_quadrature_points(weights, mirrored):
@@ -245,7 +245,7 @@ def test_patch_in_2d(kinds, inner, ratio, order):
     assert imbalance < 1e-12
 
 
-@pytest.mark.filterwarnings("ignore::arlequin.glue.JunctionWarning")
+@pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 def test_weights_whose_slope_the_mediator_lacks_fail_the_patch_as_the_theory_says():
     coarse, fine = bars(7.3)
     assert 1e-4 < bar_patch(Junction(coarse, fine, weights=Cubic()))[0] < 1e-2
@@ -422,11 +422,11 @@ def test_dual_condition_of_second_order_parts_is_that_of_first_order_ones():
 
 
 def test_estimated_dual_condition_is_that_of_the_dense_eigenvalues(monkeypatch):
-    import arlequin.dual
+    import arlequin.junctions.conditioning
 
     coarse, fine = solids(3.7)
     exact = condition(coarse, fine)
-    monkeypatch.setattr(arlequin.dual, "DENSE", 0)
+    monkeypatch.setattr(arlequin.junctions.conditioning, "DENSE", 0)
     assert condition(coarse, fine) == pytest.approx(exact, rel=0.05)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.sparse import block_diag, diags_array, hstack
 
-from arlequin.junction import Junction
-from models.factor import factorise
-from models.material import LinearElastic
+from arlequin.junctions.junction import Junction
+from models.fem.solid import Solid
+from models.linalg.factor import factorise
+from models.materials.elastic import LinearElastic
 from models.mesh import box
-from models.solid import Solid
 
 MATERIAL = LinearElastic(young=3.0, poisson=0.3, density=1.0)
 LAM, MU = MATERIAL.lame()

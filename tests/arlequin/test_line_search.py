@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes import line_search
+from arlequin.linalg import line_search
 from arlequin.schemes.static import StaticStepper
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)

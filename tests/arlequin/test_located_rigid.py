@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.schemes.block import taker
-from arlequin.start import start_fields
+from arlequin.solvers.initial_state import start_fields
+from arlequin.step.state import taker
+from arlequin.system.assembly import assemble
 from cases.reference.rocking import RockingBlock
 from cases.reference.rocking_motion import STILL, Shaking, rock
 from cases.reference.shaken_slider import ShakenSlider

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import skfem
 
-from arlequin.mediator import reduced
-from models.elements import scalar_basis
+from arlequin.junctions.mediator import reduced
+from models.fem.elements import scalar_basis
 from models.mesh import box, interval, rectangle
 
 MESHES = {

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.products import Rows
+from arlequin.linalg.products import Rows
+from arlequin.system.assembly import assemble
 
 ALLOY = aq.LinearElastic(young=9e10, poisson=0.3, density=6500.0)
 INNER, OUTER = 4.1e-3, 4.75e-3

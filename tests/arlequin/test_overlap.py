@@ -10,9 +10,9 @@ import skfem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arlequin.geometry import candidate_pairs, straight_cells, to_reference
-from arlequin.overlap import intersect
-from arlequin.region import Region
+from arlequin.overlap.clipping import Region
+from arlequin.overlap.geometry import candidate_pairs, straight_cells, to_reference
+from arlequin.overlap.intersect import intersect
 from models.errors import UserError
 from models.mesh import box
 

@@ -14,9 +14,9 @@ import pytest
 import skfem
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.penetration import check_apart
-from cases.shapes import half_ball, half_disc
+from arlequin.solvers.initial_state import check_apart
+from arlequin.system.assembly import assemble
+from cases.shared.meshes import half_ball, half_disc
 from models.part import Surface
 
 SOFT = aq.LinearElastic(young=1e3, poisson=0.3, density=1.0)

@@ -9,8 +9,9 @@ import pytest
 import xarray
 
 import arlequin as aq
-from arlequin import run
-from arlequin.schemes import blocked_theta, small_theta
+from arlequin.run import run
+from arlequin.schemes import theta_compiled as small_theta
+from arlequin.schemes import theta_sparse as blocked_theta
 
 STEP, STEPS = 1e-3, 40
 PATHS = ("compiled", "audited together", "one by one")

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import xarray
 
-from arlequin.record import Record, Recorder, Variable, as_record
-from arlequin.result import open as open_result
-from arlequin.result import summary
+from arlequin.results.reading import open as open_result
+from arlequin.results.reading import summary
+from arlequin.results.recorder import Record, Recorder, Variable, as_record
 from models.errors import UserError
 
 KINDS = ("kinetic", "strain")
@@ -95,7 +95,7 @@ def check_prefix(tree: xarray.DataTree) -> int:
 
 @pytest.mark.parametrize("chunk", [1, 3, 4096])
 def test_memory_and_disk_give_the_same_tree(tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr("arlequin.record.CHUNK_ROWS", chunk)
+    monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", chunk)
     trees = []
     for record in (Record(), Record(tmp_path / "a.zarr")):
         recorder = start(record, 40)
@@ -139,7 +139,7 @@ def test_a_run_cut_short_is_cropped(tmp_path):
 
 
 def test_flush_each_second(tmp_path, monkeypatch):
-    monkeypatch.setattr("arlequin.record.FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr("arlequin.results.recorder.FLUSH_SECONDS", 0.0)
     recorder = start(Record(tmp_path / "a.zarr"), 100)
     for n in range(20):
         fill(recorder, n, n + 1)
@@ -148,8 +148,8 @@ def test_flush_each_second(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_during_fields_keeps_frames_and_time_together(tmp_path, monkeypatch):
-    monkeypatch.setattr("arlequin.record.CHUNK_ROWS", 8)
-    monkeypatch.setattr("arlequin.record.FLUSH_SECONDS", 1e9)
+    monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", 8)
+    monkeypatch.setattr("arlequin.results.recorder.FLUSH_SECONDS", 1e9)
     recorder = start(Record(tmp_path / "a.zarr"), 100)
     recorder._times.chunk = 101  # time alone would wait for the end
     for buffer in recorder._times.buffers:
@@ -160,7 +160,7 @@ def test_a_full_disk_during_fields_keeps_frames_and_time_together(tmp_path, monk
 
 
 def test_an_interrupt_during_a_flush_loses_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("arlequin.record.CHUNK_ROWS", 7)
+    monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", 7)
     recorder = start(Record(tmp_path / "a.zarr"), 40)
     fill(recorder, 0, 14)
     write, calls = recorder._store.write, []
@@ -182,7 +182,7 @@ def test_an_interrupt_during_a_flush_loses_nothing(tmp_path, monkeypatch):
 WRITER = """
 import sys
 sys.path.insert(0, {here!r})
-import arlequin.record as record
+import arlequin.results.recorder as record
 from test_record import Record, fill, start
 record.CHUNK_ROWS, record.FLUSH_SECONDS, record.FLUSH_SHARE = 16, 0.002, 1.0
 print("go", flush=True)

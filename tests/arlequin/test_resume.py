@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin import run
-from arlequin.checkpoint import Checkpoint
-from arlequin.identity import digest
+from arlequin.results.checkpoint import Checkpoint
+from arlequin.run import run
+from arlequin.run.resume import digest
 from arlequin.schemes.cut_back import CutBackStepper
 from models.errors import UserError
 

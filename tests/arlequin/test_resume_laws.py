@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import assemble
+from arlequin.system.assembly import assemble
 from models.errors import UserError
 
 FLOOR = aq.RigidPlane(point=(0.0, -8e-3), normal=(0.0, 1.0))

@@ -8,7 +8,6 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigh, expm
 
-from arlequin.assembly import Assembly, assemble
 from arlequin.schemes import (
     HHT,
     CentralDifference,
@@ -19,16 +18,17 @@ from arlequin.schemes import (
     Static,
     Theta,
 )
-from arlequin.schemes.stable_step import stable_step
-from arlequin.start import start_fields
-from arlequin.system import System
+from arlequin.schemes.central import stable_step
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.system import System
 from models import mesh
-from models.bar import Bar
 from models.errors import UserError
-from models.material import LinearElastic, Rayleigh
+from models.fem.bar import Bar
+from models.materials.elastic import LinearElastic, Rayleigh
 from multilevel.interface import Interface
-from multilevel.obstacle import RigidPlane
-from multilevel.penalty import Penalty
+from multilevel.laws.penalty import Penalty
+from multilevel.obstacles.base import RigidPlane
 
 SCHEMES: dict[str, Any] = {
     "theta 0.5": Theta(0.5),
@@ -342,8 +342,8 @@ def test_bad_constants_are_named(make: Any, word: str) -> None:
 
 def test_statics_refuses_what_it_cannot_do() -> None:
     """Laws on the velocity, damped laws, and a start in motion."""
-    from multilevel.asperities import Asperities
-    from multilevel.unilateral import Unilateral
+    from multilevel.laws.asperities import Asperities
+    from multilevel.laws.unilateral import Unilateral
 
     part = bar("")
     for law in (Unilateral("velocity"), Asperities(1.0, 1.0, 0.1, damping=1.0)):
@@ -359,7 +359,7 @@ def test_statics_refuses_what_it_cannot_do() -> None:
 
 
 def test_midpoint_refuses_unilateral_contact_with_mass() -> None:
-    from multilevel.unilateral import Unilateral
+    from multilevel.laws.unilateral import Unilateral
 
     part = bar("")
     wall = Interface("end", part.boundary("right"), RigidPlane(2.0, -1.0), Unilateral("gap"))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.schemes._block_kernels import theta_block
+from arlequin.schemes._theta_kernels import theta_block
+from arlequin.system.assembly import assemble
 
 
 def slider():
@@ -111,7 +111,7 @@ def test_blocks_are_the_same_steps(name, theta, monkeypatch):
     system, step = SYSTEMS[name]()
     scheme = aq.Theta(theta)
     block = aq.simulate(system, scheme, duration=300 * step, step=step)
-    monkeypatch.setattr("arlequin.schemes.small_theta.LARGEST", -1)
+    monkeypatch.setattr("arlequin.schemes.theta_compiled.LARGEST", -1)
     single = aq.simulate(system, scheme, duration=300 * step, step=step)
     assert block["interface"].children and single["energy"].shape == block["energy"].shape
     touched = False
@@ -144,7 +144,7 @@ def test_a_block_ends_where_a_step_is_not_accepted():
 @pytest.mark.parametrize("largest", [500, -1], ids=["compiled", "one by one"])
 def test_the_steps_before_a_load_that_fails_are_recorded(error, largest, tmp_path, monkeypatch):
     """t = 0 … 0.03 s, bit by bit those of a load that does not fail; with a checkpoint."""
-    monkeypatch.setattr("arlequin.schemes.small_theta.LARGEST", largest)
+    monkeypatch.setattr("arlequin.schemes.theta_compiled.LARGEST", largest)
 
     def run(last, record=None):
         def load(t):
@@ -176,7 +176,7 @@ def driven(way, law=None):
 def test_what_is_driven_alone(largest, monkeypatch):
     """p = K (x − 1) on a layer, at the middle of each step; nothing in front of the wall, or at rest on it; through it
     there is no way."""
-    monkeypatch.setattr("arlequin.schemes.small_theta.LARGEST", largest)
+    monkeypatch.setattr("arlequin.schemes.theta_compiled.LARGEST", largest)
 
     def run(way, law=None):
         with np.errstate(all="raise"):

@@ -13,7 +13,7 @@ import pytest
 import xarray
 
 import arlequin as aq
-from arlequin.sweep_plan import key
+from arlequin.sweeps.plan import key
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
@@ -258,7 +258,7 @@ def test_a_sweep_that_is_stopped_goes_on(tmp_path, how):
 
 
 def test_two_sweeps_of_one_folder(studies, tmp_path):
-    from arlequin.writer_lock import writer_lock
+    from arlequin.results.writer_lock import writer_lock
 
     aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "a", workers=0)
     held = writer_lock(tmp_path / "a", "a")

@@ -75,7 +75,7 @@ def test_a_cluster_whose_workers_are_killed(studies, cluster, tmp_path):
 
 
 def test_no_scheduler_answers(studies, monkeypatch, tmp_path):
-    monkeypatch.setattr("arlequin.cluster.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("arlequin.sweeps.dask.ANSWER_SECONDS", 0.5)
     pytest.importorskip("distributed")
     with pytest.raises(aq.UserError, match=r"scheduler = 'tcp://127\.0\.0\.1:9': no Dask scheduler answers there"):
         aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "a", scheduler="tcp://127.0.0.1:9")

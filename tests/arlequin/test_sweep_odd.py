@@ -11,9 +11,9 @@ import pytest
 
 import arlequin as aq
 from arlequin.plots import sweep_points
-from arlequin.sweep_dataset import SweepWarning
-from arlequin.sweep_plan import key
-from arlequin.sweep_store import read_point
+from arlequin.sweeps.dataset import SweepWarning
+from arlequin.sweeps.plan import key
+from arlequin.sweeps.store import read_point
 
 DATA = Path(__file__).parent / "data"
 
@@ -145,7 +145,7 @@ def test_a_function_that_cannot_be_sent_leaves_no_folder(studies, tmp_path, monk
 
 def test_a_folder_that_another_sweep_has_just_filled(studies, tmp_path, monkeypatch):
     """Between the first look at the folder and the lock."""
-    from arlequin import sweep_store
+    from arlequin.sweeps import store as sweep_store
 
     aq.sweep(studies.failing, {"x": [1]}, store=tmp_path / "other", workers=0)
     lock = sweep_store.writer_lock

@@ -9,8 +9,8 @@ import pytest
 from scipy.linalg import lstsq, sqrtm
 
 import arlequin as aq
-from arlequin.assembly import Assembly, assemble
-from arlequin.start import start_fields
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import Assembly, assemble
 
 UNIT = aq.LinearElastic(young=1.0, density=1.0)
 

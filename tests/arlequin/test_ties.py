@@ -5,12 +5,12 @@ import pytest
 from scipy.sparse import block_array, block_diag, hstack
 from scipy.sparse.linalg import splu
 
-from arlequin.ties import Mortar, Tie
-from models.bar import Bar
+from arlequin.junctions.surface import Mortar, Tie
 from models.errors import UserError
-from models.material import LinearElastic
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.mesh import box, interval, rectangle
-from models.solid import Solid
 
 STEEL = LinearElastic(young=1.0, poisson=0.3, density=1.0)
 PLANE = [("quad", "tri"), ("tri", "quad")]

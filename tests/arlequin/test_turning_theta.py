@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.schemes import turning_theta
-from arlequin.schemes.turning_theta import TurningThetaStepper, is_turning
+from arlequin.schemes import theta_compiled as turning_theta
+from arlequin.schemes.theta_compiled import TurningThetaStepper, is_turning
+from arlequin.system.assembly import assemble
 from cases import sdnv105
 from cases.reference.rocking import RockingBlock
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from arlequin.uninterrupted import heard, uninterrupted
+from arlequin.run.interrupts import heard, uninterrupted
 
 
 def press():

@@ -5,9 +5,9 @@ import pytest
 import skfem
 from skfem.helpers import grad
 
-from arlequin.overlap import intersect
-from arlequin.taper import PlaneTaper
-from arlequin.weights import Constant, Cubic, Linear, cell_weights, share
+from arlequin.junctions.weights import Constant, Cubic, Linear, cell_weights, share
+from arlequin.junctions.zone_coordinate import PlaneTaper
+from arlequin.overlap.intersect import intersect
 from models.errors import UserError
 
 

@@ -7,17 +7,17 @@ import pytest
 from scipy.sparse import block_array, block_diag, diags_array, hstack
 from scipy.sparse.linalg import splu
 
-from arlequin.coupling import H1, L2
-from arlequin.glue import JunctionWarning
-from arlequin.junction import Junction, dual_condition
-from arlequin.overlap import intersect
-from arlequin.taper import PlaneTaper
-from arlequin.weights import Constant, Cubic, Function, Linear
-from arlequin.zone import Box, Cells, HalfSpace, LevelSet, Strip
+from arlequin.junctions.base import JunctionWarning
+from arlequin.junctions.coupling import H1, L2
+from arlequin.junctions.junction import Junction, dual_condition
+from arlequin.junctions.weights import Constant, Cubic, Function, Linear
+from arlequin.junctions.zone import Box, Cells, HalfSpace, LevelSet, Strip
+from arlequin.junctions.zone_coordinate import PlaneTaper
+from arlequin.overlap.intersect import intersect
 from models.errors import UserError
-from models.material import LinearElastic
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.mesh import box, rectangle
-from models.solid import Solid
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 STRAIN = np.array([[1.0, 0.3], [0.2, -0.4]])
@@ -204,7 +204,7 @@ def test_level_set_of_a_circle():
 
 @pytest.mark.parametrize("coupling", [L2(), H1(), H1(0.01)])
 @pytest.mark.parametrize("mediator", ["coarse", "fine", "own"])
-@pytest.mark.filterwarnings("ignore::arlequin.glue.JunctionWarning")
+@pytest.mark.filterwarnings("ignore::arlequin.junctions.base.JunctionWarning")
 def test_linear_fields_agree_in_a_box(mediator, coupling):
     own = rectangle((0.0, 0.1), (0.0, 0.1), cells=(7, 6), kind="tri") if mediator == "own" else mediator
     coarse, fine = inside(kinds=("quad", "tri"))

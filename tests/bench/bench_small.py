@@ -10,7 +10,7 @@ from timing import BAR_STEEL as STEEL
 from timing import Report, steps_of_studies
 
 import arlequin as aq
-from arlequin.assembly import assemble
+from arlequin.system.assembly import assemble
 from cases import sdnv105
 
 

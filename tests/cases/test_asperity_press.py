@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import cases
-from cases.impact import mean_pressures
+from cases.shared.impact import mean_pressures
 
 
 @pytest.mark.parametrize(

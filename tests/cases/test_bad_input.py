@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import xarray
 
-from arlequin.result import open as open_result
-from cases.command import main
+from arlequin.results.reading import open as open_result
+from cases.cli.command import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ STUDY = """'''A user's study.'''
 from dataclasses import dataclass
 from typing import Annotated
 import arlequin as aq
-from cases.parameters import Quantity
+from cases.case.parameters import Quantity
 from models.checks import positive
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ pytestmark = pytest.mark.usefixtures("folder")
 def command(*words, **options):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-m", "cases.command", *words], env=environment, **{**pipes, **options})
+    return subprocess.Popen(
+        [sys.executable, "-m", "cases.cli.command", *words], env=environment, **{**pipes, **options}
+    )
 
 
 @pytest.fixture
@@ -289,7 +291,7 @@ def test_a_full_disk(refused, monkeypatch):
         return await put(self, key, value, *rest, **more)
 
     monkeypatch.setattr(LocalStore, "set", full)
-    monkeypatch.setattr("arlequin.record.CHUNK_ROWS", 64)
+    monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", 64)
     line = refused(1, "run", "two_bars", "elements=20", "duration=2e-4", "--out", "a.zarr")
     assert line == "a.zarr: cannot be written: No space left on device; what was recorded is in a.zarr"
     assert readable("a.zarr") >= 64
@@ -303,8 +305,8 @@ def test_a_disk_that_is_full_in_earnest(tmp_path):
     unshare = ["unshare", "-rm", "sh", "-c"]
     if not shutil.which("unshare") or subprocess.run([*unshare, mount], capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")
-    run = f"{sys.executable} -m cases.command run two_bars duration=2e-3 --out {small}/a.zarr"
-    show = f"{sys.executable} -m cases.command show {small}/a.zarr"
+    run = f"{sys.executable} -m cases.cli.command run two_bars duration=2e-3 --out {small}/a.zarr"
+    show = f"{sys.executable} -m cases.cli.command show {small}/a.zarr"
     script = f"{mount} && {{ {run}; echo code $?; {show}; }}"
     done = subprocess.run(
         [*unshare, script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120
@@ -381,8 +383,8 @@ def test_numbers_that_no_float_holds(words, refused):
 
 
 def test_a_result_larger_than_the_memory(refused, monkeypatch):
-    monkeypatch.setattr("arlequin.room.memory", lambda: 1e5)
-    monkeypatch.setattr("arlequin.room.LEAST", 0.0)
+    monkeypatch.setattr("arlequin.results.room.memory", lambda: 1e5)
+    monkeypatch.setattr("arlequin.results.room.LEAST", 0.0)
     line = refused(1, "check", "two_bars")
     assert line.startswith("the result takes ") and "the machine has 0.0001 GB of memory" in line and "--out" in line
 

@@ -5,7 +5,7 @@ import pytest
 
 import cases
 from cases import bar_comparison, two_bars
-from cases.impact import mean_pressures
+from cases.shared.impact import mean_pressures
 
 
 def test_variants_at_forty_elements() -> None:

@@ -8,8 +8,8 @@ import pytest
 import arlequin as aq
 import cases
 from cases import bar_wall
-from cases.impact import mean_pressures, rigid_velocity, worst_balance
 from cases.reference.measures import l1_error
+from cases.shared.impact import mean_pressures, rigid_velocity, worst_balance
 
 THESIS: dict[str, Any] = {"law": "multilevel", "asperity_stiffness": 1e12, "asperity_height": 5e-4, "velocity": 100.0}
 

@@ -7,9 +7,9 @@ import pytest
 
 import cases.beam_solid as case
 from cases.reference.beams import Cantilever
+from models.beams.section import Section
 from models.errors import UserError
-from models.material import LinearElastic
-from models.section import Section
+from models.materials.elastic import LinearElastic
 
 STEEL = LinearElastic(young=2.0e11, poisson=0.3, density=7800.0)
 

@@ -8,7 +8,7 @@ import xarray
 
 import cases
 from cases import bouncing_bar
-from cases.impact import worst_balance
+from cases.shared.impact import worst_balance
 
 CONSERVING = {"scheme": "midpoint", "mass": "redistributed", "law": "unilateral"}
 

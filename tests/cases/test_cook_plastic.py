@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from cases.cook_plastic import HEIGHT, PUBLISHED, TIP, WIDTH, Parameters, build, check, figures, is_published, tip
+from cases.cook_plastic import (
+    HEIGHT,
+    PUBLISHED,
+    TIP,
+    WIDTH,
+    Parameters,
+    build,
+    check,
+    figures,
+    is_published,
+    tip,
+)
 
 
 def end(**changes):

@@ -20,10 +20,9 @@ from cases.cylinder_impact import (
     to_release,
     window,
 )
-from cases.impact import worst, worst_balance
-from cases.impact_measures import frequency
-from cases.rebound import centre_velocity, roughness
-from cases.shapes import disc_of_square
+from cases.shared.impact import centre_velocity, roughness, worst, worst_balance
+from cases.shared.meshes import disc_of_square
+from cases.shared.solid_impact import frequency
 from models.errors import UserError
 
 SMALL = {"size": 5e-4, "ratio": 4, "free": 4e-3, "overlap": 2e-3}

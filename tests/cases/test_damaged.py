@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arlequin import run
-from cases import outputs, report_parts
-from cases.command import main
-from cases.execution import execute, prepare
+from arlequin.run import run
+from cases.case.execution import execute, prepare
+from cases.cli import outputs
+from cases.cli.command import main
+from cases.reports import parts as report_parts
 
 SECONDS = 60  # for one command: most take less than one
 EVIL = "from pathlib import Path\nPath({mark!r}).touch()\n"
@@ -184,7 +185,7 @@ def another_checkpoint(folder: Path, chance: random.Random) -> None:
         case 0:
             told["run"]["fields"]["extra"] = {"class": "os:system", "fields": {"command": "touch mark"}}
         case 1:
-            told["run"]["fields"]["extra"] = {"class": "arlequin.simulation:Study", "fields": {}}
+            told["run"]["fields"]["extra"] = {"class": "arlequin.run.simulate:Study", "fields": {}}
         case 2:
             state["n"] = chance.choice([-(10**9), 10**9, 1.5, None, "x"])
         case 3:

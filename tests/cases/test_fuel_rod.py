@@ -9,8 +9,8 @@ import pytest
 import arlequin as aq
 from cases import fuel_rod
 from cases.fuel_rod import Parameters
-from cases.rod_measures import hardest, rms_along, supports
-from cases.rod_supports import Support
+from cases.fuel_rod.measures import hardest, rms_along, supports
+from cases.fuel_rod.model import Support
 
 SHORT = Parameters(length=1.1, grids=3, duration=4e-3, modes=24, cells=8, amplitude=30.0, seed=3, loose=3)
 
@@ -40,8 +40,8 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(short):
 @pytest.mark.parametrize("sizes", [(1,), (2,), (7, 2, 64, 1)])
 def test_blocks_of_any_size_give_the_same_bits(short, sizes, monkeypatch):
     given = itertools.cycle(sizes)
-    monkeypatch.setattr("arlequin.run._next_block", lambda *_: next(given))
-    monkeypatch.setattr("arlequin.run._BLOCK", sizes[0])
+    monkeypatch.setattr("arlequin.run.run._next_block", lambda *_: next(given))
+    monkeypatch.setattr("arlequin.run.run._BLOCK", sizes[0])
     other = run(SHORT)
     for group in short.subtree:
         for name, values in group.dataset.data_vars.items():
@@ -161,7 +161,7 @@ def test_points_on_time(short):
     ],
 )
 def test_bad_input(change, names):
-    from cases.parameters import make
+    from cases.case.parameters import make
 
     with pytest.raises(aq.UserError) as error:
         fuel_rod.build(make(Parameters, {"length": 1.1, "grids": 3, **change}))

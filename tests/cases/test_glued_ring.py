@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from cases.glued_ring import RADIUS, Errors, Parameters, build, check, errors, exact_displacement, exact_stress
+from cases.glued_ring import (
+    RADIUS,
+    Errors,
+    Parameters,
+    build,
+    check,
+    errors,
+    exact_displacement,
+    exact_stress,
+)
 
 
 def run(**changes) -> tuple[Errors, list[str]]:

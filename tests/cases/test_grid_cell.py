@@ -10,7 +10,7 @@ import arlequin as aq
 import cases.grid_cell as case
 from cases.reference.line_layer import LineLayer
 from cases.reference.shell_tube import ShellTube
-from cases.spacer_mesh import pad_mesh, refined_line
+from cases.shared.spacer_cell import pad_mesh, refined_line
 from models.errors import UserError
 
 COARSE = {"refine": 0.4, "length": 0.034, "steps": 4}

@@ -18,7 +18,7 @@ from cases.reference.hertz import (
 )
 from cases.reference.hertz_impact import SphereImpact
 from models.errors import UserError
-from models.material import LinearElastic
+from models.materials.elastic import LinearElastic
 
 STEEL = LinearElastic(young=210e9, poisson=0.3, density=7800)
 ALLOY = LinearElastic(young=70e9, poisson=0.3, density=2700)

@@ -5,8 +5,8 @@ import pytest
 
 import arlequin as aq
 import cases.ironing as case
-from arlequin.assembly import assemble
-from arlequin.start import start_fields
+from arlequin.solvers.initial_state import start_fields
+from arlequin.system.assembly import assemble
 from models.errors import UserError
 
 SMALL = {"steps": 60}

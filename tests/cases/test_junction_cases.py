@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.record import Record
+from arlequin.results.recorder import Record
 from cases import high_frequency, junction_cantilever, reflection_spectrum, wave_junction
-from cases.waves import Packet, stretch_energy
+from cases.shared.waves import Packet, stretch_energy
 
 
 def failed(case: Any, parameters: Any, result: Any = None) -> list[str]:

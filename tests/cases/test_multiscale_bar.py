@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import multiscale_bar
-from cases.impact import mean_pressures, worst, worst_balance
 from cases.multiscale_bar import Parameters, all_fine, build, check, figures, read_tip
+from cases.shared.impact import mean_pressures, worst, worst_balance
 from models.errors import UserError
 
 

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from cases.necking_bar import Parameters, Pull, build, check, figures, reference, share_of_circle, sliced, thickness
-from cases.parameters import make
+from cases.case.parameters import make
+from cases.necking_bar import (
+    Parameters,
+    Pull,
+    build,
+    check,
+    figures,
+    reference,
+    share_of_circle,
+    sliced,
+    thickness,
+)
 from models.errors import UserError
 
 

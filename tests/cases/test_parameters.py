@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-from cases.comparison import Check
-from cases.parameters import Quantity, as_json, fields, make
+from cases.case.checks import Check
+from cases.case.parameters import Quantity, as_json, fields, make
 from models.checks import non_negative, positive, positive_integer, within
 from models.errors import UserError
 

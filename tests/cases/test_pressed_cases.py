@@ -9,8 +9,8 @@ import pytest
 import cases.cattaneo_mindlin as cattaneo
 import cases.hertz as hertz
 import cases.hertz_sphere as sphere
-from cases.graded import graded_block
-from cases.pressing import Formulation
+from cases.shared.meshes import graded_block
+from cases.shared.pressing import Formulation
 from models.errors import UserError
 
 

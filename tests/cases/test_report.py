@@ -16,10 +16,10 @@ from PIL import Image
 
 import arlequin as aq
 import cases
-from arlequin.sweep_plan import Axis, Plan
-from arlequin.sweep_point import Outcome, Series
-from arlequin.sweep_store import SweepStore
-from cases.command import main
+from arlequin.sweeps.plan import Axis, Plan
+from arlequin.sweeps.point import Outcome, Series
+from arlequin.sweeps.store import SweepStore
+from cases.cli.command import main
 from models.errors import UserError
 
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")

@@ -8,10 +8,10 @@ import pytest
 
 import arlequin as aq
 import cases
-from arlequin import run
-from cases.command import main
-from cases.execution import execute, prepare
-from cases.parameters import as_json, make
+from arlequin.run import run
+from cases.case.execution import execute, prepare
+from cases.case.parameters import as_json, make
+from cases.cli.command import main
 from models.errors import UserError
 
 SMALL = {"elements": 40}
@@ -109,7 +109,7 @@ def test_what_cannot_go_on_says_why(monkeypatch, capsys):
         aq.simulate(aq.System([part]), aq.Theta(0.5), duration=1.0, step=1e-5, record="c.zarr", progress=progress)
     assert "c.zarr: not of a case: call its script again with record=Record('c.zarr', resume=True)" in says(2, "c.zarr")
     stop("bar_wall", SMALL, 30, monkeypatch)
-    monkeypatch.setattr("arlequin.resuming.version", lambda: "another")
+    monkeypatch.setattr("arlequin.run.resume.version", lambda: "another")
     assert "a.zarr: its checkpoint is of another version" in says(2, "a.zarr")
     with pytest.raises(UserError, match="another version"):
         cases.resume(Path("a.zarr"))

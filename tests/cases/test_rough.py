@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases import rough_impact, rough_press, roughness
+from cases import rough_impact, rough_press
 from cases.reference.interface import ContactLaw, touch
 from cases.reference.layered_rod import LayeredRod
 from cases.reference.rods import Rod
-from multilevel.asperities import Asperities
+from cases.shared import roughness
+from multilevel.laws.asperities import Asperities
 
 
 def failed(case, p):

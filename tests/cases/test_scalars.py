@@ -8,9 +8,9 @@ import pytest
 import xarray
 
 import arlequin as aq
-from cases import registry, scalars
-from cases.comparison import Check
-from cases.execution import execute, prepare
+from cases.case import registry, scalars
+from cases.case.checks import Check
+from cases.case.execution import execute, prepare
 
 # dimensionless is "1"
 UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "W", "m3", "kg", "m/s", "J/m2", "N/m", "rad"}
@@ -281,7 +281,7 @@ def test_every_case(name, monkeypatch):
     case, parameters = prepare(name, SMALL[name])
     result = execute(case, parameters)
     with monkeypatch.context() as patch:
-        for function in ("arlequin.run.Run.__init__", "arlequin.simulation.Study.run"):
+        for function in ("arlequin.run.run.Run.__init__", "arlequin.run.simulate.Study.run"):
             patch.setattr(function, lambda *_, **__: pytest.fail("a scalar costs a run"))
         found = scalars.of(case, result, parameters)
     assert {key for key, one in found.items() if not np.isfinite(one.value)} == MISSING.get(name, set())

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import sphere_impact
-from cases.impact import worst, worst_balance
-from cases.shapes import upright_half_disc, upright_quarter_ball
+from cases.shared.impact import worst, worst_balance
+from cases.shared.meshes import upright_half_disc, upright_quarter_ball
 from cases.sphere_impact import Parameters, build, check, figures, forces
 from models.errors import UserError
 

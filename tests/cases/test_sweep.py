@@ -13,9 +13,9 @@ import xarray
 
 import arlequin as aq
 import cases
-from arlequin.sweep_plan import key
-from cases.command import main
-from cases.sweeping import planned
+from arlequin.sweeps.plan import key
+from cases.case.sweeping import planned
+from cases.cli.command import main
 from models.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -190,7 +190,7 @@ def test_sweeps_of_cases_of_several_runs_and_of_statics(words, capsys):
         assert capsys.readouterr().err.endswith(" computed, 1 not computed\n")
 
 
-@pytest.mark.filterwarnings("ignore::arlequin.sweep_dataset.SweepWarning")
+@pytest.mark.filterwarnings("ignore::arlequin.sweeps.dataset.SweepWarning")
 def test_series_that_are_left_out_are_shown(capsys):
     def study(x):
         return {"force": xarray.DataArray(np.zeros((2,) * x), dims=("time", "axis")[:x])}
@@ -275,7 +275,7 @@ def test_help_shows_values_that_can_be_swept(name, capsys, monkeypatch):
 def test_ctrl_c_says_how_to_go_on():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = ["sweep", CASE, "stiffness=1:9:20", "steps=10000", "--out", "a"]
-    command = [sys.executable, "-m", "cases.command", *words]
+    command = [sys.executable, "-m", "cases.cli.command", *words]
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     limit = time.monotonic() + 120.0
     while not list(Path().glob("a/points/[!.]*.json")) and time.monotonic() < limit:

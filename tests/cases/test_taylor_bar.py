@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases.shapes import quarter_cylinder
+from cases.shared.meshes import quarter_cylinder
 from cases.taylor_bar import Parameters, build, check, figures, first_contact, is_published, shapes
 from models.errors import UserError
 

@@ -7,8 +7,8 @@ import pytest
 
 import arlequin as aq
 import cases
-from cases import template
-from cases.command import main
+from cases.case import template
+from cases.cli.command import main
 
 SMALL = ["cells=40"]
 

@@ -8,7 +8,7 @@ import xarray
 
 import cases
 from cases import thrown_bar
-from cases.impact import mean_pressures, rigid_velocity, worst_balance
+from cases.shared.impact import mean_pressures, rigid_velocity, worst_balance
 
 CONSERVING = {"scheme": "midpoint", "mass": "redistributed", "law": "unilateral"}
 

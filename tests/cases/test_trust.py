@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import cases
-from arlequin.damage import ResultWarning
-from cases import case_files, registry
-from cases.command import main
+from arlequin.results.damage import ResultWarning
+from cases.case import files as case_files
+from cases.case import registry
+from cases.cli.command import main
 from models.errors import UserError
 
 MARKED = "\nfrom pathlib import Path as _Path\n_Path({mark!r}).touch()\n"

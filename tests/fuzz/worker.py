@@ -28,7 +28,7 @@ APART = ("gap", "gap_min")  # infinite where a point faces nothing
 
 def command(words: list[str]) -> dict[str, Any]:
     """One command; of one that says that all is well, whether its result is finite."""
-    from cases.command import main
+    from cases.cli.command import main
 
     out = Path("fuzzed.zarr")
     shutil.rmtree(out, ignore_errors=True)

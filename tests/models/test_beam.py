@@ -6,14 +6,14 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
-from arlequin.frequencies import natural_frequencies
-from arlequin.simulation import simulate
-from models.beam import Beam
+from arlequin.run.simulate import simulate
+from arlequin.solvers.natural_frequencies import natural_frequencies
+from models.beams.beam import Beam
+from models.beams.section import Section
 from models.errors import UserError
-from models.material import LinearElastic, Rayleigh
+from models.materials.elastic import LinearElastic, Rayleigh
 from models.mesh import interval
 from models.part import Weighting
-from models.section import Section
 
 STEEL = LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 SECTION = Section.rectangle(0.1, 0.06, 0.3)

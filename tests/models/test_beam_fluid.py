@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.frequencies import natural_frequencies
-from arlequin.simulation import simulate
+from arlequin.run.simulate import simulate
+from arlequin.solvers.natural_frequencies import natural_frequencies
 
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 LENGTH = 1.3

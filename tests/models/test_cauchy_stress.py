@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
-from models.hyperelastic import NeoHooke
+from models.fem.solid import Solid
+from models.materials.hyperelastic import NeoHooke
+from models.materials.plastic import J2
 from models.mesh import box, rectangle
-from models.plastic import J2
-from models.solid import Solid
 
 RUBBER = NeoHooke(young=3e6, poisson=0.4, density=1000.0)
 SHAPES = ["strain", "axisymmetric", "3d"]

@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse.linalg import spsolve
 
 from models import mesh
-from models.bar import Bar
 from models.errors import UserError
-from models.material import LinearElastic, Rayleigh
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.fem.stress import von_mises
+from models.materials.elastic import LinearElastic, Rayleigh
 from models.part import Weighting
-from models.solid import Solid
-from models.stress import von_mises
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 LAM, MU = 2e11 * 0.3 / (1.3 * 0.4), 2e11 / 2.6

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import blas, factor
 from models.errors import UserError
-from models.factor import CholeskyFactor, DiagonalFactor, blas_name, factorise
+from models.linalg import factor
+from models.linalg import factor as blas
+from models.linalg.factor import CholeskyFactor, DiagonalFactor, blas_name, factorise
 
 # -- matrices
 

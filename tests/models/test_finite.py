@@ -10,11 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from models import mesh
 from models.errors import UserError
-from models.finite_assembled import FiniteAssembled
-from models.material import LinearElastic, Rayleigh
-from models.nonlinear import Nonlinear
-from models.part import Weighting
-from models.solid import Solid
+from models.fem.finite_strain import FiniteAssembled
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic, Rayleigh
+from models.part import Nonlinear, Weighting
 
 # units of order one: forces and energies are compared with numbers of order one
 SOFT = LinearElastic(young=2.0, poisson=0.3, density=1.5)

@@ -5,10 +5,10 @@ import pytest
 from scipy.linalg import eigh
 
 from models import mesh
-from models.bar import Bar
-from models.material import LinearElastic
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.part import Weighting
-from models.solid import Solid
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 C = np.sqrt(2.0 / 3.0)

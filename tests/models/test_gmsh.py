@@ -13,8 +13,8 @@ import pytest
 
 from models import mesh
 from models.errors import UserError
-from models.material import LinearElastic
-from models.solid import Solid
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 
 DATA = Path(__file__).parent / "data"
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=1.0)

@@ -5,11 +5,11 @@ import pytest
 import scipy.linalg
 
 from models.errors import UserError
-from models.hyperelastic import NeoHooke
-from models.material import LinearElastic, Rayleigh
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic, Rayleigh
+from models.materials.hyperelastic import NeoHooke
+from models.materials.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
 from models.mesh import box, rectangle
-from models.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
-from models.solid import Solid
 
 RUBBER = NeoHooke(young=3e6, poisson=0.4, density=1000.0)
 COPPER = J2(117e9, 0.35, 8930.0, yield_stress=4e8, hardening=LinearHardening(1e8))

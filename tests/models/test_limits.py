@@ -46,8 +46,8 @@ def test_a_result_larger_than_the_disk(monkeypatch, tmp_path):
     from collections import namedtuple
 
     room = namedtuple("room", "total used free")
-    monkeypatch.setattr("arlequin.room.shutil.disk_usage", lambda folder: room(1e3, 0, 1e3))
-    monkeypatch.setattr("arlequin.room.LEAST", 0.0)
+    monkeypatch.setattr("arlequin.results.room.shutil.disk_usage", lambda folder: room(1e3, 0, 1e3))
+    monkeypatch.setattr("arlequin.results.room.LEAST", 0.0)
     bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=10), aq.LinearElastic(2e11, 0.3, 7800.0))
     with pytest.raises(UserError, match=r"the result takes .* GB, the disk has 1e-06 GB left"):
         aq.simulate(aq.System([bar]), aq.Theta(0.5), duration=1e-5, step=1e-7, record=tmp_path / "a.zarr")

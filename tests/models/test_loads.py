@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from models import mesh
-from models.bar import Bar
 from models.errors import UserError
-from models.material import LinearElastic
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.part import Weighting
-from models.solid import Solid
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.2, density=3.0)
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import mesh
-from models.bar import Bar
 from models.errors import UserError
-from models.mass import linear_extension
-from models.material import LinearElastic
+from models.fem.bar import Bar
+from models.fem.mass import linear_extension
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 from models.part import Weighting
-from models.solid import Solid
 
 RHO = 7.8
 MATERIAL = LinearElastic(young=2.0, poisson=0.2, density=RHO)

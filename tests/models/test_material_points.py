@@ -10,10 +10,10 @@ from scipy.linalg import expm, logm
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from models import _point_kernels as kernels
 from models.errors import UserError
-from models.hyperelastic import NeoHooke
-from models.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
+from models.materials import _point_kernels as kernels
+from models.materials.hyperelastic import NeoHooke
+from models.materials.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
 
 pytestmark = pytest.mark.kernels
 

@@ -8,11 +8,11 @@ import pytest
 import skfem
 
 from models import mesh
-from models.bar import Bar
-from models.elements import scalar_basis, tetrahedron_rule
 from models.errors import UserError
-from models.material import LinearElastic
-from models.solid import Solid
+from models.fem.bar import Bar
+from models.fem.elements import scalar_basis, tetrahedron_rule
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=1.0)
 

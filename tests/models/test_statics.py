@@ -8,9 +8,9 @@ import skfem
 from scipy.sparse.linalg import spsolve
 
 from models import mesh
-from models.bar import Bar
-from models.material import LinearElastic
-from models.solid import Solid
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 
 MATERIAL = LinearElastic(young=3.0, poisson=0.3, density=1.0)
 LAME = (3.0 * 0.3 / (1.3 * 0.4), 3.0 / 2.6)

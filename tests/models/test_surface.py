@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from models import mesh
-from models.bar import Bar
 from models.errors import UserError
-from models.material import LinearElastic
-from models.solid import Solid
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 OUTWARD = {

@@ -5,8 +5,8 @@ import pytest
 
 from models import mesh
 from models.errors import UserError
-from models.material import LinearElastic
-from models.solid import Solid
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
 
 INNER, OUTER, HEIGHT = 4.0e-3, 4.75e-3, 0.05
 # graded angles that start anywhere, and graded heights

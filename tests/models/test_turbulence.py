@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.assembly import assemble
-from arlequin.simulation import simulate
-from models.harmonics import Harmonics
+from arlequin.run.simulate import simulate
+from arlequin.system.assembly import assemble
+from models.loads.harmonics import Harmonics
 from models.part import Weighting
 
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)

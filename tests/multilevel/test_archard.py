@@ -5,7 +5,7 @@ import pytest
 
 import arlequin as aq
 from models.errors import UserError
-from multilevel.archard import Archard, Worn
+from multilevel.laws.wear import Archard, Worn
 
 
 @pytest.mark.parametrize("options", [{"coefficient": 0.0}, {"coefficient": np.nan}, {"density": -1.0}])

@@ -10,11 +10,11 @@ from scipy.integrate import quad
 from scipy.interpolate import PchipInterpolator
 
 from models.errors import UserError
-from multilevel._table_kernels import table_law
-from multilevel.asperities import Asperities
-from multilevel.asperity_table import AsperityTable
-from multilevel.law import RegularLaw
-from multilevel.point_laws import PointLaws
+from multilevel.laws._table_kernels import table_law
+from multilevel.laws.asperities import Asperities
+from multilevel.laws.asperity_table import AsperityTable
+from multilevel.laws.base import RegularLaw
+from multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.kernels
 

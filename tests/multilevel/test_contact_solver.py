@@ -9,11 +9,11 @@ import pytest
 
 from models.errors import UserError
 from models.types import Array
-from multilevel.asperities import Asperities
-from multilevel.friction import Coulomb
-from multilevel.point_laws import PointLaws
-from multilevel.solver import METHODS, ContactSolution, solve_contact
-from multilevel.unilateral import Unilateral
+from multilevel.laws.asperities import Asperities
+from multilevel.laws.friction import Coulomb
+from multilevel.laws.unilateral import Unilateral
+from multilevel.solvers.contact import METHODS, ContactSolution, solve_contact
+from multilevel.solvers.law_tables import PointLaws
 
 STEP = 1e-6
 LEVER = 0.5 * STEP

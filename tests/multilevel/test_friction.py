@@ -9,11 +9,11 @@ from scipy.optimize import brentq
 
 from models.errors import UserError
 from models.types import Array
-from multilevel.asperities import Asperities
-from multilevel.friction import Coulomb
-from multilevel.point_laws import PointLaws
-from multilevel.solver import OPEN, SLIP, STICK, ContactSolution, solve_contact
-from multilevel.unilateral import Unilateral
+from multilevel.laws.asperities import Asperities
+from multilevel.laws.friction import Coulomb
+from multilevel.laws.unilateral import Unilateral
+from multilevel.solvers.contact import OPEN, SLIP, STICK, ContactSolution, solve_contact
+from multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.kernels
 

@@ -6,8 +6,8 @@ from scipy.optimize import brentq
 
 import arlequin as aq
 from cases.reference.measures import convergence_order
-from multilevel.curve import Curve
 from multilevel.interface import Interface
+from multilevel.pairing.guides import Curve
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 NONE = np.zeros((0, 1))

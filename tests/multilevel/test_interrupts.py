@@ -8,11 +8,11 @@ import pytest
 
 from cases.reference.interface import penalty, touch
 from cases.reference.rods import Rod
-from multilevel._table_kernels import table_law
-from multilevel.asperity_table import AsperityTable
-from multilevel.point_laws import PointLaws
-from multilevel.solver import solve_contact
-from multilevel.unilateral import Unilateral
+from multilevel.laws._table_kernels import table_law
+from multilevel.laws.asperity_table import AsperityTable
+from multilevel.laws.unilateral import Unilateral
+from multilevel.solvers.contact import solve_contact
+from multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
 

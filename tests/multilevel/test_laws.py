@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from models.errors import UserError
-from multilevel._kernels import mean_power, power, power_law
-from multilevel.asperities import Asperities
-from multilevel.friction import Coulomb
 from multilevel.interface import Interface
-from multilevel.law import RegularLaw, SetValuedLaw
-from multilevel.obstacle import RigidPlane
-from multilevel.penalty import Penalty, VelocityPenalty
-from multilevel.unilateral import Unilateral
+from multilevel.laws._kernels import mean_power, power, power_law
+from multilevel.laws.asperities import Asperities
+from multilevel.laws.base import RegularLaw, SetValuedLaw
+from multilevel.laws.friction import Coulomb
+from multilevel.laws.penalty import Penalty, VelocityPenalty
+from multilevel.laws.unilateral import Unilateral
+from multilevel.obstacles.base import RigidPlane
 
 pytestmark = pytest.mark.kernels
 
@@ -269,9 +269,9 @@ def test_plane_gap() -> None:
 
 def test_interface_errors() -> None:
     from models import mesh
-    from models.bar import Bar
-    from models.material import LinearElastic
-    from models.solid import Solid
+    from models.fem.bar import Bar
+    from models.fem.solid import Solid
+    from models.materials.elastic import LinearElastic
 
     bar = Bar("bar", mesh.interval(0.0, 1.0, cells=2), LinearElastic(1.0))
     block = Solid("block", mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(1, 1)), LinearElastic(1.0), plane="strain")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from models import mesh
-from models.bar import Bar
 from models.errors import UserError
-from models.material import LinearElastic
-from models.solid import Solid
-from multilevel.mortar import MortarPairing
+from models.fem.bar import Bar
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
+from multilevel.pairing.mortar import MortarPairing
 
 STEEL = LinearElastic(young=1.0, poisson=0.3, density=1.0)
 # element of both bodies → multiplier spaces that it takes

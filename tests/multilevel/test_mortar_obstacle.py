@@ -9,10 +9,10 @@ from scipy.integrate import quad
 
 from models import mesh
 from models.errors import UserError
-from models.material import LinearElastic
-from models.solid import Solid
-from multilevel.mortar_obstacle import MortarObstacle
-from multilevel.pieces import simplex_rule
+from models.fem.solid import Solid
+from models.materials.elastic import LinearElastic
+from multilevel.pairing.mortar import MortarObstacle
+from multilevel.pairing.multipliers import simplex_rule
 
 pytestmark = pytest.mark.kernels
 

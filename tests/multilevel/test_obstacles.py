@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
-from multilevel.obstacle import Obstacle, RigidPlane, RigidPlanes
-from multilevel.rigid import RigidBox, RigidCylinder, RigidSphere
-from multilevel.rigid_mesh import RigidPolyline, RigidSurface
+from multilevel.obstacles.base import Obstacle, RigidPlane, RigidPlanes
+from multilevel.obstacles.meshed import RigidPolyline, RigidSurface
+from multilevel.obstacles.primitives import RigidBox, RigidCylinder, RigidSphere
 
 # counter-clockwise: an L with a re-entrant corner at (1, 1)
 ELL = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 2], [0, 2]], float)

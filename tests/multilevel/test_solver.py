@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from models.types import Array
-from multilevel.asperities import Asperities
-from multilevel.penalty import Penalty, VelocityPenalty
-from multilevel.point_laws import PointLaws
-from multilevel.solver import ContactSolution, solve_contact
-from multilevel.unilateral import Unilateral
+from multilevel.laws.asperities import Asperities
+from multilevel.laws.penalty import Penalty, VelocityPenalty
+from multilevel.laws.unilateral import Unilateral
+from multilevel.solvers.contact import ContactSolution, solve_contact
+from multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.kernels
 

@@ -12,9 +12,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from arlequin.record import Recorder, Variable
-from cases.comparison import Check
-from cases.parameters import Quantity
+from arlequin.results.recorder import Recorder, Variable
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
 from models.checks import positive, positive_integer, within
 from models.errors import UserError
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from models.errors import UserError
-from multilevel.asperities import Asperities
+from multilevel.laws.asperities import Asperities
 from multilevel.rough.calibration import fit_power, fit_table, mean_curve
 
 DECAY, SCALE = 2e-7, 1e9

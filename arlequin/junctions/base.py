@@ -1,0 +1,142 @@
+"""What every junction offers to a system, and what its parts must share."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import splu
+
+from arlequin.junctions.absorber import Jump
+from models import checks
+from models.errors import UserError
+from models.fem.bar import Bar
+from models.fem.continuum import Continuum
+from models.fem.solid import Solid
+from models.part import MeshedPart, Weighting
+from models.types import Array
+
+
+class JunctionWarning(UserWarning):
+    """A junction that works, but loses accuracy, order or conditioning: what is lost and what to take instead."""
+
+
+def warn(message: str) -> None:
+    """One line to whoever builds the junction."""
+    # warn ← check ← __post_init__ ← __init__ ← the user
+    warnings.warn(message, JunctionWarning, stacklevel=5)
+
+
+@dataclass(frozen=True, eq=False)
+class JunctionOperator:
+    """The constraint C v = coarse @ v_coarse + fine @ v_fine = 0 of a junction (the sign is in `fine`).
+
+    coarse (m, d_coarse), fine (m, d_fine): c(ψ_m, φ_d); gram (m, m): c(ψ_m, ψ_m'), symmetric positive
+    definite; components: m = mediator function × components, function-major; positions (function, axis):
+    their nodes, m.
+    """
+
+    coarse: csr_array
+    fine: csr_array
+    gram: csr_array
+    components: int
+    positions: Array
+
+    def mismatch(self, v_coarse: Array, v_fine: Array) -> float:
+        """Norm of v_coarse − v_fine seen by the mediator: √(rᵀ G⁻¹ r) with r = C v."""
+        r = self.coarse @ v_coarse + self.fine @ v_fine
+        return float(np.sqrt(max(r @ splu(self.gram.tocsc()).solve(r), 0.0)))
+
+
+class Glue(Protocol):
+    """A junction of two parts: how they share their energies and the constraint that glues them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def coarse(self) -> MeshedPart: ...
+
+    @property
+    def fine(self) -> MeshedPart: ...
+
+    def weighting(self) -> dict[str, Weighting]:
+        """Weights of the parts that share their place with another, by name; empty where none does."""
+        ...
+
+    def operator(self) -> JunctionOperator:
+        """The constraint of both parts, and the Gram matrix of the multipliers."""
+        ...
+
+    def jump(self) -> Jump | None:
+        """Rows of the absorbing term; None where the junction absorbs nothing."""
+        ...
+
+
+def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
+    """Both parts must differ in name and agree in dimension, kind of problem and depth."""
+    if coarse.name == fine.name:
+        raise UserError(f"junction '{name}': two parts named '{fine.name}'")
+    first, second = kind(coarse), kind(fine)
+    if coarse.mesh.dim() != fine.mesh.dim() and "bar" not in (first[0], second[0]):
+        raise UserError(
+            f"junction '{name}': '{coarse.name}' is of dimension {coarse.mesh.dim()} and '{fine.name}' of "
+            f"{fine.mesh.dim()}: parts of different dimension need a beam's displacement field (a beam junction)"
+        )
+    for what, given, other in zip(("kind", "thickness or section"), first, second, strict=True):
+        if given != other:
+            more = ": parts of different dimension need a beam's displacement field (a beam junction)"
+            raise UserError(
+                f"junction '{name}': {what} of '{coarse.name}' is {given}, of '{fine.name}' {other}"
+                + (more if coarse.mesh.dim() != fine.mesh.dim() else ": both parts must agree")
+            )
+
+
+def check_kinds(item: object, **kinds: type) -> None:
+    """Refuses fields of an item that are not of their kinds."""
+    for which, wanted in kinds.items():
+        checks.instance(which, getattr(item, which), wanted, f"must be a {wanted.__name__}")
+
+
+def kind(part: MeshedPart) -> tuple[str, float]:
+    """Kind of problem that a part solves, and its thickness (m) or section (m²)."""
+    model = part.model
+    if isinstance(model, Bar):
+        return "bar", model.depth
+    if isinstance(model, Solid):
+        plane = model.plane
+        return f"plane {plane}" if plane in ("strain", "stress") else str(plane or "solid"), model.depth
+    raise UserError.parameter("part of a junction", part, "must be a Bar or a Solid (a beam and a solid: BeamJunction)")
+
+
+def revolves(part: MeshedPart) -> bool:
+    """Whether the part is a body of revolution (x is the radius)."""
+    return isinstance(part.model, Continuum) and part.model.axisymmetric
+
+
+def depth(part: MeshedPart, points: Array) -> Array | float:
+    """What turns a length or an area into a volume at points (axis, …): section, thickness or 2πr."""
+    return 2 * np.pi * points[0] if revolves(part) else kind(part)[1]
+
+
+def wave_impedance(part: MeshedPart) -> float:
+    """ρc of the part's material, Pa·s/m."""
+    model = part.model
+    if not isinstance(model, Continuum):
+        raise UserError.parameter("part of an absorbing junction", part, "must be a Bar or a Solid")
+    return model.material.density * model.wave_speed
+
+
+def extent(part: MeshedPart) -> tuple[Array, Array]:
+    """Lowest and highest coordinate (axis,) of a part, m."""
+    return part.mesh.p.min(axis=1), part.mesh.p.max(axis=1)
+
+
+def extents(*parts: MeshedPart) -> str:
+    """The parts with their extents, for messages."""
+    texts = []
+    for part in parts:
+        ranges = " × ".join(f"[{low:.6g}, {high:.6g}]" for low, high in zip(*extent(part), strict=True))
+        texts.append(f"'{part.name}' {ranges}")
+    return " and ".join(texts)

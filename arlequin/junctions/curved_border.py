@@ -1,0 +1,92 @@
+"""How far the straight facets of a mesh may lie from the curved border that they approximate."""
+
+import numpy as np
+from numpy.typing import NDArray
+from skfem import CellBasis, Mesh
+
+from arlequin.overlap.geometry import candidate_pairs, off_straight
+from models.types import Array, Indices
+
+Mask = NDArray[np.bool_]
+
+# facets that meet at a larger angle meet at a corner of the body
+CORNER = np.pi / 3
+# of a cell's measure, below which a difference is round-off
+WHOLE = 1e-12
+
+
+def slivers(coarse: CellBasis, fine: CellBasis, cells: tuple[Indices, Indices], dx: Array) -> tuple[Mask, Mask]:
+    """Cells (c,) of the coarse and of the fine basis of which the overlap misses no more than a sliver.
+
+    cells: coarse and fine cell of each piece of the overlap, dx (p, q): their quadrature weights, both without
+    thickness, section or 2πr. Two meshes of one curved border have the nodes on it in different places: each leaves the
+    other by a sliver, as thick as the sagittas of both facets at most,
+
+        |cell ∖ overlap| ≤ (δ_coarse + δ_fine) diam(cell)^(d−1).
+
+    What is missing is no more than this where the body goes on in both meshes, and more where one body ends.
+    """
+    bases = coarse, fine
+    borders = [_border(basis.mesh) for basis in bases]
+    found = []
+    for basis, own in zip(bases, cells, strict=True):
+        measure = basis.dx.sum(axis=1)
+        missing = measure - np.bincount(own, dx.sum(axis=1), basis.nelems)
+        sought = np.flatnonzero(np.abs(missing) > WHOLE * measure)
+        vertices = basis.mesh.p[:, basis.mesh.t[:, sought]]
+        allowed = off_straight(basis.mesh)[sought]
+        for facets, sagitta in borders:
+            near, cell = candidate_pairs(facets, vertices)
+            slack = np.zeros(sought.size)
+            np.maximum.at(slack, cell, sagitta[near])
+            allowed += slack
+        size = np.ptp(vertices, axis=1).max(axis=0, initial=0.0)
+        kept = np.zeros(basis.nelems, dtype=bool)
+        kept[sought] = missing[sought] <= allowed * size ** (basis.mesh.dim() - 1)
+        found.append(kept)
+    return found[0], found[1]
+
+
+def _border(mesh: Mesh) -> tuple[Array, Array]:
+    """Curved facets of the border: corners (axis, 2, f) of boxes that hold what they leave out, and sagittas (f,), m.
+
+    A facet of length L whose normal turns by θ to the next is the chord of an arc that rises over it by ½ L tan(θ/4).
+    """
+    axes = mesh.dim()
+    facets = mesh.boundary_facets()
+    if axes == 1 or not facets.size:
+        return np.zeros((axes, 2, 0)), np.zeros(0)
+    cells = mesh.f2t[0, facets]
+    # vertices in the order along the facet, which those of mesh.facets are not
+    side = np.argmax(mesh.t2f[:, cells] == facets, axis=0)
+    nodes = mesh.t[np.asarray(mesh.refdom.facets).T[:, side], cells]
+    corners = mesh.p[:, nodes]
+    normals = _normals(corners, mesh.p[:, mesh.t[:, cells]].mean(axis=1))
+    # what two facets share: a vertex, in 3D an edge
+    after = np.roll(nodes, -1, axis=0)
+    keys = nodes if axes == 2 else np.minimum(nodes, after) * np.int64(mesh.p.shape[1]) + np.maximum(nodes, after)
+    owner = np.broadcast_to(np.arange(facets.size), keys.shape).ravel()
+    order = np.argsort(keys.ravel(), kind="stable")
+    same = np.flatnonzero(np.diff(keys.ravel()[order]) == 0)
+    first, second = owner[order[same]], owner[order[same + 1]]
+    turn = np.arccos(np.clip(np.einsum("ip,ip->p", normals[:, first], normals[:, second]), -1.0, 1.0))
+    turn[(turn > CORNER) | (turn < 1e-7)] = 0.0
+    most = np.zeros(facets.size)
+    np.maximum.at(most, first, turn)
+    np.maximum.at(most, second, turn)
+    length = np.linalg.norm(np.ptp(corners, axis=1), axis=0)
+    sagitta = 0.5 * length * np.tan(most / 4)
+    kept = np.flatnonzero(sagitta > 0)
+    low, high = corners[:, :, kept].min(axis=1) - 2 * sagitta[kept], corners[:, :, kept].max(axis=1) + 2 * sagitta[kept]
+    return np.stack((low, high), axis=1), sagitta[kept]
+
+
+def _normals(corners: Array, inside: Array) -> Array:
+    """Outward unit normals (axis, f) of facets with corners (axis, v, f); inside (axis, f): points within the cells."""
+    if len(corners) == 2:
+        x, y = corners[:, 1] - corners[:, 0]
+        normals = np.stack((y, -x))
+    else:
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], axis=0)
+    normals = normals * np.sign(np.einsum("if,if->f", normals, corners.mean(axis=1) - inside))
+    return np.asarray(normals / np.linalg.norm(normals, axis=0))

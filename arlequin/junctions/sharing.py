@@ -1,0 +1,83 @@
+"""The weights of both parts of a junction at their quadrature points."""
+
+import numpy as np
+
+from arlequin.junctions.base import depth
+from arlequin.junctions.curved_border import WHOLE, slivers
+from arlequin.junctions.weights import Weight, cell_weights, share
+from arlequin.junctions.zone_coordinate import Taper
+from arlequin.overlap.intersect import Overlap
+from models.errors import UserError
+from models.loads.body import weight_at_facets
+from models.part import FacetWeight, MeshedPart
+from models.types import Array, Indices
+
+# share of the overlap by which the weights of both parts together may be off it: what Gauss rules leave of smooth ones
+SUM = 1e-2
+
+
+class Sharing:
+    """Weights (c, q) of the parts on the pieces of their overlap.
+
+    A point that one part alone covers has the weight 1, but for slivers along a curved border, which both meshes
+    approximate and neither part leaves: there each part has the weight that it has beside, α(s) or 1 − α(s). So
+
+        ∫_coarse (1 − α) + ∫_fine α → ∫_body
+
+    with the geometric error of the meshes where each is weighted, and no material hangs on where the other has ended.
+    """
+
+    def __init__(self, name: str, coarse: MeshedPart, fine: MeshedPart, taper: Taper, pieces: Overlap) -> None:
+        self._name, self._taper, self._pieces = name, taper, pieces
+        self._parts = coarse, fine
+        self._cells = pieces.coarse_cells, pieces.fine_cells
+        self._slivers = slivers(coarse.basis, fine.basis, self._cells, pieces.dx)
+        self._dx = pieces.dx * depth(coarse, pieces.points)
+        self._s, self._state = taper.on_pieces(pieces)
+
+    def weights(self, weights: Weight, floor: float, moments: bool = True) -> dict[str, Array]:
+        """By name, for one kind of energy; floor: of the coarse part in S_f; moments: see `cell_weights`."""
+        pieces, dx = self._pieces, self._dx
+        alpha = share(weights, self._s, pieces.points, floor, self._state)
+        kinds = 3 * pieces.region[:, None] + self._state
+        result, total, union, thin = {}, 0.0, -dx.sum(), 0.0
+        for part, cells, sliver in zip(self._parts, self._cells, self._slivers, strict=True):
+            points = part.quadrature_points()
+            at_points = self._at(part, points, np.arange(points.shape[1]), weights, floor)
+            at_pieces = alpha if part is self._parts[1] else 1 - alpha
+            if not (np.isfinite(at_points).all() and at_points.min() >= 0 and at_points.max() <= 1):
+                raise UserError(f"junction '{self._name}': weights must lie between 0 and 1")
+            cell_dx = part.basis.dx * depth(part, points)
+            values = cell_weights(
+                part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments, sliver
+            )
+            result[part.name] = values
+            measure = cell_dx.sum(axis=1)
+            total += float((values * cell_dx).sum())
+            union += float(measure.sum())
+            thin += float(np.abs(measure - np.bincount(cells, dx.sum(axis=1), measure.size))[sliver].sum())
+        if abs(total - union) > SUM * abs(dx.sum()) + thin:
+            raise UserError(f"junction '{self._name}': the weights of both parts do not sum to one", code=1)
+        return result
+
+    def at_facets(self, part: MeshedPart, values: Array, weights: Weight, floor: float) -> FacetWeight:
+        """The weight of the part at points on its border; from `values` (c, q) in cells that the other part's end cuts.
+
+        A linear fit over a cell in which the weight has a kink would not give its value at the border.
+        """
+        index = self._parts.index(part)
+        measure = part.basis.dx.sum(axis=1)
+        covered = np.bincount(self._cells[index], self._pieces.dx.sum(axis=1), measure.size)
+        whole = self._slivers[index] | (np.abs(covered - measure) <= WHOLE * measure)
+
+        def at(points: Array, cells: Indices) -> Array:
+            carried = weight_at_facets(values, part.quadrature_points(), cells, points)
+            return np.where(whole[cells, None], self._at(part, points, cells, weights, floor), carried)
+
+        return at
+
+    def _at(self, part: MeshedPart, points: Array, cells: Indices, weights: Weight, floor: float) -> Array:
+        """The part's weight (n, q) at points (axis, n, q) in its cells (n,)."""
+        if part is self._parts[1]:
+            return share(weights, self._taper.on_fine(points, cells, self._pieces), points, floor)
+        return 1 - share(weights, self._taper.on_coarse(points, cells), points, floor)

@@ -1,0 +1,207 @@
+"""Point and surface junctions: nodes tied to a surface, and mortar; for parts side by side, no zone, no weights."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, eye_array, kron
+from skfem import Mesh, MeshLine, MeshQuad, MeshTri
+
+from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolves
+from arlequin.junctions.coupling import L2, Shapes
+from arlequin.junctions.mediator import Mediator, whole
+from arlequin.overlap.geometry import to_reference
+from arlequin.overlap.intersect import intersect
+from models import checks
+from models.errors import UserError
+from models.fem.elements import scalar_basis
+from models.part import MeshedPart, Surface, Weighting
+from models.types import Array, Indices
+
+# a node lies on a surface that is nearer than this fraction of a cell
+ON = 1e-6
+# cells of the surface in which a node is looked for
+CANDIDATES = 8
+CHUNK = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceGlue:
+    """Two surfaces that touch, glued without weights."""
+
+    coarse_surface: Surface
+    fine_surface: Surface
+    name: str = "junction"
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name)
+        for which in ("coarse_surface", "fine_surface"):
+            if not isinstance(getattr(self, which), Surface):
+                raise UserError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
+        check_parts(self.name, self.coarse, self.fine)
+
+    def jump(self) -> None:
+        """No absorbing term: both sides agree, or fail to, on the surface alone."""
+
+    @property
+    def coarse(self) -> MeshedPart:
+        """The part of the first surface."""
+        return self.coarse_surface.meshed
+
+    @property
+    def fine(self) -> MeshedPart:
+        """The part of the second surface."""
+        return self.fine_surface.meshed
+
+    def weighting(self) -> dict[str, Weighting]:
+        """Nothing: the parts share no place."""
+        return {}
+
+    def _apart(self) -> UserError:
+        return UserError(
+            f"junction '{self.name}': '{self.fine_surface.name}' of '{self.fine.name}' does not lie on "
+            f"'{self.coarse_surface.name}' of '{self.coarse.name}'"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Tie(SurfaceGlue):
+    """Nodes of the fine surface move as the coarse part at their places: v_fine(x_k) = Σ_n φ_n(x_k) v_coarse,n.
+
+    Coincident nodes, or interpolated ones; nodes that do not lie on the coarse surface stay free. Each row is
+    scaled by an equal share of the tied area, so that multipliers are tractions, Pa. The patch test fails where the
+    nodes do not coincide.
+    """
+
+    def operator(self) -> JunctionOperator:
+        """C of both parts; the Gram matrix holds the areas of the nodes."""
+        part, nodes = self.coarse, self.fine_surface.nodes
+        points = self.fine_surface.positions
+        cells, X = self._places(points)
+        tied = np.flatnonzero(cells >= 0)
+        if tied.size == 0:
+            raise self._apart()
+        basis, n = part.basis, self.fine.components
+        values = np.stack([basis.elem.lbasis(X[:, tied], a)[0] for a in range(basis.Nbfun)])
+        area = float(self.fine_surface.areas.sum()) / nodes.size
+        rows = np.broadcast_to(np.arange(tied.size), values.shape)
+        columns = basis.element_dofs[:, cells[tied]]
+        entries = area * np.where(np.abs(values) < 1e-14, 0.0, values)
+        coarse = csr_array((entries.ravel(), (rows.ravel(), columns.ravel())), shape=(tied.size, part.node_count))
+        coarse.eliminate_zeros()
+        shape = (tied.size, self.fine.node_count)
+        fine = csr_array((np.full(tied.size, -area), (np.arange(tied.size), nodes[tied])), shape=shape)
+        wide = [csr_array(kron(block, eye_array(n), format="csr")) for block in (coarse, fine)]
+        gram = csr_array(diags_array(np.full(tied.size * n, area)))
+        return JunctionOperator(wide[0], wide[1], gram, n, points[tied])
+
+    def _places(self, points: Array) -> tuple[Indices, Array]:
+        """Coarse cell (k,), −1 for none, and reference coordinates (axis, k) of points (k, axis) on the surface."""
+        from scipy.spatial import cKDTree
+
+        mesh, facets = self.coarse.mesh, self.coarse_surface.facets
+        # cells with all the corners of a facet of the surface
+        on_surface = np.zeros(self.coarse.node_count, dtype=bool)
+        on_surface[facets] = True
+        cells = np.flatnonzero(on_surface[self.coarse.basis.element_dofs].sum(axis=0) >= facets.shape[1])
+        centres = mesh.p[:, mesh.t[:, cells]].mean(axis=1).T
+        count = min(CANDIDATES, cells.size)
+        near = cells[np.atleast_2d(cKDTree(centres).query(points, k=count)[1].reshape(len(points), count))]
+        best, found = np.full(len(points), np.inf), np.full(len(points), -1)
+        places = np.zeros((mesh.dim(), len(points)))
+        for candidate in near.T:
+            X = to_reference(mesh, candidate, points.T[:, :, None])[0][:, :, 0]
+            beyond = np.maximum(-X, X - 1).max(axis=0)
+            if mesh.t.shape[0] == mesh.dim() + 1:
+                beyond = np.maximum(beyond, X.sum(axis=0) - 1)
+            better = beyond < best
+            best[better], found[better], places[:, better] = beyond[better], candidate[better], X[:, better]
+        found[best > ON] = -1
+        return found, places
+
+
+@dataclass(frozen=True, eq=False)
+class Mortar(SurfaceGlue):
+    """∫_Γ φ*·(v_coarse − v_fine) dΓ = 0 on the common part Γ of two flat surfaces, φ* first order on one of them.
+
+    mediator: whose surface mesh carries the multipliers. Exact on the clipped pieces, so that the patch test holds.
+    Source: Bernardi, Maday & Patera, 1994; Puso, IJNME 59, 2004.
+    """
+
+    mediator: Literal["coarse", "fine"] = "coarse"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.one_of("mediator", self.mediator, ("coarse", "fine"))
+        if self.coarse.mesh.dim() == 1:
+            raise UserError(f"junction '{self.name}': the end of a bar is a point: use Tie")
+
+    def operator(self) -> JunctionOperator:
+        """C of both parts and the Gram matrix of the multipliers."""
+        from scipy.spatial import cKDTree
+
+        origin, frame = self._frame()
+        meshes = {}
+        for side, surface in (("coarse", self.coarse_surface), ("fine", self.fine_surface)):
+            meshes[side] = _flat_mesh(surface, origin, frame)
+        orders = {side: _order(surface) for side, surface in self._sides()}
+        quads = 2 if self.coarse.mesh.dim() == 3 else 1
+        degree = (1 + max(orders.values())) * quads + (1 if revolves(self.coarse) else 0)
+        pieces = intersect(meshes["coarse"], meshes["fine"], degree)
+        if pieces.dx.size == 0:
+            raise self._apart()
+        cells = {"coarse": pieces.coarse_cells, "fine": pieces.fine_cells}
+        points = origin[:, None, None] + np.einsum("ji,jpq->ipq", frame, pieces.points)
+        dx, n = pieces.dx * depth(self.coarse, points), self.coarse.components
+        basis = scalar_basis(meshes[self.mediator], 1)
+        group = np.zeros(len(dx), dtype=np.int64)
+        mediator = Mediator.trace(basis, whole(basis), pieces, cells[self.mediator], group, 1, CHUNK)
+        test = Shapes.at(basis, cells[self.mediator], pieces.points)
+        select = kron(mediator.selection, eye_array(n), format="csr")
+        blocks = {}
+        for side, surface in self._sides():
+            trace = scalar_basis(meshes[side], orders[side])
+            shapes = Shapes.at(trace, cells[side], pieces.points)
+            local = surface.positions - origin
+            _, nearest = cKDTree(local @ frame.T).query(trace.doflocs.T)
+            entries = np.ones(trace.N), (np.arange(trace.N), surface.nodes[nearest])
+            spread = kron(csr_array(entries, shape=(trace.N, surface.part.node_count)), eye_array(n))
+            blocks[side] = csr_array(select @ L2().matrix(test, shapes, dx, n, None) @ spread)
+        gram = csr_array(select @ L2().matrix(test, test, dx, n, None) @ select.T)
+        positions = origin + mediator.positions @ frame
+        return JunctionOperator(blocks["coarse"], csr_array(-blocks["fine"]), gram, n, positions)
+
+    def _sides(self) -> tuple[tuple[str, Surface], ...]:
+        return ("coarse", self.coarse_surface), ("fine", self.fine_surface)
+
+    def _frame(self) -> tuple[Array, Array]:
+        """A point of the common line or plane and its directions (axis − 1, axis); both surfaces must lie on it."""
+        positions = self.coarse_surface.positions
+        origin = positions.mean(axis=0)
+        frame = np.linalg.svd(positions - origin, full_matrices=True)[2]
+        size = float(np.ptp(positions, axis=0).max())
+        for _, surface in self._sides():
+            off = np.abs((surface.positions - origin) @ frame[-1]).max()
+            if off > ON * size:
+                raise UserError(
+                    f"junction '{self.name}': '{surface.name}' of '{surface.part.name}' is {off:.3g} m off the flat "
+                    f"surface '{self.coarse_surface.name}' of '{self.coarse.name}': a mortar needs one plane"
+                )
+        return origin, frame[:-1]
+
+
+def _order(surface: Surface) -> int:
+    """Order of the part's shape functions, from the nodes of a facet."""
+    axes, nodes = surface.meshed.mesh.dim(), surface.facets.shape[1]
+    return 1 if (axes, nodes) in ((2, 2), (3, 3), (3, 4)) else 2
+
+
+def _flat_mesh(surface: Surface, origin: Array, frame: Array) -> Mesh:
+    """The facets of a flat surface as a mesh in the coordinates of its frame."""
+    nodes = surface.facets.shape[1]
+    corners, kind = {2: (2, MeshLine), 4: (4, MeshQuad), 9: (4, MeshQuad), 6: (3, MeshTri)}.get(
+        nodes, (3, MeshTri) if surface.meshed.mesh.dim() == 3 else (2, MeshLine)
+    )
+    used, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
+    p = ((surface.part.positions[used] - origin) @ frame.T).T
+    return kind(np.ascontiguousarray(p), np.ascontiguousarray(cells.reshape(-1, corners).T))

@@ -1,0 +1,253 @@
+"""Zones of a junction: where two superposed parts are glued, and where the fine one takes over."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.sparse.linalg import splu
+from skfem import CellBasis
+from skfem.models.poisson import laplace
+
+from arlequin.junctions.base import extent, extents
+from arlequin.junctions.zone_coordinate import CellTaper, LevelTaper, PlaneTaper, Taper
+from models import checks
+from models.errors import UserError
+from models.fem.elements import scalar_basis
+from models.part import MeshedPart
+from models.types import Array, Indices
+
+# ends nearer than this fraction of the parts' size are the same
+SAME = 1e-9
+AXES = {"x": 0, "y": 1, "z": 2}
+SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "back": (2, 1), "front": (2, -1)}
+
+
+@runtime_checkable
+class Zone(Protocol):
+    """Splits the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse alone)."""
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> Taper:
+        """The zone's coordinate for two parts; `name` of the junction, for messages."""
+        ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The whole overlap of two parts that follow each other along one axis, tapered along it (the default)."""
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
+        """See `Zone.taper`: from the fine part's inner end to the coarse part's inner end."""
+        low_c, high_c = extent(coarse)
+        low_f, high_f = extent(fine)
+        near = check_overlap(coarse, fine, name)
+        after = (low_f - low_c > near) & (high_f - high_c > near)
+        before = (low_c - low_f > near) & (high_c - high_f > near)
+        axes = np.flatnonzero(after | before)
+        if axes.size != 1:
+            raise UserError(
+                f"junction '{name}': {extents(coarse, fine)}: without a zone the parts must follow each other along "
+                "exactly one axis, each reaching beyond the other at one end (a fine part inside: zone=Box(width))"
+            )
+        axis = int(axes[0])
+        if after[axis]:
+            return PlaneTaper.along(axis, low_c.size, float(low_f[axis]), float(high_c[axis]))
+        return PlaneTaper.along(axis, low_c.size, float(high_f[axis]), float(low_c[axis]))
+
+
+@dataclass(frozen=True)
+class Strip:
+    """S_g between the planes `axis` = start, where the fine part's weight is 0, and = end (m), where it is 1."""
+
+    start: float
+    end: float
+    axis: str = "x"
+
+    def __post_init__(self) -> None:
+        checks.one_of("axis", self.axis, tuple(AXES))
+        if checks.finite("start", self.start) == checks.finite("end", self.end):
+            raise UserError.parameter("end", self.end, "must differ from start")
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
+        """See `Zone.taper`."""
+        check_overlap(coarse, fine, name)
+        axes, axis = coarse.mesh.dim(), AXES[self.axis]
+        if axis >= axes:
+            raise UserError(f"junction '{name}': a zone along {self.axis} needs parts of dimension {axis + 1}")
+        return PlaneTaper.along(axis, axes, float(self.start), float(self.end))
+
+
+@dataclass(frozen=True)
+class HalfSpace:
+    """S_g from the plane through `point` over `width` (m) along `normal`, which points into S_f."""
+
+    point: Sequence[float]
+    normal: Sequence[float]
+    width: float
+
+    def __post_init__(self) -> None:
+        checks.positive("width", self.width)
+        checks.finite_array("point", np.atleast_1d(self.point), (None,))
+        if not np.linalg.norm(checks.finite_array("normal", np.atleast_1d(self.normal), (None,))) > 0:
+            raise UserError.parameter("normal", self.normal, "must not be zero")
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
+        """See `Zone.taper`."""
+        check_overlap(coarse, fine, name)
+        axes = coarse.mesh.dim()
+        point = checks.finite_array("point", np.atleast_1d(self.point), (axes,))
+        normal = checks.finite_array("normal", np.atleast_1d(self.normal), (axes,))
+        normal = normal / np.linalg.norm(normal)
+        return PlaneTaper(normal[None], np.array([normal @ point]), np.array([float(self.width)]))
+
+
+@dataclass(frozen=True)
+class Box:
+    """S_g a band of `width` (m) inside the faces of a box, S_f the rest of the box: a fine patch in a coarse part.
+
+    low, high: corners of the box, m, by default the fine part's extents; sides: the faces that have a band ("left",
+    "right", "bottom", "top", "back", "front"), by default those where the fine part ends inside the coarse one; the
+    box has no bound on its other sides. At edges and corners of the box the slope of the weights jumps, which no
+    continuous mediator holds: the constant-strain patch test is exact with faces along one axis only.
+    """
+
+    width: float
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    sides: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        checks.positive("width", self.width)
+        for side in self.sides or ():
+            checks.one_of("sides", side, tuple(SIDES))
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
+        """See `Zone.taper`."""
+        near, axes = check_overlap(coarse, fine, name), coarse.mesh.dim()
+        low_c, high_c = extent(coarse)
+        low, high = (
+            default if given is None else checks.finite_array(what, np.atleast_1d(given), (axes,))
+            for what, given, default in zip(("low", "high"), (self.low, self.high), extent(fine), strict=True)
+        )
+        if self.sides is None:
+            ends = {"low": low - low_c > near, "high": high_c - high > near}
+            sides = [side for side, (axis, sign) in SIDES.items() if axis < axes]
+            sides = [s for s in sides if ends["low" if SIDES[s][1] > 0 else "high"][SIDES[s][0]]]
+        else:
+            sides = list(self.sides)
+        if not sides or any(SIDES[side][0] >= axes for side in sides):
+            raise UserError(
+                f"junction '{name}': {extents(coarse, fine)}: the box has no face inside '{coarse.name}'"
+                if not sides
+                else f"junction '{name}': sides of a box in dimension {axes}: {', '.join(sides)}"
+            )
+        planes = [(axis, sign, (low if sign > 0 else high)[axis]) for axis, sign in (SIDES[s] for s in sides)]
+        normals = np.array([sign * np.eye(axes)[axis] for axis, sign, _ in planes])
+        starts = np.array([sign * value for _, sign, value in planes])
+        return PlaneTaper(normals, starts, np.full(len(planes), float(self.width)))
+
+
+@dataclass(frozen=True)
+class LevelSet:
+    """S_g where 0 < level(x) < width (m), S_f behind; level: function of points (axis, n) that gives metres (n,).
+
+    Nothing is cut at the level lines: volumes and linear weights are exact to the quadrature only.
+    """
+
+    level: Callable[[Array], Any]
+    width: float
+
+    def __post_init__(self) -> None:
+        checks.positive("width", self.width)
+        if isinstance(self.level, type) or not callable(self.level):
+            raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelTaper:
+        """See `Zone.taper`."""
+        check_overlap(coarse, fine, name)
+        taper = LevelTaper(np.zeros((1, coarse.mesh.dim())), np.zeros(1), np.array([float(self.width)]), self.level)
+        values = taper.coordinate(np.asarray(fine.mesh.p))
+        if not np.isfinite(values).all():
+            raise UserError(f"junction '{name}': the level set of the zone has values that are not finite")
+        return taper
+
+
+@dataclass(frozen=True)
+class Cells:
+    """S_g the coarse cells `glue`, S_f the coarse cells `free`; the coarse part is alone elsewhere.
+
+    glue, free: cell numbers, or the name of a set of cells (`mesh.subdomains`) of the coarse mesh; without `free`,
+    `inner` names the coarse boundary where the fine part is whole. s is harmonic in S_g, first order in each cell, 0
+    next to the rest of the coarse part and 1 next to S_f or on `inner`: the distance, where the band is plane.
+    """
+
+    glue: str | Sequence[int]
+    free: str | Sequence[int] = ()
+    inner: str | None = None
+
+    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellTaper:
+        """See `Zone.taper`."""
+        check_overlap(coarse, fine, name)
+        mesh = coarse.mesh
+        kinds = np.full(mesh.nelements, -1)
+        for value, cells in ((2, self.free), (0, self.glue)):
+            kinds[_cells(mesh, cells, coarse.name)] = value
+        if not (kinds == 0).any():
+            raise UserError(f"junction '{name}': the zone has no cells")
+        facets = mesh.f2t
+        both = kinds[facets[0]], np.where(facets[1] >= 0, kinds[facets[1]], 0)
+        borders = [mesh.facets[:, (np.minimum(*both) == -1) & (np.maximum(*both) == 0)]]
+        inner = mesh.facets[:, (np.maximum(*both) == 2) & (np.minimum(*both) == 0) & (facets[1] >= 0)]
+        if self.inner is not None:
+            inner = np.concatenate((inner, mesh.facets[:, _boundary(mesh, self.inner, coarse.name)]), axis=1)
+        borders.append(inner)
+        for what, facet in zip(
+            ("the rest of the coarse part", "the free zone (give free or inner)"), borders, strict=True
+        ):
+            if facet.size == 0:
+                raise UserError(f"junction '{name}': the cells of the zone do not touch {what}")
+        values = np.where(kinds < 0, -1.0, 2.0)[:, None] * np.ones((1, mesh.t.shape[0]))
+        values[kinds == 0] = _harmonic(mesh, np.flatnonzero(kinds == 0), *map(np.unique, borders))
+        return CellTaper(scalar_basis(mesh, 1), values)
+
+
+def check_overlap(coarse: MeshedPart, fine: MeshedPart, name: str) -> float:
+    """The boxes around both parts must overlap; returns the length below which ends are the same, m."""
+    low_c, high_c = extent(coarse)
+    low_f, high_f = extent(fine)
+    near = SAME * max(float(np.max(high_c - low_c)), float(np.max(high_f - low_f)))
+    if np.any(np.minimum(high_c, high_f) - np.maximum(low_c, low_f) <= near):
+        raise UserError(f"junction '{name}': {extents(coarse, fine)} do not overlap")
+    return near
+
+
+def _cells(mesh: Any, given: str | Sequence[int], part: str) -> Indices:
+    """Cell numbers of a set of cells of the mesh."""
+    if not isinstance(given, str):
+        cells = np.asarray(given, dtype=np.int64).ravel()
+        if cells.size and not (cells.min() >= 0 and cells.max() < mesh.nelements):
+            raise UserError.parameter("cells of the zone", given, f"must lie in [0, {mesh.nelements})")
+        return cells
+    known = mesh.subdomains or {}
+    if given not in known:
+        raise UserError(f"{part}: no set of cells is named {given!r} (sets: {', '.join(sorted(known)) or 'none'})")
+    return np.asarray(known[given], dtype=np.int64)
+
+
+def _boundary(mesh: Any, given: str, part: str) -> Indices:
+    known = mesh.boundaries or {}
+    if given not in known:
+        raise UserError(f"{part}: no boundary is named {given!r} (boundaries: {', '.join(sorted(known)) or 'none'})")
+    return np.asarray(known[given], dtype=np.int64)
+
+
+def _harmonic(mesh: Any, cells: Indices, zero: Indices, one: Indices) -> Array:
+    """s (cells, vertex): 0 at the vertices `zero`, 1 at `one`, harmonic between."""
+    basis = CellBasis(mesh, scalar_basis(mesh, 1).elem, elements=cells)
+    matrix = laplace.assemble(basis)
+    s = np.zeros(basis.N)
+    s[one] = 1.0
+    free = np.setdiff1d(np.unique(mesh.t[:, cells]), np.concatenate((zero, one)))
+    if free.size:
+        s[free] = splu(matrix[free][:, free].tocsc()).solve(-(matrix @ s)[free])
+    return s[mesh.t[:, cells].T]

@@ -1,0 +1,272 @@
+"""Cells of meshes as convex pieces of space: their vertices, tetrahedra, boxes, and their inverse maps.
+
+Which points lie inside a mesh.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from skfem import Mesh
+
+from models.errors import UserError
+from models.part import Surface
+from models.types import Array, Indices
+
+# a cell edge is straight where its middle node is off the middle by less than this fraction of the cell
+STRAIGHT = 1e-9
+
+
+def straight_cells(mesh: Mesh) -> Array:
+    """Vertices (axis, vertex, cell) of the cells with straight edges between them, counter-clockwise in 2D.
+
+    Quadrilaterals must be convex. Of cells with curved edges these are the chords; see `off_straight`.
+    """
+    vertices: Array = mesh.p[:, mesh.t]
+    if mesh.dim() == 2:
+        turns = _turns(vertices)
+        clockwise = turns.sum(axis=0) < 0
+        vertices[:, :, clockwise] = vertices[:, ::-1, clockwise]
+        turns[:, clockwise] *= -1
+        if np.any(turns <= 0):
+            cell = int(np.argmin(turns.min(axis=0)))
+            where = ", ".join(f"{x:.6g}" for x in vertices[:, :, cell].mean(axis=1))
+            raise UserError(f"overlap of meshes: the cell at ({where}) is flat or not convex")
+    return vertices
+
+
+def off_straight(mesh: Mesh) -> Array:
+    """How far the nodes between the vertices of each cell (c,) are from where straight edges have them, m."""
+    vertices = mesh.p[:, mesh.t]
+    nodes = mesh.dofs.element_dofs
+    off = np.zeros(mesh.nelements)
+    for a in range(mesh.t.shape[0], nodes.shape[0]):
+        shape = _vertex_shapes(mesh, np.asarray(mesh.elem().doflocs[a], dtype=float))
+        expected = np.einsum("v,ivc->ic", shape, vertices)
+        np.maximum(off, np.linalg.norm(mesh.doflocs[:, nodes[a]] - expected, axis=0), out=off)
+    off[off <= STRAIGHT * np.ptp(vertices, axis=1).max(axis=0)] = 0.0
+    return off
+
+
+def round_off(*vertices: Array) -> float:
+    """Length below which a difference of coordinates is round-off, m."""
+    return 8 * np.finfo(float).eps * max((float(np.abs(v).max()) for v in vertices if v.size), default=0.0)
+
+
+def tetrahedra(mesh: Mesh) -> Array:
+    """Tetrahedra (c, k, 4, 3) of the cells of a 3D mesh: k = 1, or the 6 of a hexahedron.
+
+    A hexahedron is cut from its vertex of smallest number, each of its faces along the diagonal from the face's
+    vertex of smallest number: neighbours cut their common face alike. Where faces are not plane the tetrahedra
+    approximate the trilinear cell, without gaps or overlaps inside the mesh.
+    Source of the rule: Dompierre, Labbé, Vallet & Camarero, 8th International Meshing Roundtable, 1999.
+    """
+    cells = mesh.t.T
+    if cells.shape[1] == 4:
+        return np.ascontiguousarray(mesh.p.T[cells][:, None])
+    apex = np.argmin(cells, axis=1)
+    opposite = _opposite_faces(np.asarray(mesh.refdom.facets, dtype=np.int64))[apex]
+    faces = np.take_along_axis(cells, opposite.reshape(len(cells), 12), axis=1).reshape(-1, 3, 4)
+    least = np.argmin(faces, axis=2)
+    order = (least[:, :, None] + np.arange(4)) % 4
+    turned = np.take_along_axis(faces, order, axis=2)
+    triangles = np.concatenate((turned[:, :, [0, 1, 2]], turned[:, :, [0, 2, 3]]), axis=1)
+    tips = np.broadcast_to(cells[np.arange(len(cells)), apex][:, None, None], (len(cells), 6, 1))
+    return np.ascontiguousarray(mesh.p.T[np.concatenate((tips, triangles), axis=2)])
+
+
+def boxes(mesh: Mesh) -> tuple[Array, Array] | None:
+    """Lowest and highest corners (c, axis) of cells that are all boxes along the axes; else None."""
+    axes = mesh.dim()
+    if axes != 3 or mesh.t.shape[0] != 8:
+        return None
+    vertices = mesh.p[:, mesh.t]
+    low, high = vertices.min(axis=1), vertices.max(axis=1)
+    corners = np.asarray(mesh.refdom.p, dtype=bool)
+    tolerance = round_off(vertices)
+    # the reference axes may be mapped on any of the axes, either way
+    for a in range(3):
+        at_low = np.abs(vertices[a] - low[a]) <= tolerance
+        at_high = np.abs(vertices[a] - high[a]) <= tolerance
+        if not (at_low ^ at_high).all():
+            return None
+        sides = np.stack([(at_high == corners[b][:, None]).all(axis=0) for b in range(3)])
+        sides |= np.stack([(at_low == corners[b][:, None]).all(axis=0) for b in range(3)])
+        if not sides.any(axis=0).all():
+            return None
+    return np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
+
+
+def candidate_pairs(coarse: Array, fine: Array) -> Indices:
+    """Pairs (2, p) of cells whose bounding boxes overlap: coarse cell, fine cell; sorted by fine cell.
+
+    `coarse`, `fine` (axis, vertex, cell): vertices. The boxes are sorted into the bins of a regular grid.
+    """
+    from arlequin.overlap._kernels import box_pairs
+
+    boxes = []
+    for vertices in (coarse, fine):
+        for corner, filler in ((vertices.min(axis=1).T, 0.0), (vertices.max(axis=1).T, 1.0)):
+            padded = np.full((corner.shape[0], 3), filler)
+            padded[:, : corner.shape[1]] = corner
+            boxes.append(padded)
+    coarse_low, coarse_high, fine_low, fine_high = boxes
+    if not len(coarse_low) or not len(fine_low):
+        return np.zeros((2, 0), dtype=np.int64)
+    origin, extent = coarse_low.min(axis=0), np.ptp(np.concatenate((coarse_low, coarse_high)), axis=0)
+    step = np.maximum((coarse_high - coarse_low).mean(axis=0), 1e-300)
+    shape = np.clip(extent / step, 1, None)
+    # long boxes among short ones must not make a grid much larger than their number
+    shape = np.maximum(1, shape * min(1.0, (4 * len(coarse_low) / shape.prod()) ** (1 / 3))).astype(np.int64)
+    return box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, shape / np.maximum(extent, 1e-300), shape)
+
+
+def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
+    """Reference coordinates of physical points in cells, and the inverse Jacobian there.
+
+    cells (p,), points (axis, p, q) → X (axis, p, q), ∂X_j/∂x_i as [j, i] (axis, axis, p, q), 1/m.
+    The inverse of a multilinear or second-order map is found by Newton's method in coordinates that start at a vertex
+    of the cell: the library's own works with absolute ones, whose round-off exceeds its tolerance in small cells far
+    from the origin. Points a little outside a curved cell have the X at which its map goes on to them.
+    """
+    X, inverse = _straight_reference(mesh, cells, points)
+    curved = np.flatnonzero(off_straight(mesh)[cells] > 0.0) if _second_order(mesh) else np.zeros(0, dtype=np.int64)
+    if not curved.size:
+        return X, inverse
+    X, inverse = X.copy(), inverse.copy()
+    nodes = mesh.doflocs[:, mesh.dofs.element_dofs[:, cells[curved]]]
+    X[:, curved], inverse[:, :, curved] = _curved_reference(mesh, nodes, points[:, curved], X[:, curved])
+    return X, inverse
+
+
+def _second_order(mesh: Mesh) -> bool:
+    return bool(mesh.dofs.element_dofs.shape[0] > mesh.t.shape[0])
+
+
+def _curved_reference(mesh: Mesh, nodes: Array, points: Array, X: Array) -> tuple[Array, Array]:
+    """As `to_reference`, of the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from a first X (axis, p, q)."""
+    element = mesh.elem()
+    start = nodes[:, :1]
+    local, nodes = points - start[:, 0, :, None], nodes - start
+    for _ in range(50):
+        shapes, slopes = zip(*(element.lbasis(X, a) for a in range(nodes.shape[1])), strict=True)
+        inverse = _inverse(np.einsum("iap,ajpq->ijpq", nodes, np.stack(slopes)))
+        correction = np.einsum("jipq,ipq->jpq", inverse, local - np.einsum("iap,apq->ipq", nodes, np.stack(shapes)))
+        X = X + correction
+        if np.abs(correction).max(initial=0.0) < 1e-10:
+            return X, inverse
+        if not np.isfinite(X).all():
+            break
+    raise UserError("overlap of meshes: a cell is too curved to be mapped", code=1)
+
+
+def _straight_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
+    """`to_reference` in the cells with straight edges between the same vertices."""
+    vertices = mesh.p[:, mesh.t[:, cells]]
+    corners = np.asarray(mesh.refdom.p)
+    start = int(np.argmin(corners.sum(axis=0)))
+    local = points - vertices[:, start, :, None]
+    axes = mesh.dim()
+    # x − x_start = Σ_k coefficient_k Π_i X_i^power_ki; the first `axes` powers are the affine part
+    powers = _multilinear_powers(axes, corners.shape[1])
+    table = np.prod(corners.T[:, None, :] ** powers[None], axis=2)
+    coefficients = np.einsum("kv,ivp->ikp", np.linalg.inv(table), vertices - vertices[:, [start]])[:, 1:]
+    powers = powers[1:]
+    scale = np.abs(vertices).max(initial=0.0)
+    coefficients[:, axes:][np.abs(coefficients[:, axes:]) < 1e-14 * scale] = 0.0
+    if not coefficients[:, axes:].any():
+        inverse = _inverse(coefficients[:, :axes, :, None])
+        X = np.einsum("jipq,ipq->jpq", np.broadcast_to(inverse, (axes, axes, *points.shape[1:])), local)
+        return X, np.broadcast_to(inverse, (axes, axes, *points.shape[1:]))
+    X = np.full(points.shape, 0.5)
+    for _ in range(50):
+        terms = np.stack([np.prod([X[i] for i in np.flatnonzero(row)], axis=0) for row in powers])
+        slopes = np.zeros((axes, *terms.shape))
+        for k, row in enumerate(powers):
+            for i in np.flatnonzero(row):
+                others = [X[j] for j in np.flatnonzero(row) if j != i]
+                slopes[i, k] = np.prod(others, axis=0) if others else 1.0
+        inverse = _inverse(np.einsum("ikp,jkpq->ijpq", coefficients, slopes))
+        missing = local - np.einsum("ikp,kpq->ipq", coefficients, terms)
+        correction = np.einsum("jipq,ipq->jpq", inverse, missing)
+        X = X + correction
+        # the error left is the square of the correction
+        if np.abs(correction).max(initial=0.0) < 1e-10:
+            return X, inverse
+    raise UserError("overlap of meshes: a quadrilateral or hexahedron is too distorted to be mapped", code=1)
+
+
+def _multilinear_powers(axes: int, vertices: int) -> Indices:
+    """Powers (k, axis) of the monomials of the map of a cell: 1, the axes, then the mixed ones."""
+    powers = np.indices((2,) * axes).reshape(axes, -1).T
+    powers = powers[np.lexsort((-powers @ (2 ** np.arange(axes)[::-1]), powers.sum(axis=1)))]
+    return powers[: axes + 1] if vertices == axes + 1 else powers
+
+
+def _inverse(matrix: Array) -> Array:
+    """Inverse of small matrices (n, n, …) by cofactors, n ≤ 3."""
+    size = matrix.shape[0]
+    if size == 1:
+        return 1 / matrix
+    if size == 2:
+        (a, b), (c, d) = matrix
+        return np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+    cofactors = np.empty_like(matrix)
+    for i in range(3):
+        for j in range(3):
+            a, b, c, d = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+            cofactors[j, i] = matrix[a, c] * matrix[b, d] - matrix[a, d] * matrix[b, c]
+    return cofactors / np.einsum("i...,i...->...", matrix[0], cofactors[:, 0])
+
+
+def _vertex_shapes(mesh: Mesh, X: Array) -> Array:
+    """Values (vertex,) of the affine or multilinear shape functions at one reference point."""
+    if mesh.t.shape[0] == mesh.dim() + 1:
+        return np.array([1 - X.sum(), *X])
+    corners = np.asarray(mesh.refdom.p)
+    return np.prod(np.where(corners == 1, X[:, None], 1 - X[:, None]), axis=0)
+
+
+def _opposite_faces(facets: Indices) -> Indices:
+    """Local faces (vertex, 3, 4) of a hexahedron that do not hold the vertex; facets (6, 4) in cyclic order."""
+    return np.stack([facets[(facets != v).all(axis=1)] for v in range(8)])
+
+
+def _turns(vertices: Array) -> Array:
+    """Cross product (vertex, cell) of the two edges that meet at each vertex, m²."""
+    after = np.roll(vertices, -1, axis=1) - vertices
+    before = np.roll(after, 1, axis=1)
+    return before[0] * after[1] - before[1] * after[0]
+
+
+_MARGIN = 1e-3  # of a cell: points nearer to its sides count as outside
+
+
+def inside(mesh: Any, points: Array) -> NDArray[np.bool_]:
+    """Points (k, axis) strictly inside the straight-edged cells of a mesh (k,); none where cells cannot be mapped."""
+    found = np.zeros(len(points), dtype=bool)
+    cells, chosen = candidate_pairs(mesh.p[:, mesh.t], np.ascontiguousarray(points.T[:, None, :]))
+    if not cells.size:
+        return found
+    try:
+        X = to_reference(mesh, cells, points[chosen].T[:, :, None])[0][:, :, 0]
+    except UserError:
+        return found
+    low, high = X.min(axis=0), X.max(axis=0)
+    if mesh.t.shape[0] == mesh.dim() + 1:
+        high = X.sum(axis=0)
+    # points on a common side of two cells are missed: their neighbours on the surface are not
+    found[chosen[(low > _MARGIN) & (high < 1.0 - _MARGIN)]] = True
+    return found
+
+
+def inside_outline(surface: Surface, points: Array) -> NDArray[np.bool_]:
+    """Points (k, 2) inside the closed outline of a part without cells: rays along x cross it an odd number of times."""
+    edges = surface.part.positions[surface.part.connectivity]
+    if edges.shape[1] != 2 or points.shape[1] != 2:
+        return np.zeros(len(points), dtype=bool)
+    (x0, y0), (x1, y1) = edges[:, 0].T, edges[:, 1].T
+    x, y = points[:, :1], points[:, 1:]
+    crosses = (y0 > y) != (y1 > y)
+    slope = np.divide(x1 - x0, y1 - y0, out=np.zeros_like(x0), where=y1 != y0)
+    return np.asarray((crosses & (x < x0 + (y - y0) * slope)).sum(axis=1) % 2 == 1)

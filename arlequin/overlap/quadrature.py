@@ -1,0 +1,97 @@
+"""Quadrature on the pieces of an overlap: simplices, boxes, and groups of tetrahedra under one short rule."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.linalg import qr
+from skfem.quadrature import get_quadrature
+from skfem.refdom import RefLine, RefTet, RefTri
+
+from models.types import Array, Indices
+
+
+def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
+    """Points (axis, p, q) and weights (p, q) of a positive rule on intervals or triangles (axis, vertex, p)."""
+    dimension = simplices.shape[0]
+    # the triangle rules of orders 3 and 7 have negative weights
+    order = order + 1 if dimension == 2 and order in (3, 7) else order
+    X, W = get_quadrature(RefLine if dimension == 1 else RefTri, max(order, 1))
+    edges = simplices[:, 1:] - simplices[:, :1]
+    points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
+    if dimension == 1:
+        size = np.abs(edges[0, 0])
+    else:
+        size = np.abs(edges[0, 0] * edges[1, 1] - edges[0, 1] * edges[1, 0])
+    return points, size[:, None] * (W / W.sum()) * (1.0 if dimension == 1 else 0.5)
+
+
+def on_boxes(low: Array, high: Array, degree: int) -> tuple[Array, Array]:
+    """Points (axis, p, q), weights (p, q) on boxes `low`, `high` (p, 3), exact to `degree` along each axis."""
+    x, w = legendre.leggauss(degree // 2 + 1)
+    grid = np.stack([a.ravel() for a in np.meshgrid(x, x, x, indexing="ij")])
+    weights = np.einsum("i,j,k->ijk", w, w, w).ravel() / 8
+    size = high - low
+    points = low.T[:, :, None] + size.T[:, :, None] * (0.5 * (1 + grid))[:, None, :]
+    return points, size.prod(axis=1)[:, None] * weights
+
+
+def on_groups(tetrahedra: Array, first: Indices, order: int) -> tuple[Array, Array]:
+    """One rule per group of tetrahedra: points (axis, g, q) and weights (g, q).
+
+    tetrahedra (n, 4, 3), group g holds those from first[g] to first[g + 1]. The rule integrates polynomials of total
+    degree `order` over the whole group exactly with as many points as there are such polynomials (10 for degree 2),
+    whatever the number of tetrahedra: points fixed in the group's bounding box, weights from the moments. Weights
+    may be negative.
+    Source: moment fitting, Müller, Kummer & Oberlack, IJNME 96, 2013; points: approximate Fekete points, Sommariva &
+    Vianello, Computers & Mathematics with Applications 57, 2009.
+    """
+    from arlequin.overlap._kernels import moments
+
+    reference, inverse, powers = fekete(order)
+    if first.size < 2:
+        return np.zeros((3, 0, reference.shape[1])), np.zeros((0, reference.shape[1]))
+    low = np.minimum.reduceat(tetrahedra.min(axis=1), first[:-1])
+    high = np.maximum.reduceat(tetrahedra.max(axis=1), first[:-1])
+    barycentric, rule = tetrahedron_rule(order)
+    integrals = moments(tetrahedra, first, low, high, barycentric, rule, powers)
+    points = low.T[:, :, None] + (high - low).T[:, :, None] * (0.5 * (1 + reference))[:, None, :]
+    return points, integrals @ inverse
+
+
+@lru_cache(maxsize=16)
+def fekete(degree: int) -> tuple[Array, Array, Indices]:
+    """Points (3, m) in [-1, 1]³ unisolvent for degree `degree`, the inverse Vandermonde matrix, the powers (m, 3).
+
+    weights (m,) = moments (m,) @ inverse, moments of the products of Legendre polynomials of `powers`.
+    """
+    powers = np.indices((degree + 1,) * 3).reshape(3, -1).T
+    powers = powers[powers.sum(axis=1) <= degree]
+    count = 2 * degree + 2
+    x = np.cos(np.pi * (np.arange(count) + 0.5) / count)
+    grid = np.stack([a.ravel() for a in np.meshgrid(x, x, x, indexing="ij")])
+    values = [legendre.legvander(axis, degree) for axis in grid]
+    table = values[0][:, powers[:, 0]] * values[1][:, powers[:, 1]] * values[2][:, powers[:, 2]]
+    _, _, pivots = qr(table.T, mode="economic", pivoting=True)
+    chosen = np.sort(pivots[: len(powers)])
+    inverse = np.linalg.inv(table[chosen].T).T
+    return np.ascontiguousarray(grid[:, chosen]), np.ascontiguousarray(inverse), np.ascontiguousarray(powers)
+
+
+@lru_cache(maxsize=16)
+def tetrahedron_rule(order: int) -> tuple[Array, Array]:
+    """Barycentric points (q, 4) and weights (q,) of sum 1 of a rule on the tetrahedron."""
+    if order <= 8:
+        # from 5 on the library's rules are exact to one degree less than they say
+        X, W = get_quadrature(RefTet, max(order, 1) if order < 5 else order + 1)
+    else:  # conical product of Gauss–Jacobi rules
+        count = order // 2 + 1
+        from scipy.special import roots_jacobi  # takes its time to load
+
+        axes = [roots_jacobi(count, power, 0) for power in (2, 1, 0)]
+        (u, wu), (v, wv), (t, wt) = [(0.5 * (1 + x), w) for x, w in axes]
+        U, V, T = np.meshgrid(u, v, t, indexing="ij")
+        X = np.stack([U.ravel(), (V * (1 - U)).ravel(), (T * (1 - U) * (1 - V)).ravel()])
+        W = np.einsum("i,j,k->ijk", wu, wv, wt).ravel()
+    barycentric = np.vstack((1 - X.sum(axis=0), X)).T
+    return np.ascontiguousarray(barycentric), np.ascontiguousarray(W / W.sum())

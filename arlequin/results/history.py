@@ -1,0 +1,486 @@
+"""What a run records: the variables of the result and the blocks of steps that fill them.
+
+What a run records of an interface.
+
+What a run records of a spring.
+
+What a run records of the points of a part that have a memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.energy import KINDS, applicable, columns
+from arlequin.linalg.products import applied
+from arlequin.results.recorder import Key, Record, Variable
+from arlequin.step.state import Block
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact import Contact
+from models.linalg.factor import Factor, factorise
+from models.linalg.rows import row_products
+from models.part import Part, PathDependent
+from models.types import Array
+from multilevel.pairing.kinematics import PairingMaster
+
+
+class ContactHistory:
+    """Variables of one interface: forces are means over the step, slip adds up over the steps in contact."""
+
+    def __init__(self, contact: Contact, index: int, step: float, duration: float) -> None:
+        """duration: what turns an impulse into a force (1 in statics)."""
+        self._interface = contact.interfaces[index]
+        self._group = f"interface/{self._interface.name}"
+        self._step, self._duration = step, duration
+        kin = contact.reference[index]
+        self._positions = kin.positions
+        self._axes = kin.normals.shape[1]
+        self._points = slice(*contact.start[index : index + 2])
+        self._frictional = self._interface.friction is not None
+        self._wear_law = self._interface.wear
+        self._area = contact.laws.area[self._points]
+        self._span = slice(*contact.span[index : index + 2])
+        self._resultant = contact.resultant(index)
+        self._slip, self._wear = np.zeros((2, self._area.size))
+        slave = contact.sides[index][0]
+        # a few points, each of its own: all their steps are kept
+        self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.turning is None
+        nodes = not isinstance(self._interface.master, PairingMaster)  # that brings points which are no nodes
+        self._follow = slave.rows if self._lone and nodes else None
+
+    @property
+    def sums(self) -> tuple[Array, Array]:
+        """Slip (k,), m, and work of wear (k,), J, so far."""
+        return self._slip, self._wear
+
+    @sums.setter
+    def sums(self, sums: tuple[Array, Array]) -> None:
+        self._slip, self._wear = sums
+
+    def variables(self) -> list[Variable]:
+        """With units and names."""
+        group, axes, count = self._group, AXES[: self._axes], self._area.size
+
+        def given(name: str, dims: tuple[str, ...], units: str, text: str, data: Array) -> Variable:
+            coords = {"axis": axes} if "axis" in dims else {}
+            return Variable(group, name, dims, units=units, long_name=text, data=data, coords=coords)
+
+        def timed(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("time",), (), units, text)
+
+        def field(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("frame", "point"), (count,), units, text)
+
+        def each(name: str, units: str, text: str) -> Variable:
+            return Variable(group, name, ("time", "point"), (count,), units, text)
+
+        def vector(name: str, dims: tuple[str, ...], shape: tuple[int, ...], units: str, text: str) -> Variable:
+            lengths, coords = (*shape, len(axes)), {"component": axes}
+            return Variable(group, name, (*dims, "component"), lengths, units, text, coords=coords)
+
+        out = [
+            given("point_position", ("point", "axis"), "m", "initial position of the contact point", self._positions),
+            given("area", ("point",), "m2", "area of the contact point", self._area),
+            vector("force", ("time",), (), "N", "contact force on the slave, mean over the step"),
+            timed("impulse", "N s", "normal contact impulse of the step"),
+            timed("active", "1", "contact points under pressure"),
+            timed("gap_min", "m", "smallest gap"),
+            field("gap", "m", "gap"),
+            field("pressure", "Pa", "contact pressure, mean over the step"),
+            field("status", "1", "0 open, 1 slipping or without friction, 2 sticking"),
+        ]
+        if self._frictional:
+            out += [
+                timed("wear_power", "W", "normal force times slip rate, mean over the step"),
+                timed("friction_power", "W", "what friction takes, mean over the step"),
+                vector("traction", ("frame", "point"), (count,), "Pa", "tangential traction on the slave"),
+                field("slip", "m", "length of the slip in contact"),
+                field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
+            ]
+        if self._follow is not None:
+            out.append(vector("point_displacement", ("time", "point"), (count,), "m", "displacement of the point"))
+        if self._lone:
+            out.append(each("point_force", "N", "normal contact force on the point, mean over the step"))
+            if self._frictional:
+                out.append(each("point_wear_power", "W", "normal force times slip rate, mean over the step"))
+        if self._wear_law is not None:
+            out += [
+                timed("worn_volume", "m3", "volume worn off"),
+                field("worn_depth", "m", "depth worn off"),
+            ]
+            if self._wear_law.density is not None:
+                out.append(timed("worn_mass", "kg", "mass worn off"))
+        return out
+
+    def add(self, block: Block, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
+        """The values of the steps on `time`, and those of the steps `kept` (f,) of the block on `frame`."""
+        group, points, action = self._group, self._points, block.action
+        gaps, normal = block.gaps[..., points], action.normal[..., points]
+        rows: dict[Key, Array] = {
+            (group, "force"): np.vecdot(action.spread[..., None, self._span], self._resultant) / self._duration,
+            (group, "impulse"): normal.sum(axis=-1) * (self._step / self._duration),
+            (group, "active"): np.count_nonzero(normal > 0.0, axis=-1),
+            (group, "gap_min"): gaps.min(axis=-1),
+        }
+        frames: dict[Key, Array] = {
+            (group, "gap"): gaps[kept],
+            (group, "pressure"): normal[kept] / (self._duration * self._area),
+            (group, "status"): action.status[kept][..., points].astype(float),
+        }
+        if self._frictional:
+            slip, wear = _summed(self._slip, action.slip[..., points]), _summed(self._wear, action.wear[..., points])
+            self._slip, self._wear = slip[-1], wear[-1]
+            rows[group, "wear_power"] = action.wear[..., points].sum(axis=-1) / self._step
+            rows[group, "friction_power"] = action.rubbed[..., points].sum(axis=-1) / self._step
+            frames[group, "traction"] = action.tangential[kept][..., points, :] / (self._duration * self._area[:, None])
+            frames[group, "slip"] = slip[kept]
+            frames[group, "wear_work"] = wear[kept] / self._area
+        if self._follow is not None:
+            moved = applied(self._follow, block.u)
+            rows[group, "point_displacement"] = moved.reshape(*moved.shape[:-1], -1, self._axes)
+        if self._lone:
+            rows[group, "point_force"] = normal / self._duration
+            if self._frictional:
+                rows[group, "point_wear_power"] = action.wear[..., points] / self._step
+        if self._wear_law is not None:
+            depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
+            rows[group, "worn_volume"] = depth @ self._area
+            frames[group, "worn_depth"] = depth[kept]
+            if self._wear_law.density is not None:
+                rows[group, "worn_mass"] = self._wear_law.density * rows[group, "worn_volume"]
+        return rows, frames
+
+
+def _summed(before: Array, values: Array) -> Array:
+    """Running sums (b, …, k) of the values (b, …, k) on top of those (…, k) before, added one by one."""
+    first = np.broadcast_to(before, values.shape[1:])
+    return np.asarray(np.cumsum(np.concatenate([first[None], values]), axis=0)[1:])
+
+
+class SpringHistory:
+    """Variables of one spring: the force on its first end and the elongation, at the instants of the steps."""
+
+    def __init__(self, assembly: Assembly, index: int) -> None:
+        spring, links = assembly.system.springs[index], assembly.links
+        rows = slice(*links.span[index : index + 2])
+        self._group = f"spring/{spring.name}"
+        self._axes = spring.axes
+        self._rows = links.rows[rows]
+        # node by node, the vectors of the frame
+        count = len(spring.shares)
+        self._pull = np.tile(spring.frame.T, count)
+        self._mean = self._pull * np.repeat(spring.shares, len(spring.frame))
+        self._stiffness, self._damping = links.stiffness[rows], links.damping[rows]
+
+    def variables(self) -> Sequence[Variable]:
+        """With units and names."""
+        coords = {"component": AXES[: self._axes]}
+
+        def vector(name: str, units: str, text: str) -> Variable:
+            return Variable(self._group, name, ("time", "component"), (self._axes,), units, text, coords=coords)
+
+        return [vector("force", "N", "force on the first end"), vector("elongation", "m", "u₁ − u₂, mean of the nodes")]
+
+    def rows(self, u: Array, v: Array) -> dict[Key, Array]:
+        """The values at states u, v (b, d)."""
+        elongation, rate = applied(self._rows, u), applied(self._rows, v)
+        return {
+            (self._group, "force"): row_products(-(self._stiffness * elongation + self._damping * rate), self._pull.T),
+            (self._group, "elongation"): row_products(elongation, self._mean.T),
+        }
+
+
+PLACES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work")
+TEXT = "memory of the points: C_p⁻¹ − 1 or plastic strain, equivalent plastic strain, heating (K), work (J/m³)"
+
+
+class PointHistory:
+    """Means over the cells, and where asked and where the points flow their memory, at the instants of the frames."""
+
+    def __init__(self, part: Part, own: PathDependent, whole: bool) -> None:
+        self._group = f"part/{part.name}"
+        self._own = own
+        self._cells = len(part.connectivity)
+        self._whole = whole and own.dissipates
+
+    def variables(self) -> Sequence[Variable]:
+        """With units and names."""
+        cells, dims = (self._cells,), ("frame", "cell")
+        means = [Variable(self._group, name, dims, cells, units, text) for name, units, text in self._own.recorded]
+        if not self._whole:
+            return means
+        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": PLACES}
+        return [
+            *means,
+            Variable(self._group, "point_memory", (*dims, "point", "place"), shape, "1", TEXT, coords=places),
+        ]
+
+    def frame(self, u: Array, memory: Array) -> dict[Key, Array]:
+        """The values of one frame, at u (d,), where the points have this memory."""
+        means = zip(self._own.recorded, self._own.cell_means(u, memory), strict=True)
+        values = {(self._group, name): mean[None] for (name, *_), mean in means}
+        if self._whole:
+            values[self._group, "point_memory"] = self._own.everywhere(memory)[None]
+        return values
+
+
+AXES = ("x", "y", "z")
+TURNS = ("rx", "ry", "rz")
+_DENSE = 1000  # a Gram matrix up to this size is inverted once
+
+
+@dataclass(frozen=True)
+class FactoredInverse:
+    """A⁻¹ as something that multiplies vectors."""
+
+    factor: Factor
+
+    def __matmul__(self, b: Array) -> Array:
+        return self.factor.solve(b)
+
+
+class History:
+    """Collects blocks of steps: `add` takes accepted steps, `take` gives all since the last call.
+
+    Every step goes to `time`; the steps n with n % fields_every = 0, and the last one, to `frame`.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        step: float,
+        steps: int,
+        record: Record,
+        static: bool,
+        located: bool,
+        members: int | None = None,
+    ) -> None:
+        """members: of an ensemble: what is recorded of each has `member` as its second dimension."""
+        self._members = members
+        self._assembly = assembly
+        self._step = step
+        self._duration = 1.0 if static else step  # impulses are forces in statics
+        self._steps = steps
+        self._every = record.fields_every
+        self._located = located
+        self.kinds = applicable(assembly)
+        self._columns = columns(self.kinds)
+        self.count, self.frames = 0, 0  # states taken, and how many of them are frames
+        self._rows: list[dict[Key, Array]] = []
+        self._frames: list[dict[Key, Array]] = []
+        self._time: list[Array] = []
+        self._frame_time: list[Array] = []
+        self._contacts = [
+            ContactHistory(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
+        ]
+        self._points = {
+            i: PointHistory(part, own, record.point_memory)
+            for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
+            if isinstance(own, PathDependent)
+        }
+        self._springs = [SpringHistory(assembly, i) for i in range(len(assembly.system.springs))]
+        self._junctions = [
+            (
+                f"junction/{junction.name}",
+                slice(a, b),
+                *_junction_operators(assembly, i),
+            )
+            # the rows of relations come after those of the junctions
+            for i, (junction, (a, b)) in enumerate(
+                zip(assembly.system.junctions, pairwise(assembly.junction_start), strict=False)
+            )
+        ]
+
+        # 1ᵀM S by component: momentum is one product
+        self._inertia = {}
+        self._masses = {}
+        for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+            ones = np.arange(part.dof_count)[:, None] % part.components == np.arange(_translations(part))
+            moved = own.inertia @ ones.astype(float)
+            self._inertia[part.name] = np.asarray((own.shapes.T @ moved).T)
+            self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
+
+    def kept(self) -> Any:
+        """How far it is: states, frames, sums of the interfaces."""
+        return self.count, self.frames, tuple(contact.sums for contact in self._contacts)
+
+    def keep(self, kept: Any) -> None:
+        """Goes on from there."""
+        self.count, self.frames, sums = kept
+        for contact, own in zip(self._contacts, sums, strict=True):
+            contact.sums = own
+
+    def tables(self, energies: Array) -> Array:
+        """Energies (t, kind) of all kinds from those recorded; the others are 0."""
+        out = np.zeros((*energies.shape[:-1], len(KINDS)))
+        out[..., self._columns] = energies
+        return out
+
+    @property
+    def frame_count(self) -> int:
+        """How many frames the whole run keeps."""
+        return self._steps // self._every + 1 + (self._steps % self._every > 0)
+
+    def variables(self) -> list[Variable]:
+        """All variables of the result, with units and names."""
+        own = self._of_one()
+        return own if self._members is None else [variable.of_each(self._members) for variable in own]
+
+    def _of_one(self) -> list[Variable]:
+        kinds, kind = (len(self.kinds),), {"kind": self.kinds}
+        names = "energies, and cumulative works and losses", "energy balance relative to the largest energy"
+        out = [
+            Variable("", "energy", ("time", "kind"), kinds, "J", names[0], coords=kind),
+            Variable("", "balance", ("time",), (), "1", names[1]),
+        ]
+        if self._located:
+            out.append(Variable("", "event_time", ("time",), (), "s", "instant of the last event inside the step"))
+        for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
+            out += self._part_variables(part)
+            if own.turning:
+                group = f"part/{part.name}"
+                out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
+                out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
+        for points in self._points.values():
+            out += points.variables()
+        for contact in self._contacts:
+            out += contact.variables()
+        for spring in self._springs:
+            out += spring.variables()
+        for group, *_, resultant in self._junctions:
+            axes = {"component": AXES[: resultant.shape[0]]}
+            names = "root mean square of the velocity mismatch", "force on the fine part, mean over the step"
+            out += [
+                Variable(group, "mismatch", ("time",), (), "m/s", names[0]),
+                Variable(group, "force", ("time", "component"), resultant.shape[:1], "N", names[1], coords=axes),
+            ]
+        return out
+
+    def _part_variables(self, part: Part) -> list[Variable]:
+        group = f"part/{part.name}"
+        axis = {"axis": AXES[: part.positions.shape[1]]}
+        axes = _translations(part)
+        component = {"component": AXES[:axes]}
+
+        def static(name: str, dims: tuple[str, ...], units: str, text: str, data: Any, **more: Any) -> Variable:
+            return Variable(group, name, dims, units=units, long_name=text, data=data, **more)
+
+        def moving(name: str, units: str) -> Variable:
+            shape = (part.node_count, axes)
+            return Variable(group, name, ("frame", "node", "component"), shape, units, name, coords=component)
+
+        def turning(name: str, units: str, text: str) -> Variable:
+            labels = {"turn": TURNS[axes - part.components :]}
+            shape = (part.node_count, part.components - axes)
+            return Variable(group, name, ("frame", "node", "turn"), shape, units, text, coords=labels)
+
+        turns = [turning("rotation", "rad", "rotation"), turning("angular_velocity", "rad/s", "angular velocity")]
+        return [
+            static("mass", (), "kg", "mass, weighted", self._masses[part.name]),
+            static("position", ("node", "axis"), "m", "initial position of the node", part.positions, coords=axis),
+            static("connectivity", ("cell", "corner"), "1", "nodes at the corners of the cell", part.connectivity),
+            Variable(
+                group,
+                "momentum",
+                ("time", "component"),
+                (axes,),
+                "kg m/s",
+                "linear momentum, weighted",
+                coords=component,
+            ),
+            moving("displacement", "m"),
+            moving("velocity", "m/s"),
+            *(turns if part.components > axes else ()),
+        ]
+
+    def add(self, block: Block, table: Array, balance: Array) -> None:
+        """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
+        self.count += len(block)
+        assembly, n = self._assembly, block.n
+        kept = np.flatnonzero((n % self._every == 0) | (n == self._steps))
+        rows: dict[Key, Array] = {("", "energy"): table[..., self._columns], ("", "balance"): balance}
+        shown = kept if block.momenta is None else kept - (len(block) - 1)
+        if self._located:
+            rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
+        frames: dict[Key, Array] = {}
+        bounds = zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True)
+        for i, (part, own, (a, b)) in enumerate(bounds):
+            group, axes = f"part/{part.name}", _translations(part)
+            if block.momenta is None:
+                rows[group, "momentum"] = np.vecdot(block.v[..., None, a:b], self._inertia[part.name])
+            else:
+                rows[group, "momentum"] = block.momenta[i]
+            if own.turning:
+                rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
+            if not kept.size:
+                continue
+            fields = [field[shown][..., a:b] for field in (block.u, block.v)]
+            moved = own.nodal_motion(*(field.reshape(-1, b - a) for field in fields))
+            shape = (*fields[0].shape[:-1], part.node_count, part.components)
+            u, v = (nodal.reshape(shape) for nodal in moved)
+            frames[group, "displacement"], frames[group, "velocity"] = u[..., :axes], v[..., :axes]
+            if i in self._points:
+                # such steps come one by one
+                frames |= self._points[i].frame(block.u[0, a:b], block.memory[i])
+            if part.components > axes:
+                frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
+        for contact in self._contacts:
+            timed, framed = contact.add(block, kept)
+            rows.update(timed)
+            frames.update(framed)
+        for spring in self._springs:
+            rows.update(spring.rows(block.u, block.v))
+        for group, chosen, operator, gram, volume, resultant in self._junctions:
+            rest = applied(operator, block.v)
+            flat = rest.reshape(-1, rest.shape[-1])
+            squares = np.vecdot(flat, [gram @ each for each in flat]).reshape(rest.shape[:-1])
+            rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
+            rows[group, "force"] = np.vecdot(block.multipliers[..., None, chosen], resultant) / self._duration
+        self._rows.append(rows)
+        self._time.append(self._step * n.astype(float))
+        if kept.size:
+            self.frames += kept.size
+            self._frames.append(frames)
+            self._frame_time.append(self._step * n[kept].astype(float))
+
+    def take(self) -> tuple[tuple[Array, dict[Key, Array]], tuple[Array, dict[Key, Array]]]:
+        """The block on `time` and the block on `frame`, each (instants, values); both start anew."""
+        block = (
+            (_joined(self._time), _columns_of(self._rows)),
+            (_joined(self._frame_time), _columns_of(self._frames)),
+        )
+        self._rows, self._frames, self._time, self._frame_time = [], [], [], []
+        return block
+
+    def __len__(self) -> int:
+        return sum(times.size for times in self._time)
+
+
+def _translations(part: Part) -> int:
+    """Displacement components of a node: a beam's rotations come after them."""
+    return min(part.components, part.positions.shape[1])
+
+
+def _columns_of(rows: Sequence[dict[Key, Array]]) -> dict[Key, Array]:
+    return {key: _joined([row[key] for row in rows]) for key in rows[0]} if rows else {}
+
+
+def _joined(pieces: Sequence[Array]) -> Array:
+    return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, Array]:
+    """C of a junction, the inverse of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    a, b = assembly.junction_start[index : index + 2]
+    operator = assembly.constraints[a:b]
+    gram = assembly.gram[a:b][:, a:b]
+    part, on_fine = assembly.system.junctions[index].fine, assembly.operators[index].fine
+    resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
+    resultant = resultant.reshape(part.components, -1)
+    # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
+    inverse = factorise(gram).solve(np.eye(b - a)) if b - a <= _DENSE else FactoredInverse(factorise(gram))
+    return operator, inverse, float(np.abs(resultant).sum()) / part.components, resultant

@@ -1,0 +1,226 @@
+"""A result as files for ParaView: VTU files of its parts and interfaces, a PVD file of the instants of each.
+
+The cells of a recorded part as VTK and meshio have them, the faces on its outside, and frames spread over a run.
+
+A record has the corners of each cell in scikit-fem's order, which is VTK's but for hexahedra.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import xarray
+
+from arlequin.results.damage import without
+from models.checks import positive_integer
+from models.errors import UserError
+from models.types import Array, Indices
+
+# (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
+_SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
+_SLENDER = {1: "vertex", 2: "line"}
+_HEXAHEDRON = [0, 3, 6, 2, 1, 5, 7, 4]
+_FACES = {
+    "tetra": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]],
+    "hexahedron": [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]],
+}
+
+
+class Cells(NamedTuple):
+    """Cells of one of meshio's types: nodes (c, corner) in VTK's order."""
+
+    kind: str
+    nodes: Indices
+
+
+def cells_of(group: xarray.Dataset) -> Cells:
+    """The cells of the group of a part; the nodes themselves where it has none."""
+    positions = group["position"].values
+    if "connectivity" not in group:
+        return Cells("vertex", np.arange(len(positions))[:, None])
+    nodes = group["connectivity"].values.astype(np.int64)
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
+        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
+    shape = positions.shape[1], nodes.shape[1]
+    kind = _SLENDER.get(shape[1]) or _SOLIDS.get(shape)
+    if kind is None:
+        raise UserError(
+            f"cells of {shape[1]} corners in {shape[0]}D: not lines, triangles, quads, tetrahedra, hexahedra"
+        )
+    if kind == "hexahedron":
+        nodes = nodes[:, _HEXAHEDRON]
+    if kind == "tetra":
+        # scikit-fem sorts the corners; VTK wants volumes that are positive
+        edges = positions[nodes[:, 1:]] - positions[nodes[:, :1]]
+        inside_out = np.linalg.det(edges) < 0.0
+        nodes[inside_out] = nodes[inside_out][:, [0, 1, 3, 2]]
+    return Cells(kind, nodes)
+
+
+def faces_of(cells: Cells) -> tuple[Indices, Indices]:
+    """What is seen of cells: nodes (f, corner) of the outer faces of solid ones, else of the cells; and which cells."""
+    if cells.kind not in _FACES:
+        return cells.nodes, np.arange(len(cells.nodes))
+    faces = cells.nodes[:, _FACES[cells.kind]]
+    owner = np.repeat(np.arange(len(faces)), faces.shape[1])
+    faces = faces.reshape(len(owner), -1)
+    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    outer = np.sort(first[count == 1])  # an inner face has two cells
+    return faces[outer], owner[outer]
+
+
+def spread(count: int, most: int | None) -> Indices:
+    """Numbers of at most `most` of `count` frames, spread evenly from the first to the last; None takes all.
+
+    >>> spread(10, 4).tolist()
+    [0, 3, 6, 9]
+    """
+    if most is None or positive_integer("frames", most) >= count:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(np.int64))
+
+
+Progress = Callable[[int, int], None]
+
+ALL = "all.pvd"
+_BLOCK = 64 * 2**20  # bytes of one variable that are read at once
+_AXES = {"x": 0, "y": 1, "z": 2, "rx": 0, "ry": 1, "rz": 2}
+
+
+class _Piece(NamedTuple):
+    """A part or an interface: name of its files, points (n, 3), cells, its group with the fields to write.
+
+    on: the dimensions whose fields are of the points, and of the cells.
+    """
+
+    name: str
+    points: Array
+    kind: str
+    nodes: Indices
+    group: xarray.Dataset
+    on: tuple[str, str]
+
+
+def export_vtu(
+    result: xarray.DataTree, folder: str | Path, *, frames: int | None = None, progress: Progress | None = None
+) -> Path:
+    """Write the frames of a result into `folder`; gives the PVD file of all, which ParaView opens.
+
+    A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
+    its cells with what they have (plastic_strain, mises_stress, pressure). Vectors have three components, 0 where the
+    part has fewer. Cells of second order are written with their corners, as they are recorded; the other nodes are
+    points. An interface has files of its points, at their initial places, with area, gap, pressure, traction, slip,
+    status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with numbers of parts, `all.pvd`.
+    Files of the same names are replaced.
+
+    frames: at most so many, spread evenly over those of the result; None takes all. progress: called as (files written,
+    files in all).
+    """
+    import meshio
+
+    pieces = [*_parts(result), *_interfaces(result)]
+    times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
+    if not pieces or not times.size:
+        raise UserError("nothing to export: the result has no frames of parts or interfaces", code=1)
+    target, chosen = Path(folder), spread(times.size, frames)
+    times = times[chosen]
+    total, done = len(pieces) * times.size, 0
+    written: list[list[str]] = []
+    for piece in pieces:
+        (target / piece.name).mkdir(parents=True, exist_ok=True)
+        names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
+        for name, (point_data, cell_data) in zip(names, _frames(piece, chosen), strict=True):
+            mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
+            mesh.write(target / name, file_format="vtu")
+            done += 1
+            if progress is not None:
+                progress(done, total)
+        _collect(target / f"{piece.name}.pvd", times, [names])
+        written.append(names)
+    _collect(target / ALL, times, written)
+    return target / ALL
+
+
+def _parts(result: xarray.DataTree) -> list[_Piece]:
+    """The parts that have positions and frames."""
+    pieces = []
+    for name, node in result["part"].children.items() if "part" in result.children else ():
+        group = node.to_dataset()
+        if "position" in group and "displacement" in group:
+            with without(f"the part {name}"):
+                kind, nodes = cells_of(group)
+                points = _space(group["position"].values)
+                pieces.append(_Piece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
+    return pieces
+
+
+def _interfaces(result: xarray.DataTree) -> Iterator[_Piece]:
+    """The interfaces whose points are recorded."""
+    for name, node in result["interface"].children.items() if "interface" in result.children else ():
+        group = node.to_dataset()
+        if "point_position" in group and "gap" in group:
+            points = _space(group["point_position"].values)
+            vertices = np.arange(len(points))[:, None]
+            group = group.drop_vars("point_position")
+            yield _Piece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
+
+
+def _frames(piece: _Piece, chosen: Indices) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:
+    """The fields of each chosen frame on points and on cells, read in blocks: a chunk of a file holds many frames."""
+    on_points, on_cells = (_fields(piece.group, dim) for dim in piece.on)
+    fields = [*on_points.values(), *on_cells.values()]
+    row = max((8 * f.size // max(f.sizes.get("frame", 1), 1) for f in fields), default=1)
+    block = max(1, _BLOCK // max(row, 1))
+    for start in range(0, chosen.size, block):
+        some = chosen[start : start + block]
+        points = {name: _values(field, some) for name, field in on_points.items()}
+        cells = {name: _values(field, some) for name, field in on_cells.items()}
+        for n in range(some.size):
+            yield {name: v[n] for name, v in points.items()}, {name: [v[n]] for name, v in cells.items()}
+
+
+def _fields(group: xarray.Dataset, dim: str) -> dict[str, xarray.DataArray]:
+    """The variables (dim), (frame, dim) and (frame, dim, component or turn) of a group."""
+    known = [(dim,), ("frame", dim), ("frame", dim, "component"), ("frame", dim, "turn")]
+    return {str(name): field for name, field in group.data_vars.items() if field.dims in known}
+
+
+def _values(field: xarray.DataArray, frames: Indices) -> Array:
+    """The frames of a field (f, n) or, of vectors, (f, n, 3)."""
+    if "frame" not in field.dims:
+        return np.broadcast_to(field.values, (frames.size, field.size))
+    values = field.isel(frame=frames).values
+    if values.ndim == 2:
+        return values
+    labels = map(str, field[field.dims[2]].values)
+    return _space(values, [_AXES.get(label, n) for n, label in enumerate(labels)])
+
+
+def _space(vectors: Array, places: Sequence[int] = (0, 1, 2)) -> Array:
+    """Vectors (…, i) as (…, 3): component i at its place, 0 elsewhere."""
+    result = np.zeros((*vectors.shape[:-1], 3))
+    result[..., list(places[: vectors.shape[-1]])] = vectors
+    return result
+
+
+def _file_name(kind: str, name: str) -> str:
+    """A name that every file system takes: what is neither letter nor digit nor one of `_.-~` becomes %XX."""
+    return f"{kind}-{quote(name, safe='')}"
+
+
+def _collect(path: Path, times: Array, pieces: list[list[str]]) -> None:
+    """A PVD file: the VTU file of each instant and piece."""
+    lines = [
+        '<?xml version="1.0"?>',
+        '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">',
+        "<Collection>",
+    ]
+    for n, time in enumerate(times):
+        for number, names in enumerate(pieces):
+            name = names[n].split("/")[0]
+            where = f'name={quoteattr(name)} part="{number}" file={quoteattr(names[n])}'
+            lines.append(f'<DataSet timestep="{float(time)!r}" group="" {where}/>')
+    path.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]), encoding="utf-8")

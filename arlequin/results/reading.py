@@ -1,0 +1,104 @@
+"""Reading of a result: open, crop to what was recorded, summary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray
+
+from arlequin.results.zarr_reading import read_tree
+from models import checks
+from models.errors import UserError
+
+SECONDS = ("step", "duration", "setup_time", "wall_time", "wall_time_per_step")  # attributes that are times
+
+
+def open(path: str | Path) -> xarray.DataTree:
+    """The result at `path`, read lazily: what `xarray.open_datatree` reads, cropped to what was recorded.
+
+    What is damaged is left out, or nan where single chunks are, and named by a `DamageWarning`. Nothing of it is run.
+    """
+    folder = Path(checks.path("path", path))
+    try:
+        if not folder.exists():
+            raise UserError(f"{path}: no such result")
+        if (folder / "sweep.json").exists():
+            raise UserError(f"{path}: a sweep, not the result of one run: open it with arlequin.open_sweep")
+        if not folder.is_dir() or not (folder / "zarr.json").exists():
+            raise UserError(f"{path}: not a result (a Zarr v3 group)")
+        return read_tree(folder, str(path))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}", code=1) from error
+
+
+def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:
+    """How many runs of a result of several are finished, and how many there are; None where it is of one."""
+    if "finished" not in result.dataset:
+        return None
+    found = result.dataset["finished"].values
+    return int(np.isfinite(found).sum()), found.size
+
+
+class Energy(NamedTuple):
+    """One kind of energy over a run, in J."""
+
+    kind: str
+    first: float
+    last: float
+    largest: float
+
+
+class Summary(NamedTuple):
+    """A result in a few lines: facts by name, parameters as they were given, energies."""
+
+    facts: dict[str, str]
+    parameters: dict[str, Any]
+    energies: list[Energy]
+
+
+def summary(result: xarray.DataTree) -> Summary:
+    """Instants, energies, balance and every attribute of a result."""
+    root = result.dataset
+    attributes = dict(root.attrs)
+    parameters = _parameters(attributes.pop("parameters", None))
+    time = root["time"].values
+    planned = attributes.pop("steps_planned", len(time) - 1)
+    for name in ("steps", "complete", "study"):  # said by the lengths of the arrays; a digest
+        attributes.pop(name, None)
+    facts: dict[str, str] = {}
+    if "case" in attributes:
+        facts["case"] = str(attributes.pop("case"))
+    done = max(len(time) - 1, 0)
+    facts["steps"] = f"{done}" if done == planned else f"{done} of {planned} (stopped early)"
+    if (runs := runs_finished(result)) is not None:
+        count, total = runs
+        facts["runs"] = f"{total}" if count == total else f"{count} of {total} (stopped early)"
+    if len(time):
+        facts["time"] = f"{time[0]:g} to {time[-1]:g} s"
+    if "frame_time" in root.coords:
+        facts["frames"] = str(root.sizes["frame"])
+    if "balance" in root and len(time):
+        facts["largest energy imbalance"] = f"{np.abs(root['balance'].values).max():.2e}"
+    for name, value in attributes.items():
+        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        facts[name.replace("_", " ")] = f"{text} s" if name in SECONDS else text
+    energies = []
+    if "energy" in root and len(time):
+        values = root["energy"].values
+        kinds = [str(kind) for kind in root["kind"].values]
+        energies = [
+            Energy(k, *map(float, (e[0], e[-1], e[np.abs(e).argmax()]))) for k, e in zip(kinds, values.T, strict=True)
+        ]
+    return Summary(facts, parameters, energies)
+
+
+def _parameters(text: Any) -> dict[str, Any]:
+    """The parameters of a case from their JSON text; empty where there are none."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,287 @@
+"""Where a result is kept while it is recorded: numpy arrays in memory, or a Zarr v3 store on disk.
+
+Both take the same layout and give the same tree, so that a recorder does not know which one it fills.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import glob
+import os
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from arlequin.results.files import crop
+from arlequin.results.room import check_disk, check_memory
+from arlequin.results.writer_lock import refuse_while_written, writer_lock
+from arlequin.results.zarr_layout import AUXILIARY, consolidate, create
+from arlequin.results.zarr_metadata import refuse_odd_files
+from arlequin.results.zarr_reading import read_tree
+from models.errors import UserError
+
+Attributes = dict[str, str | int | float]
+
+
+def plain(attributes: Mapping[str, Any]) -> Attributes:
+    """Attributes as text and numbers, the only kinds a result carries.
+
+    >>> plain({"step": np.float64(0.5), "converged": True, "path": Path("a")})
+    {'step': 0.5, 'converged': 1, 'path': 'a'}
+    """
+    result: Attributes = {}
+    for name, value in attributes.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, bool):
+            value = int(value)
+        if isinstance(value, Path):
+            value = str(value)
+        if not isinstance(value, str | int | float):
+            raise TypeError(f"attribute {name} = {value!r}: only text and numbers are kept")
+        result[name] = value
+    return result
+
+
+@dataclass(frozen=True)
+class Column:
+    """One array of the result at its full length; `data` where it is known from the start."""
+
+    group: str
+    name: str
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    attributes: Attributes = field(default_factory=dict)
+    data: NDArray[Any] | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.group, self.name
+
+
+class Store(Protocol):
+    """What a recorder needs: rows written at their place, attributes, and the tree of what was recorded."""
+
+    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None: ...
+    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]: ...
+    def annotate(self, attributes: Attributes) -> None: ...
+    def tree(self) -> xarray.DataTree: ...
+    def close(self) -> None: ...
+
+
+class MemoryStore:
+    """Arrays in memory, valid as far as `time` and `frame_time` are numbers."""
+
+    def __init__(self, columns: Sequence[Column], attributes: Attributes) -> None:
+        self.columns = tuple(columns)
+        self.attributes = dict(attributes)
+        check_memory(columns)
+        self.arrays = {c.key: np.empty(c.shape) if c.data is None else c.data for c in columns}
+        for c in columns:
+            if c.name in ("time", "frame_time"):  # what these do not cover is cropped: memory is touched when used
+                self.arrays[c.key].fill(np.nan)
+
+    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
+        self.arrays[key][start : start + len(rows)] = rows
+
+    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]:
+        return self.arrays[key][start:stop]
+
+    def annotate(self, attributes: Attributes) -> None:
+        self.attributes.update(attributes)
+
+    def tree(self) -> xarray.DataTree:
+        groups: dict[str, dict[str, tuple[Any, ...]]] = {"": {}}
+        for c in self.columns:
+            groups.setdefault(c.group, {})[c.name] = (c.dims, self.arrays[c.key], dict(c.attributes))
+        datasets = {}
+        for group, variables in groups.items():
+            auxiliary = {name: value for name, value in variables.items() if name in AUXILIARY}
+            data = {name: value for name, value in variables.items() if name not in AUXILIARY}
+            datasets["/" + group] = xarray.Dataset(data, coords=auxiliary)
+        datasets["/"].attrs.update(self.attributes)
+        return crop(xarray.DataTree.from_dict(datasets))
+
+    def close(self) -> None:
+        pass
+
+
+class ZarrStore:
+    """A Zarr v3 folder with every array at its full length from the start: readable whenever it is killed.
+
+    It is made beside `path` and moved there once complete, so that `path` is the earlier result or the new
+    one and never half a store; chunks and metadata are replaced atomically by zarr. A lock on the folder,
+    which dies with the process, keeps a second run from replacing a result that is being written.
+    """
+
+    def __init__(self, path: str | Path, columns: Sequence[Column], attributes: Attributes, overwrite: bool) -> None:
+        self.given = str(path)
+        with self._writing():
+            self.path = Path(path).resolve()
+            refuse_to_replace(self.path, self.given, overwrite)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_disk(columns, self.path.parent, self.given)
+            _sweep(self.path)
+            draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
+            draft.mkdir()
+            held = writer_lock(draft, self.given)
+            try:
+                create(draft, columns, attributes)
+                _move(draft, self.path, self.given)
+            except BaseException:
+                os.close(held)
+                shutil.rmtree(draft, ignore_errors=True)
+                raise
+            self._open(held)
+
+    @classmethod
+    def again(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
+        """The store of an earlier run of the same columns, to go on writing it."""
+        store = cls.__new__(cls)
+        store.given, store.path = str(path), Path(path).resolve()
+        with store._writing():
+            store._open(writer_lock(store.path, store.given))
+            refuse_odd_files(store.path, store.given)
+            for c in columns:
+                try:
+                    array = store._array(c.key)
+                except KeyError:
+                    raise UserError(f"{path}: it has no {'/'.join(filter(None, c.key))}: run it anew") from None
+                except Exception as error:  # metadata that zarr refuses
+                    raise _damaged(store.given, c.key, error) from error
+                if array.shape != c.shape or array.chunks != tuple(max(1, n) for n in c.chunks):
+                    raise UserError(f"{path}: its {'/'.join(filter(None, c.key))} has another shape: run it anew")
+        return store
+
+    def _open(self, lock: int) -> None:
+        import zarr
+
+        self._unlock = weakref.finalize(self, os.close, lock)
+        self.root = zarr.open_group(str(self.path), mode="r+", use_consolidated=False)
+        self.arrays: dict[tuple[str, str], Any] = {}
+        self._fresh: set[tuple[tuple[str, str], int]] = set()  # chunks written since the last `settle`
+
+    def _array(self, key: tuple[str, str]) -> Any:
+        if key not in self.arrays:
+            import zarr
+
+            with zarr.config.set({"array.write_empty_chunks": True}):
+                self.arrays[key] = self.root["/".join(filter(None, key))]
+        return self.arrays[key]
+
+    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
+        with self._writing():
+            array = self._array(key)
+            array[start : start + len(rows)] = rows
+            if len(rows):
+                length = array.chunks[0]
+                self._fresh.update((key, i) for i in range(start // length, (start + len(rows) - 1) // length + 1))
+
+    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]:
+        try:
+            return np.asarray(self._array(key)[start:stop])
+        except Exception as error:  # whatever a codec says of bytes that it has not written
+            raise _damaged(self.given, key, error) from error
+
+    def settle(self) -> None:
+        """Waits until all that was written would outlast a loss of power."""
+        with self._writing():
+            for key, i in self._fresh:
+                rest = ["0"] * (self._array(key).ndim - 1)
+                with contextlib.suppress(FileNotFoundError):  # of a store made before chunks of nan were kept
+                    file = os.open(self.path.joinpath(*key, "c", str(i), *rest), os.O_RDONLY)
+                    try:
+                        os.fsync(file)
+                    finally:
+                        os.close(file)
+            self._fresh.clear()
+
+    def annotate(self, attributes: Attributes) -> None:
+        with self._writing():
+            self.root.update_attributes(attributes)
+            consolidate(self.path)
+
+    def tree(self) -> xarray.DataTree:
+        return read_tree(self.path, self.given)
+
+    def close(self) -> None:
+        self._unlock()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Turns a full disk or a path that cannot be written into one clear line."""
+        try:
+            yield
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UserError(f"{self.given}: cannot be written: {why}", code=1) from error
+
+
+def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:
+    why = " ".join(str(error).split())[:120]
+    return UserError(f"{given}: its {'/'.join(filter(None, key))} is damaged ({why}): run it anew", code=1)
+
+
+def is_result(path: Path) -> bool:
+    """Whether a folder is a Zarr v3 group, the only kind of folder that is ever replaced."""
+    try:
+        text = (path / "zarr.json").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return '"node_type": "group"' in text or '"node_type":"group"' in text
+
+
+def refuse_to_replace(path: Path, given: str, overwrite: bool) -> None:
+    """UserError where `path` exists and may not be replaced: without `overwrite`, or not a result."""
+    if not path.exists():
+        return
+    if not is_result(path):
+        raise UserError(f"{given}: exists and is not a result: choose another path")
+    if not overwrite:
+        raise UserError(f"{given}: exists: choose another path, or replace it with --force (overwrite=True)")
+    refuse_while_written(path, given)
+
+
+def _move(draft: Path, path: Path, given: str) -> None:
+    """Put a new store in the place of an earlier one, which is never seen half deleted."""
+    if not path.exists():
+        draft.rename(path)
+        return
+    refuse_to_replace(path, given, overwrite=True)
+    held = writer_lock(path, given)
+    try:
+        earlier = draft
+        if not _exchange(draft, path):
+            earlier = draft.with_name(draft.name + ".old")
+            path.rename(earlier)
+            draft.rename(path)
+        shutil.rmtree(earlier)
+    finally:
+        os.close(held)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two folders, so that neither is ever missing; False where the system cannot (Linux alone can)."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what runs that were killed while they started have left beside `path`."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
+        with contextlib.suppress(UserError, OSError):
+            os.close(writer_lock(leftover, str(leftover)))
+            shutil.rmtree(leftover, ignore_errors=True)

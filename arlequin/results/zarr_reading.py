@@ -1,0 +1,221 @@
+"""An array of a Zarr v3 store, read when it is asked for, as far as it can be read.
+
+A result on disk as an xarray.DataTree, cropped to what was recorded, without what is damaged.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from arlequin.results.damage import DamageWarning, say_damaged, without
+from arlequin.results.files import kept_rows
+from arlequin.results.zarr_layout import AUXILIARY, WHOLE
+from arlequin.results.zarr_metadata import GROWING, ArrayEntry, Metadata, read_metadata
+from models.errors import FAILURE, UserError
+
+
+class ZarrArray(BackendArray):
+    """What xarray reads lazily; floats are nan in chunks that cannot be read, which is said in a `DamageWarning`.
+
+    Of whole numbers, which have no nan, and of texts a damaged chunk is a UserError. whole: whether every chunk of what
+    is recorded must be there; else one that is missing is taken for nan, which is then not kept.
+    """
+
+    def __init__(self, folder: Path, given: str, entry: ArrayEntry, whole: bool) -> None:
+        import zarr
+        from zarr.storage import LocalStore, StorePath
+
+        self._place, self._given, self._entry, self._whole = folder / entry.path, given, entry, whole
+        store = StorePath(LocalStore(folder, read_only=True), entry.path)
+        told: Any = entry.told
+        self._array: Any = zarr.Array(zarr.AsyncArray(told, store))
+        self.shape = entry.shape
+        self.dtype = np.dtype(self._array.dtype)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> NDArray[Any]:
+        """Of whole numbers, slices and arrays of places, one for each axis."""
+        rows = [_places(k, n) for n, k in zip(self.shape, key, strict=True)]
+        drop = tuple(axis for axis, k in enumerate(key) if isinstance(k, int | np.integer))
+        found, why = self._all(rows)
+        if found is None:
+            found = np.full([row.size for row in rows], np.nan, self.dtype) if self.dtype.kind == "f" else None
+            for places, taken in self._by_chunk(rows):
+                part, wrong = self._all(taken)
+                why = why or wrong
+                if found is not None and part is not None:
+                    found[np.ix_(*places)] = part
+        if why:
+            if found is None:
+                raise UserError(f"{self._given}: {self._entry.path} is damaged: {why}", FAILURE)
+            say_damaged(self._given, self._entry.path, f"nan where it cannot be read ({why})")
+        assert found is not None
+        return found.squeeze(axis=drop) if drop else found
+
+    def _all(self, rows: list[NDArray[np.int64]]) -> tuple[NDArray[Any] | None, str]:
+        """What is at some rows of each axis, or why it cannot be read."""
+        if not all(row.size for row in rows):
+            return np.empty([row.size for row in rows], self.dtype), ""
+        try:
+            for chunk in itertools.product(*map(np.unique, self._chunks(rows))):
+                self._check(chunk)
+            return np.asarray(self._array.oindex[tuple(map(_slice, rows))] if rows else self._array[()]), ""
+        except (Exception, MemoryError) as error:  # whatever a codec says of bytes that it has not written
+            said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            return None, "its checksum is another" if "checksum" in said else " ".join(said.split())[:120]
+
+    def _check(self, chunk: tuple[Any, ...]) -> None:
+        """ValueError or OSError where the file of a chunk is missing or none: of a pipe, reading would not end."""
+        file = self._place.joinpath("c", *map(str, chunk))
+        try:
+            about = os.stat(file)
+        except FileNotFoundError:
+            if self._whole:
+                raise ValueError(f"the chunk {'/'.join(map(str, chunk)) or 'c'} is missing") from None
+            return
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError(f"{file.relative_to(self._place)} is not a file")
+
+    def _by_chunk(self, rows: list[NDArray[np.int64]]) -> Iterator[tuple[list[Any], list[NDArray[np.int64]]]]:
+        """For each chunk that the rows are in: the places in the rows, and the rows."""
+        chunks = self._chunks(rows)
+        for chunk in itertools.product(*map(np.unique, chunks)):
+            places = [np.flatnonzero(own == n) for own, n in zip(chunks, chunk, strict=True)]
+            yield places, [row[place] for row, place in zip(rows, places, strict=True)]
+
+    def _chunks(self, rows: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """The chunk of each row, along each axis."""
+        return [row // n for row, n in zip(rows, self._entry.chunks, strict=True)]
+
+
+def _places(key: Any, length: int) -> NDArray[np.int64]:
+    """The rows that a key names on an axis."""
+    return np.arange(*key.indices(length)) if isinstance(key, slice) else np.atleast_1d(key) % length
+
+
+def _slice(rows: NDArray[np.int64]) -> Any:
+    """Rows that follow one another as a slice, which is read at once."""
+    begin, end = int(rows[0]), int(rows[-1]) + 1
+    return slice(begin, end) if end - begin == rows.size and (np.diff(rows) == 1).all() else rows
+
+
+_BLOCK = 64 * 2**20  # bytes that are read at once
+
+
+def read_tree(folder: Path, given: str) -> xarray.DataTree:
+    """Lazily read; what cannot be is left out, or nan, and named by a `DamageWarning`.
+
+    UserError where neither the root's metadata nor its `time` can be read.
+    """
+    try:
+        found = read_metadata(folder)
+    except ValueError as error:
+        raise UserError(f"{given}: not readable as a result: {error}", FAILURE) from error
+    whole = bool(found.attributes.pop(WHOLE, 0))
+    _drop_contradictions(found)
+    variables = {}
+    for path, entry in found.arrays.items():
+        try:
+            # what these do not cover was not recorded
+            every = whole and entry.name not in ("time", "frame_time")
+            variables[path] = _variable(ZarrArray(folder, given, entry, every), entry)
+        except Exception as error:  # zarr refuses what has passed our own checks
+            found.lost[path] = " ".join(str(error).split())[:120]
+    if "time" not in variables:
+        why = f": it is damaged: {found.lost['time']}" if "time" in found.lost else ": not a result"
+        raise UserError(f"{given}: a Zarr group without `time`{why}", FAILURE if "time" in found.lost else 2)
+    for path, why in found.lost.items():
+        say_damaged(given, path, why)
+    kept = kept_rows(variables["time"], variables.get("frame_time"))
+    if _is_short(found.attributes, kept["time"].stop):
+        say_damaged(given, "time", f"it has {kept['time'].stop} instants, though the run is complete")
+    groups: dict[str, dict[str, Any]] = {"": {}, **{path: {} for path in found.groups}}
+    for path, variable in variables.items():
+        entry = found.arrays[path]
+        cropped = variable.isel({dim: rows for dim, rows in kept.items() if dim in variable.dims})
+        try:
+            groups.setdefault(entry.group, {})[entry.name] = _with_labels(cropped, entry)
+        except UserError as error:
+            warnings.warn(str(error), DamageWarning, stacklevel=2)
+    try:
+        return xarray.DataTree.from_dict(
+            {"/" + group: _dataset(own, found.groups.get(group, found.attributes)) for group, own in groups.items()}
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{given}: damaged: its arrays contradict each other: {error}", FAILURE) from error
+
+
+def read_through(tree: xarray.DataTree) -> None:
+    """Reads all that was recorded once, some of it at a time, so that what is damaged is said."""
+    for node in tree.subtree:
+        for name, variable in node.to_dataset(inherit=False).variables.items():
+            row = variable.nbytes // max(variable.shape[0], 1) if variable.ndim else 0
+            some = max(1, _BLOCK // max(row, 1))
+            with without(f"{node.path}/{name}".strip("/")):
+                for start in range(0, variable.shape[0] if variable.ndim else 1, some):
+                    np.asarray((variable[start : start + some] if variable.ndim else variable).values)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files of a result."""
+    files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    return sum(os.lstat(file).st_size for file in files)
+
+
+def _is_short(attributes: dict[str, Any], instants: int) -> bool:
+    """Whether a run that is complete has fewer instants than it took steps."""
+    steps = attributes.get("steps", attributes.get("steps_planned"))
+    return bool(attributes.get("complete")) and isinstance(steps, int) and instants < steps + 1
+
+
+def _variable(array: ZarrArray, entry: ArrayEntry) -> xarray.Variable:
+    """Read when it is asked for, and then kept."""
+    lazy: Any = indexing.LazilyIndexedArray(array)
+    return xarray.Variable(entry.dims, indexing.MemoryCachedArray(indexing.CopyOnWriteArray(lazy)), entry.attributes)
+
+
+def _with_labels(variable: xarray.Variable, entry: ArrayEntry) -> xarray.Variable:
+    """The labels of a dimension, which xarray needs at once, are read."""
+    if entry.dims == (entry.name,):
+        return xarray.Variable(entry.dims, np.asarray(variable.values), entry.attributes)
+    return variable
+
+
+def _dataset(own: dict[str, xarray.Variable], attributes: dict[str, Any]) -> xarray.Dataset:
+    """A group, with its auxiliary coordinates, which an attribute of the group names on disk."""
+    auxiliary = {name: variable for name, variable in own.items() if name in AUXILIARY}
+    data = {name: variable for name, variable in own.items() if name not in AUXILIARY}
+    return xarray.Dataset(data, auxiliary, {k: v for k, v in attributes.items() if k != "coordinates"})
+
+
+def _drop_contradictions(found: Metadata) -> None:
+    """Leaves out arrays whose lengths are not those of the others of the group, and of the root along time."""
+    arrays = found.arrays
+    lengths: dict[tuple[str, str], Counter[int]] = {}
+    for entry in arrays.values():
+        for dim, n in zip(entry.dims, entry.shape, strict=True):
+            lengths.setdefault((entry.group, dim), Counter())[n] += 1
+    for path, entry in list(arrays.items()):
+        for dim, n in zip(entry.dims, entry.shape, strict=True):
+            root = arrays.get("frame_time" if dim == "frame" else dim)
+            shared = root is not None and root.dims == (dim,)
+            meant = root.shape[0] if shared and root is not None else lengths[entry.group, dim].most_common(1)[0][0]
+            if n != meant or (dim in GROWING and not shared):
+                found.lost[path] = f"it has {n} along {dim}, where there are {meant}"
+                del arrays[path]
+                break

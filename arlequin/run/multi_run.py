@@ -1,0 +1,133 @@
+"""Several runs boiled down to one result: what each of them gives is kept as soon as it is finished."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray
+from numpy.typing import ArrayLike, NDArray
+
+from arlequin.results.recorder import Record, check_bounded
+from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain
+from arlequin.results.variables import Key, Variable, static_columns
+from arlequin.run.interrupts import uninterrupted
+from arlequin.run.provenance import commit, version
+from arlequin.run.resume import digest, earlier
+from models.errors import UserError
+
+TIME: Key = ("", "time")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is kept of each run: a number, or one for each instant."""
+
+    group: str
+    name: str
+    units: str
+    long_name: str
+    on_time: bool = False
+
+    @property
+    def key(self) -> Key:
+        return self.group, self.name
+
+
+FINISHED = Measure("", "finished", "1", "1 where the run is finished")
+
+
+def gather(
+    one: Callable[[int], Mapping[Key, ArrayLike]],
+    measures: Sequence[Measure],
+    runs: tuple[str, Sequence[Any]],
+    *,
+    of: Any,
+    record: Record,
+    time: ArrayLike = (0.0,),
+    progress: Callable[[int, int], None] | None = None,
+) -> xarray.DataTree:
+    """The measures of all runs, over the dimension of the runs and `time` (s); those of a run not finished are nan.
+
+    one(i): the measures of run i, by (group, name); runs: name and labels of the dimension; of: what the runs are made
+    from, which must be the same where a result is gone on with; progress(done, total): called after each run.
+
+    `finished` is 1 where a run is finished. The measures are written before it, and it before `time`: a result without
+    instants has no run, and whatever is read at any moment is whole. A record that resumes computes the runs that are
+    missing; they know nothing of each other, so that the bits are those of an uninterrupted one.
+    """
+    dim, labels = runs
+    study = {"version": version(), "runs": list(labels), "of": of}
+    found = earlier(record, study)
+    if found is not None and found.attrs.get("complete"):
+        return found
+    instants = np.asarray(time, dtype=float)
+    columns = _columns(measures, dim, labels, instants.size)
+    about = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
+    if record.path is None:
+        store: Store = MemoryStore(columns, plain({**record.attributes, **about}))
+    elif found is None:
+        store = ZarrStore(record.path, columns, plain({**record.attributes, **about}), record.overwrite)
+    elif found.attrs.get("study") == about["study"]:
+        store = ZarrStore.again(record.path, columns)
+    else:
+        raise UserError(f"{record.path}: is of another study or version: give what it was run with, or run it anew")
+    complete = 0
+    with contextlib.closing(store):
+        try:
+            _go_on(store, one, [*measures, FINISHED], instants, len(labels), progress)
+            complete = 1
+        finally:
+            with uninterrupted():
+                store.annotate({"complete": complete})
+        return store.tree()
+
+
+def _go_on(
+    store: Store,
+    one: Callable[[int], Mapping[Key, ArrayLike]],
+    measures: Sequence[Measure],
+    time: NDArray[np.float64],
+    total: int,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Computes the runs that are missing and writes each when it is finished."""
+    # whole arrays are kept and written: they are small, and a chunk is replaced at once
+    arrays = {m: np.array(store.read(m.key, 0, time.size if m.on_time else total), dtype=float) for m in measures}
+    missing = np.flatnonzero(np.isnan(arrays[FINISHED]))
+    done = total - missing.size
+    if done:
+        store.write(TIME, 0, time)  # a kill may have come before it
+        if progress is not None:
+            progress(done, total)
+    for count, i in enumerate(missing, done + 1):
+        values = {**one(int(i)), FINISHED.key: 1.0}
+        for m in measures:
+            check_bounded(m.key, np.asarray(values[m.key], dtype=float))
+        with uninterrupted():
+            for m, array in arrays.items():
+                array[..., i] = values[m.key]
+                if m is FINISHED and isinstance(store, ZarrStore):
+                    store.settle()  # what it stands for outlasts a loss of power
+                store.write(m.key, 0, array)
+            store.write(TIME, 0, time)
+        if progress is not None:
+            progress(count, total)
+
+
+def _columns(measures: Sequence[Measure], dim: str, labels: Sequence[Any], instants: int) -> list[Column]:
+    """All arrays at their full length, nan, in one chunk each; the labels of the runs in each group."""
+    groups = dict.fromkeys(["", *(m.group for m in measures)])
+    known = static_columns([Variable(group, dim, (dim,), long_name=dim, data=labels) for group in groups])
+    over = [_nan(m, (dim,), (len(labels),), instants) for m in (*measures, FINISHED)]
+    return [*over, _nan(Measure(*TIME, "s", "time", on_time=True), (), (), instants), *known]
+
+
+def _nan(measure: Measure, dims: tuple[str, ...], shape: tuple[int, ...], instants: int) -> Column:
+    if measure.on_time:
+        dims, shape = ("time", *dims), (instants, *shape)
+    about: Attributes = {"units": measure.units, "long_name": measure.long_name}
+    return Column(measure.group, measure.name, dims, shape, shape, about, np.full(shape, np.nan))

@@ -1,0 +1,101 @@
+"""What a result says of its run: the scheme and the system in words and figures, the code that made it."""
+
+import subprocess
+import warnings
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from arlequin.junctions.base import JunctionWarning
+from arlequin.junctions.conditioning import dual_condition
+from arlequin.schemes import Scheme
+from arlequin.system.assembly import Assembly
+
+DUAL_LIMIT = 1e4
+
+
+def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
+    """Attributes of a result that are known before the run."""
+    from models.linalg.factor import blas_name
+
+    return {
+        "scheme": describe(scheme),
+        "step": step,
+        "duration": duration,
+        "dofs": assembly.dof_count,
+        "contact_points": assembly.contact_count,
+        "constraints": int(assembly.constraints.shape[0]),
+        **_conditions(assembly),
+        "version": version(),
+        "commit": commit(),
+        "blas": blas_name(),
+    }
+
+
+def _conditions(assembly: Assembly) -> dict[str, float]:
+    """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; above 1e4 constraints lose digits: warns."""
+    own = dict(zip(assembly.system.names, assembly.parts, strict=True))
+    found = {}
+    for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
+        coarse, fine = own[junction.coarse.name], own[junction.fine.name]
+        reduced = replace(
+            operator, coarse=csr_array(operator.coarse @ coarse.shapes), fine=csr_array(operator.fine @ fine.shapes)
+        )
+        value = dual_condition(reduced, coarse.mass, fine.mass)
+        found[f"dual_condition_{junction.name}"] = value
+        if value > DUAL_LIMIT:
+            warnings.warn(
+                f"junction '{junction.name}': its dual operator has the condition number {value:.2g}: take the coarse "
+                "mediator with linear weights, or a narrower zone",
+                JunctionWarning,
+                stacklevel=4,
+            )
+    return found
+
+
+def describe(thing: Any) -> str:
+    """A scheme as text: its name and what it is made of."""
+    if isinstance(thing, float | int):
+        return f"{thing:g}"
+    if isinstance(thing, str):
+        return thing
+    if not is_dataclass(thing):
+        return type(thing).__name__
+    shown = {item.name: getattr(thing, item.name) for item in fields(thing)}
+    usual = {item.name: item.default for item in fields(thing)}
+    # choices left at their default say nothing
+    shown = {name: value for name, value in shown.items() if not (isinstance(value, str) and value == usual[name])}
+    values = ", ".join(f"{name}={describe(value)}" for name, value in shown.items())
+    return f"{type(thing).__name__}({values})"
+
+
+def version() -> str:
+    """That of the package, as it is installed."""
+    try:
+        return metadata.version("arlequin")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+@lru_cache(maxsize=1)
+def commit() -> str:
+    """The commit of a development checkout; empty for an installed package."""
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,132 @@
+"""What a study is, as a digest: whether a run may go on from what another one left.
+
+What a run finds at the path of its record: nothing, a checkpoint to go on from, or a result that is complete.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import xarray
+
+from arlequin.results.checkpoint import Checkpoint
+from arlequin.results.reading import open as open_result
+from arlequin.results.recorder import Record
+from arlequin.run.provenance import describe, version
+from arlequin.schemes import Scheme
+from models.errors import FAILURE, UserError
+
+
+def digest(thing: Any) -> str:
+    """Of dataclasses, arrays, numbers and functions, whatever is in them; the same in every process.
+
+    Functions are told by their code, and by the values that it takes from around it.
+
+    >>> digest((1, "a")) == digest((1.0, "a")) != digest((1.5, "a"))
+    True
+    """
+    walk = _Walk()
+    walk.add(thing)
+    return walk.found.hexdigest()
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.found = hashlib.blake2b(digest_size=16)
+        # what was met, which must live on: another thing might get its address
+        self._met: dict[int, tuple[int, Any]] = {}
+
+    def add(self, thing: Any) -> None:
+        """Adds a thing to the digest."""
+        if isinstance(thing, np.ndarray) and thing.dtype != object:
+            self._say("array", thing.dtype.str, thing.shape)
+            self.found.update(thing.tobytes())
+        elif isinstance(thing, type | ModuleType | BuiltinFunctionType | np.ufunc):
+            self._say("name", getattr(thing, "__module__", ""), thing.__name__)
+        elif isinstance(thing, int) and not isinstance(thing, bool) and abs(thing) < 2**53:
+            self._say("float", float(thing))  # as JSON may have changed it
+        elif thing is None or isinstance(thing, bool | int | float | complex | str | bytes | np.generic):
+            self._say(type(thing).__name__, thing)
+        elif isinstance(thing, set | frozenset):
+            self._say("set", len(thing), sorted(map(repr, thing)))
+        elif id(thing) in self._met:
+            self._say("again", self._met[id(thing)][0])
+        else:
+            self._met[id(thing)] = len(self._met), thing
+            self._inside(thing)
+
+    def _inside(self, thing: Any) -> None:
+        self._say(type(thing).__module__, type(thing).__qualname__)
+        if is_dataclass(thing):
+            self._all([getattr(thing, item.name) for item in fields(thing)])
+        elif isinstance(thing, Mapping):
+            self._all([part for item in thing.items() for part in item])
+        elif isinstance(thing, tuple | list | np.ndarray):
+            self._all(thing)
+        elif isinstance(thing, MethodType):
+            self._all([thing.__self__, thing.__func__])
+        elif isinstance(thing, partial):
+            self._all([thing.func, thing.args, thing.keywords])
+        elif isinstance(thing, CodeType):
+            self._all([thing.co_code, thing.co_consts, thing.co_names])
+        elif isinstance(thing, FunctionType):
+            around = [cell.cell_contents for cell in thing.__closure__ or ()]
+            known = [thing.__globals__.get(name) for name in thing.__code__.co_names]
+            plain = [
+                value for value in known if isinstance(value, bool | int | float | str | np.ndarray | FunctionType)
+            ]
+            self._all([thing.__code__, thing.__defaults__, thing.__kwdefaults__, around, plain])
+        else:
+            self._all(list(getattr(thing, "__dict__", {}).items()))
+
+    def _all(self, things: Any) -> None:
+        self._say(len(things))
+        for thing in things:
+            self.add(thing)
+
+    def _say(self, *words: Any) -> None:
+        self.found.update(repr(words).encode())
+
+
+def study_of(system: Any, scheme: Scheme, step: float, steps: int, record: Record) -> dict[str, Any]:
+    """What has to be the same where a run goes on, by what it is."""
+    return {
+        "version": version(),
+        "scheme": describe(scheme),
+        "step": step,
+        "number of steps": steps,
+        "fields_every": record.fields_every,
+        "point_memory": int(record.point_memory),
+        "system": digest((system, scheme)),
+    }
+
+
+def earlier(record: Record, study: dict[str, Any]) -> xarray.DataTree | None:
+    """The result that a run of this study is to go on with; None where there is none. A complete one is of it."""
+    if not record.resume or record.path is None or not Path(record.path).exists():
+        return None
+    result = open_result(record.path)
+    if result.attrs.get("complete") and result.attrs.get("study") != digest(study):
+        raise UserError(f"{record.path}: is complete, and of another study: choose another path")
+    return result
+
+
+def left_at(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint | xarray.DataTree | None]:
+    """What a run of this study finds, and the record that it is to use."""
+    result, given = earlier(record, study), str(record.path)
+    if result is None:
+        return record, None
+    if result.attrs.get("complete"):
+        return record, result
+    found = Checkpoint.read(Path(given))
+    if found is not None:
+        found.check(study, given)
+        return record, found
+    if result.attrs.get("study") != digest(study):
+        raise UserError(f"{given}: has no checkpoint of this study to go on from: run it anew", FAILURE)
+    return replace(record, overwrite=True), None  # stopped in its first seconds

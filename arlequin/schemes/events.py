@@ -1,0 +1,314 @@
+"""The θ-scheme with θ = 1/2 between located events, for small linear systems.
+
+Located events of rigid bodies of the plane: Runge–Kutta steps of order 4 between them.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from arlequin.energy import Work
+from arlequin.schemes.theta_compiled import FEW, corner_rows, is_small
+from arlequin.step.impulses import Action
+from arlequin.step.state import Block, State, StepReport
+from arlequin.system.assembly import Assembly
+from models.errors import UserError
+from models.linalg.matrix import binade
+from models.linalg.rows import row_products
+from models.part import Surface
+from models.types import Array
+
+_RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
+_DIAGONAL = 1e-12
+
+
+class LocatedThetaStepper:
+    """Impact, release, stick, slip and reversal inside the step, each at its own instant.
+
+    In the modes of the system without contact, q̈ + D q̇ + Ω q = f(t) + Hᵀλ, a closed contact holds its row of H at
+    rest, a sticking one its tangent too, and a slipping one pushes with μλ_n against its motion. Between two events the
+    motion is smooth and is taken by three θ = 1/2 steps of lengths γ, 1 − 2γ, γ, γ = 1/(2 − 2^⅓), of the time left:
+    order 4, without loss. Where the step breaks a mode (a gap closes, λ_n < 0, |λ_t| > μλ_n, a slip reverses) the
+    instant is found by bisection to the last digit, velocities jump where there is an impact, the accelerations under
+    Coulomb's law choose the new modes, and the rest of the step follows. Loads are cubic in the step.
+
+    Where no force keeps a slipping point from its obstacle (H_nn − μ s H_nt ≤ 0 under a load that presses it on, as of
+    Painlevé's rod) the velocities jump without approach, as the impact law says for one that vanishes: it sticks or
+    turns back. Where a force and none would both do, there is none.
+
+    Source: Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, Springer (2008), ch. 8; Yoshida,
+    Phys. Lett. A 150 (1990) 262–268.
+    """
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        self._check(assembly)
+        self.step = step
+        self._assembly = assembly
+        self._free = np.flatnonzero(assembly.free)
+        mass, stiffness = (m[self._free][:, self._free].toarray() for m in (assembly.mass, assembly.stiffness))
+        # modes of mass 1: their roots of masses are the same in all units that are powers of two apart
+        self._unit = binade(float(mass.diagonal()[:1].sum()))
+        mass, stiffness = mass / self._unit, stiffness / self._unit
+        held = assembly.constraints[:, self._free].toarray()
+        basis = scipy.linalg.null_space(held) if held.size else np.eye(self._free.size)
+        squares, shapes = scipy.linalg.eigh(basis.T @ stiffness @ basis, basis.T @ mass @ basis)
+        self._squares = np.where(np.abs(squares) < _RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
+        self._shapes = np.ascontiguousarray(basis @ shapes)
+        self._inverse = np.ascontiguousarray(self._shapes.T @ mass)
+        damping = np.zeros((squares.size, squares.size))
+        if assembly.viscous is not None:
+            viscous = assembly.viscous[self._free][:, self._free].toarray() / self._unit
+            damping = self._shapes.T @ viscous @ self._shapes
+        self._diagonal = bool(
+            np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
+            <= _DIAGONAL * np.abs(damping).max(initial=0.0)
+        )
+        self._damping = np.ascontiguousarray(0.5 * (damping + damping.T))
+        contact = assembly.contact
+        self._touch = contact.touch(np.zeros(contact.basis.shape[0]))
+        self._rows, self._turns, self._arms = self._places()
+
+    def _check(self, assembly: Assembly) -> None:
+        """UserError where events cannot be located."""
+        _small(assembly)
+        check_laws(assembly)
+
+    def _places(self) -> tuple[Array, Array, Array]:
+        """Rows B (r, d), and angles T and arms of the rows that turn, as `_event_kernels._look` takes them."""
+        rows = np.ascontiguousarray(self._assembly.contact.basis[:, self._free] @ self._shapes)
+        return rows, np.zeros((0, rows.shape[1])), np.zeros((0, 2))
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `located_block`)."""
+        assembly = self._assembly
+        q, p = (self._inverse @ field[self._free] for field in (u, v))
+        gaps, laws = assembly.contact.gaps(u), assembly.laws
+        anchor = np.zeros(laws.row_count)
+        anchor[self._touch.first] = -self._touch.gap
+        modes = np.zeros(laws.count, dtype=np.int64), np.ones(laws.count), anchor, np.zeros(1)
+        return State(
+            n=0,
+            u=u,
+            v=v,
+            history=laws.start_history(gaps),
+            internal=np.zeros_like(u),
+            kinetic=0.5 * self._unit * float(p @ p),
+            strain=0.5 * self._unit * float(self._squares @ q**2),
+            asperity=0.0,
+            impulse=np.zeros(laws.row_count),
+            own=(q, p, modes),
+        )
+
+    def advance(self, state: State) -> tuple[State, StepReport]:
+        """Never a step: what `advance_block` does not take cannot be taken."""
+        from arlequin.schemes._event_kernels import MOST_EVENTS
+
+        raise UserError(
+            f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
+            'try a smaller step, or Theta without events="locate"',
+            code=1,
+        )
+
+    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
+        """Up to `count` steps; None where the first one has too many events."""
+        from arlequin.schemes._event_kernels import located_block, staged
+
+        assembly, laws, step = self._assembly, self._assembly.laws, self.step
+        thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
+        modal = row_products(assembly.loads(thirds)[:, self._free] / self._unit, self._shapes)
+        loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
+        q, p = (x.copy() for x in state.own[:2])
+        modes = tuple(x.copy() for x in state.own[2])
+        size, r, k = q.size, laws.row_count, laws.count
+        out: Any = [np.zeros((count, size)), np.zeros((count, size)), np.zeros((count, 5)), np.zeros((count, r))]
+        out += [np.zeros((count, r)), *(np.zeros((count, k)) for _ in range(3)), np.zeros((count, k), dtype=np.int8)]
+        out += [np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count)]
+        kernels, kind = laws.kernels
+        system = (self._squares, self._damping, self._diagonal)
+        taken = located_block(
+            count, step, system,
+            (laws.first, laws.friction, self._rows, self._touch.gap, self._turns, self._arms),
+            (laws.area, laws.level, laws.compliance, kernels, laws.rows, kind, laws.coefficients, state.history),
+            assembly.contact.scale.touching, loads, staged(*system, step), q, p,
+            *(*modes, state.n == 0, *out),
+        )  # fmt: skip
+        if not taken:
+            return None
+        block, energies = self._audited(state, [values[:taken] for values in out])
+        end = State(
+            n=state.n + taken,
+            u=block.u[-1],
+            v=block.v[-1],
+            history=state.history,
+            internal=state.internal,
+            kinetic=energies[0],
+            strain=energies[1],
+            asperity=0.0,
+            impulse=state.impulse,
+            own=(out[0][taken - 1], out[1][taken - 1], modes),
+        )
+        return end, block
+
+    def _audited(self, state: State, out: Any) -> tuple[Block, tuple[float, float]]:
+        """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
+        assembly, touch = self._assembly, self._touch
+        q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
+        sums, impulse, moment, wear = (self._unit * each for each in (sums, impulse, moment, wear))
+        u, v = np.zeros((2, len(q), assembly.dof_count))
+        u[:, self._free], v[:, self._free] = row_products(q, self._shapes.T), row_products(p, self._shapes.T)
+        strain = 0.5 * self._unit * np.vecdot(q**2, self._squares)
+        work = Work(np.zeros((len(q), Work().values.size)))
+        work["kinetic"], work["strain"] = 0.5 * self._unit * np.vecdot(p, p), strain
+        work["external_work"], work["impact"] = sums[:, 0], sums[:, 3]
+        # what their quadrature gives below zero is the scheme's
+        work["damping"], work["friction"] = np.maximum(sums[:, 1:3], 0.0).T
+        below = np.minimum(sums[:, 1:3], 0.0).sum(axis=1)
+        work["scheme"] = sums[:, 4] + below - np.diff(strain, prepend=state.strain)
+        normal = impulse[:, touch.first]
+        tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
+        if touch.frictional:
+            rough = np.flatnonzero(np.diff(np.append(touch.first, touch.rows)) > 1)
+            tangential[:, rough] = impulse[:, touch.first[rough] + 1, None] * touch.tangents[rough, 0]
+        n: NDArray[np.int64] = state.n + 1 + np.arange(len(q))
+        block = Block(
+            n=n,
+            u=u,
+            v=v,
+            works=work.values,
+            multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
+            gaps=gaps,
+            action=Action(
+                normal, tangential, self._spread(impulse, moment), slip, wear, assembly.laws.friction * wear, status
+            ),
+            iterations=1 + events,
+            residual=residuals,
+            newton=np.ones_like(events),
+            event=np.where(events > 0, self.step * (n - 1 + last), np.nan),
+        )
+        return block, (float(work["kinetic"][-1]), float(strain[-1]))
+
+    def _spread(self, impulse: Array, moment: Array) -> Array:
+        """Impulses (b, q) on the rows of the contact's basis: those (b, r) on the rows of H, the same."""
+        return impulse
+
+
+def _small(assembly: Assembly) -> None:
+    """UserError where the system is not small and linear."""
+    parts = "point masses, bars, beams, springs and modal parts"
+    if not is_small(assembly) or assembly.dof_count > FEW:
+        raise UserError(
+            f'events="locate" is for up to {FEW} degrees of freedom of {parts}, with obstacles of fixed normals'
+        )
+
+
+def check_laws(assembly: Assembly) -> None:
+    """UserError where events of these laws and motions cannot be located."""
+    laws = assembly.laws
+    if assembly.massless.any():
+        raise UserError('events="locate": a part has nodes without mass, which take no impact: mass="consistent"')
+    if assembly.system.junctions:
+        raise UserError('events="locate": parts glued by a junction are not supported: relations and springs are')
+    if (
+        (laws.level != 2).any()
+        or laws.has_regular
+        or laws.compliance.any()
+        or laws.tangential_compliance.any()
+        or laws.has_springs
+    ):
+        raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, both rigid')
+    if (np.diff(laws.first) > 2).any():
+        raise UserError('events="locate": friction in space has no line to slip on: take a plane model')
+    instants = np.concatenate([assembly.imposed(t) for t in (0.0, 1.0, np.pi)])
+    if instants.any():
+        raise UserError(
+            'events="locate": imposed motions must be zero; shake the frame instead: gravity as a function of time'
+        )
+
+
+_FASTEST = 1.0  # ω Δt up to which the springs' phase is of order 4
+
+
+class LocatedRigidStepper(LocatedThetaStepper):
+    """The events of `LocatedThetaStepper` where corners of bodies turn about their centres, on flat obstacles:
+
+        g = g₀ + B q + c (cos θ − 1) + s sin θ,   H = ∂g/∂q,   q̈ = f(t) − Ω q − D q̇ + Hᵀλ,   H q̈ + Ḣ q̇ = 0
+
+    on the held rows (c, s: the arm along the row and across it). The motion between two events is smooth and not
+    stiff: one Runge–Kutta step of order 4, with all works and impulses by the same rule; then the held rows are put
+    back in place and at rest, M-orthogonally (the works differ at order 4: `scheme`). Where more points stick than the
+    body has freedoms, they share the friction as they share the pressure. A corner that dips below its obstacle and
+    rises again within one step is not seen: take steps in which bodies turn by little.
+
+    Source: Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, Springer (1993), II.1; Hairer & Wanner,
+    II (1996), VII.2 (projection).
+    """
+
+    def _check(self, assembly: Assembly) -> None:
+        _plane(assembly)
+        check_laws(assembly)
+
+    def __init__(self, assembly: Assembly, step: float) -> None:
+        super().__init__(assembly, step)
+        fastest = float(np.sqrt(max(self._squares.max(initial=0.0), 0.0)))
+        if fastest * step > _FASTEST:
+            raise UserError.parameter(
+                "step", step, f'must be at most {_FASTEST / fastest:.3g} s with events="locate": 1/ω of the springs'
+            )
+
+    def _places(self) -> tuple[Array, Array, Array]:
+        """Rows B (r, d), angles T (r, d) and arms (r, 2) of the contact's rows."""
+        assembly, contact = self._assembly, self._assembly.contact
+        count = assembly.dof_count
+        rows, turns, arms = [np.zeros((0, count))], [np.zeros((0, count))], [np.zeros((0, 2))]
+        # rows (r, 3) of each interface over the coordinates of its body; None where it does not turn
+        self._along: list[Array | None] = []
+        for i, (a, b) in enumerate(pairwise(contact.span)):
+            interface, slave = contact.interfaces[i], contact.sides[i][0]
+            if contact.steady[i]:
+                rows.append(contact.basis[a:b].toarray())
+                turns.append(np.zeros((b - a, count)))
+                arms.append(np.zeros((b - a, 2)))
+                self._along.append(None)
+                continue
+            own = slave.rows.toarray()
+            ways, own_arms = corner_rows(interface, contact.reference[i])
+            along = np.zeros((len(ways), 3))
+            along[:, :2] = ways
+            rows.append(along @ own)
+            turns.append(np.broadcast_to(own[2], (len(ways), count)))
+            arms.append(own_arms)
+            self._along.append(along)
+        modal = [np.ascontiguousarray(np.concatenate(each)[:, self._free] @ self._shapes) for each in (rows, turns)]
+        return modal[0], modal[1], np.concatenate(arms)
+
+    def _spread(self, impulse: Array, moment: Array) -> Array:
+        """Impulses (b, q) on the basis: those on steady rows, and the resultants and moments on bodies."""
+        contact = self._assembly.contact
+        ends = np.append(contact.laws.first[:-1], contact.laws.row_count)[contact.start]
+        pieces = [np.zeros((len(impulse), 0))]
+        for (a, b), along in zip(pairwise(ends), self._along, strict=True):
+            if along is None:
+                pieces.append(impulse[:, a:b])
+            else:
+                own = row_products(impulse[:, a:b], along)
+                own[:, 2] = moment[:, a:b].sum(axis=1)
+                pieces.append(own)
+        return np.concatenate(pieces, axis=1)
+
+
+def _plane(assembly: Assembly) -> None:
+    """UserError where the system is more than rigid bodies, masses and springs on flat obstacles."""
+    contact, where = assembly.contact, 'events="locate" with rigid bodies'
+    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        if not own.turning and (not assembly.linear or own.stiffness.nnz or own.damping is not None):
+            raise UserError(f"{where}: part '{part.name}' deforms: bodies, point masses and springs are supported")
+    for interface, pairing in zip(contact.interfaces, contact.pairings, strict=True):
+        if isinstance(interface.master, Surface):
+            raise UserError(f"{where}: interface '{interface.name}' has a part as master: take flat obstacles")
+        if not pairing.fixed:
+            raise UserError(f"{where}: the obstacle of interface '{interface.name}' is curved: take flat ones")
+    if assembly.dof_count > FEW or contact.laws.row_count > FEW:
+        raise UserError(f"{where}: at most {FEW} degrees of freedom and {FEW} rows of contact are supported")

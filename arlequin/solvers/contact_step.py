@@ -1,0 +1,253 @@
+"""The contact problem of one step: pairing, gaps and rates, impulses."""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.energy import Ways, Work
+from arlequin.linalg.compliance import Answers
+from arlequin.step.impulses import Action
+from arlequin.step.state import RESIDUAL_LIMIT, StepReport
+from arlequin.system.contact import Contact
+from arlequin.system.contact_kinematics import Touch
+from models.types import Array
+from multilevel.laws.wear import Worn
+from multilevel.solvers.closing import Closing, lasting
+from multilevel.solvers.contact import STICK, ContactSolution, solve_contact
+from multilevel.solvers.elastic_stick import Held, Loss, gain
+from multilevel.solvers.law_tables import PointLaws
+
+_PASSES = 25  # pairings of a step at most
+_STUCK = 4  # of them that halve no change: partners change back and forth
+SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below which the pairing stands
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Where the rows of the basis go in a step, all (q,): without contact impulses, and where they come from.
+
+    place, speed: displacement (m) and velocity (m/s) at the start; end, rate: displacement and velocity at the end;
+    mean: what makes the velocity at the end one of the mean of the step, which is 0 where contact persists; before:
+    velocity before the impulses, where that is not the one at the start.
+    """
+
+    place: Array
+    speed: Array
+    end: Array
+    rate: Array
+    mean: Array
+    before: Array | None = None
+
+
+@dataclass(frozen=True)
+class Projected:
+    """What impulses Q (r,), N·s, on the kinematics at the end of a step change: v by dv (d,), m/s, and the works, J."""
+
+    touch: Touch
+    dv: Array
+    impulse: Array
+    work: Work = field(default_factory=Work)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
+
+    held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
+    turn: what acts on them works on the displacements (see `multilevel.solvers.closing`). answers (r,): velocities of
+    rows by impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end are those of
+    the solution's history (see `PointLaws.carried`) and not those of the kinematics.
+    """
+
+    touch: Touch
+    solution: ContactSolution
+    time: float
+    held: Held | None = None
+    persistent: NDArray[np.bool_] = field(kw_only=True)
+    answers: Array = field(kw_only=True)
+    carried: bool = field(default=False, kw_only=True)
+
+    @property
+    def impulse(self) -> Array:
+        """The impulses on the rows of the basis (q,), N·s."""
+        return self.touch.spread(self.solution.impulse)
+
+    def stored(self, laws: PointLaws, u: Array) -> Any:
+        """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
+        gaps = self.touch.gaps(self.touch.moves.of(u))
+        asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
+        return asperity if self.held is None else asperity + float(self.held.laws.sprung_energy(self.held.after))
+
+    def loss(self, du: Array, theta: float, impulse: Array | None = None) -> Loss | None:
+        """What friction with springs takes as matter moves by du (d,), by the mean impulses (r,) if they are others."""
+        if self.held is None:
+            return None
+        impulse = self.solution.impulse if impulse is None else impulse
+        return self.held.loss(impulse, self.touch.rates(du), self.time, theta)
+
+    def slip(self, rows: Ways) -> Array:
+        """The way of friction (r,), m, of the ways of the rows."""
+        return np.where(self.persistent, rows.du, rows.slip)
+
+    def report(
+        self,
+        multipliers: Array,
+        work: Work,
+        path: Array,
+        slip: Array,
+        loss: Loss | None = None,
+        newton: int = 1,
+        projected: Projected | None = None,
+    ) -> StepReport:
+        """What the step did, after so many linearisations of the bulk; slip (r,): the way of
+        friction, m; projected: what velocities at its end were changed by."""
+        own, impulse = self.solution, self.solution.impulse
+        action = Action.of(self.touch, impulse, own.status, slip, self.time, loss=loss)
+        if projected is not None:
+            impulse = impulse + projected.impulse
+            still = 0.0 * slip
+            action = action.pushed(Action.of(projected.touch, projected.impulse, own.status, still, self.time))
+        lasts = lasting(own.impulse[self.touch.first], own.multiplier, own.status, STICK)
+        return StepReport(
+            own.iterations, own.residual, impulse, multipliers, work, path, self.touch, action, newton, lasts
+        )
+
+
+def meet(
+    contact: Contact,
+    compliance: Answers,
+    motion: Motion,
+    *,
+    lever: float,
+    step: float,
+    theta: float,
+    history: Array,
+    guess: Array,
+    scale: float = 1.0,
+    static: bool = False,
+    worn: Worn | None = None,
+    lasts: NDArray[np.int8] | None = None,
+) -> Meeting:
+    """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
+
+    A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
+    round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
+    pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
+    changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
+    forces still have no moment. Fixed pairings need one pass. Forces that a rigid part leaves undetermined are those of
+    the stabilised form: the proximal ones to the guess. lasts (k,): what lasts of the last step, see
+    `multilevel.solvers.closing`.
+    """
+    laws, time = contact.laws, 1.0 if static else step
+    if not contact.count:
+        touch = contact.touch(motion.place)
+        return Meeting(
+            touch, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
+        )
+    middle = motion.place if static else motion.place + 0.5 * step * motion.speed
+    touch = contact.touch(middle, worn=worn)
+    closed = (
+        np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle, 0.5), step * motion.speed)
+    )
+    least, stuck, keep = np.inf, 0, False
+    iterations, singular, known_history = 0, False, history
+    for pairing in range(_PASSES):
+        beyond = None
+        if not contact.fixed and laws.has_regular:
+            seen = touch.gaps(motion.place, 1.0)
+            if static or motion.before is not None:
+                history = laws.reopened(known_history, seen)
+            else:
+                history, beyond = laws.carried(known_history, seen)
+        some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
+        held = laws.held(history, touch.tangents) if laws.has_springs else None
+        delassus = touch.delassus(compliance, some.rows)
+        delassus = delassus if scale == 1.0 else scale * delassus
+        closing = None if static else _closing(contact, touch, motion, step, lever, lasts)
+        gap_free = touch.gaps(motion.end)
+        if beyond is not None and closing is not None:
+            gap_free = gap_free + beyond
+            closing.shift[touch.first[laws.level == 1]] -= beyond[laws.level == 1]
+        known = partial(
+            solve_contact,
+            some.laws,
+            delassus,
+            lever=lever,
+            gap_free=gap_free[some.points],
+            rate_free=touch.speeds(motion.rate, time)[some.rows],
+            closed=closed[some.points],
+            history=history[some.histories],
+            step=np.inf if static else step,
+            theta=theta,
+            impulse_factor=time,
+            slip_free=None if held is None else touch.turn(motion.end - motion.place)[some.rows],
+            held=None if held is None else held[some.rows],
+            method=contact.method.method,
+            augmentation=contact.method.augmentation,
+            closing=None if closing is None else closing.table(some.rows),
+        )
+        part = known(guess=guess[some.rows], stabilised=contact.method.stabilised)
+        if part.singular and contact.indeterminate:
+            part = known(guess=part.impulse, stabilised=True)
+        iterations += part.iterations
+        # a pass that finds its guess right solves no system and cannot tell
+        singular = part.singular if part.iterations else singular
+        lost = not part.residual <= RESIDUAL_LIMIT and undetermined(delassus, part.impulse)
+        solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular or lost)
+        if contact.fixed:
+            break
+        end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
+        reached = end if static else 0.5 * (motion.place + end)
+        change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
+        if change <= SETTLED:
+            break
+        if pairing == _PASSES - 1:  # the impulses act on the kinematics that they were found on
+            break
+        least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
+        keep = keep or stuck == _STUCK or pairing == _PASSES // 2
+        middle, guess = reached, solution.impulse
+        touch = contact.touch(middle, touch if keep else None, worn)
+    persistent = np.zeros(touch.rows, dtype=bool) if closing is None else closing.persistent
+    answers = np.zeros(touch.rows)
+    answers[some.rows] = np.diag(delassus)
+    carried = beyond is not None
+    if held is None or solution.held is None:
+        return Meeting(touch, solution, time, persistent=persistent, answers=answers, carried=carried)
+    laws.remember(solution.history, solution.held, touch.tangents)
+    return Meeting(
+        touch,
+        solution,
+        time,
+        Held(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
+        persistent=persistent,
+        answers=answers,
+        carried=carried,
+    )
+
+
+def _closing(
+    contact: Contact, touch: Touch, motion: Motion, step: float, lever: float, lasts: NDArray[np.int8] | None
+) -> Closing:
+    """Which rates the step closes."""
+    start = touch.speeds(motion.speed if motion.before is None else motion.before, step)
+    mean = touch.turn(motion.mean)
+    if touch.opening is not None:
+        mean = mean + touch.normal(touch.opening * (1.0 / lever - 1.0 / step))
+    gaps, explicit = touch.gaps(motion.place, 1.0), motion.before is not None
+    return Closing.of(contact.laws, start, mean, gaps, contact.turning, lasts, explicit)
+
+
+def undetermined(delassus: Array, impulse: Array) -> bool:
+    """Whether round-off of the impulses that act, ε cond(W) of their rows scaled to W_kk = 1, is more than is allowed.
+
+    delassus W (r, r), impulse (r,).
+    """
+    acting = (impulse != 0.0) & (np.diag(delassus) > 0.0)
+    if not acting.any() or not np.isfinite(impulse).all():
+        return False
+    scale = 1.0 / np.sqrt(np.diag(delassus)[acting])
+    values = np.linalg.eigvalsh(delassus[np.ix_(acting, acting)] * scale[:, None] * scale)
+    return bool(values[0] * RESIDUAL_LIMIT <= np.finfo(float).eps * values[-1])

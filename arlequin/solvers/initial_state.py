@@ -1,0 +1,236 @@
+"""What may not start: surfaces under unilateral contact that lie inside each other.
+
+The start of a run: given fields made consistent with imposed motions, massless nodes and junctions.
+
+Accelerations at the start, with the contact forces of bodies that rest on each other.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from arlequin.overlap.geometry import inside, inside_outline
+from arlequin.solvers.condensed import Condensed, Free, RigidCondensed
+from arlequin.step.state import initial_acceleration
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact import Side
+from arlequin.system.contact_kinematics import Touch
+from models.errors import UserError
+from models.linalg.factor import factorise
+from models.part import MeshedPart, Surface
+from models.types import Array
+from multilevel.interface import Interface
+from multilevel.obstacles.base import Obstacle
+from multilevel.pairing.collocation import REACH
+from multilevel.pairing.multipliers import Facets
+from multilevel.search.facets import FacetMesh
+from multilevel.search.search import FacetTree, in_space
+from multilevel.solvers.contact import solve_contact
+
+_ROUND_OFF = 1e-10  # depth, relative to the part, that is none
+
+
+def check_apart(assembly: Assembly, u: Array) -> None:
+    """Surfaces under unilateral contact must not start interpenetrated: names the interface, amount and place.
+
+    The mean gap of a function, (1/A) ∫ψ g dΓ, may be negative where g ≥ 0: where ψ changes its sign (P2 on a curved
+    surface), or where g, along the slave's normal, runs past the end of the master. So it only says where to look: a
+    start is refused where points of one surface lie behind the other, too.
+    """
+    contact = assembly.contact
+    for interface, pairing, (a, b) in zip(contact.interfaces, contact.pairings, pairwise(contact.start), strict=True):
+        if not (assembly.laws.level[a:b] > 0).any():
+            continue
+        slave, master = _moved(assembly, interface.slave, u), _moved(assembly, interface.master, u)
+        found = pairing.at(slave, master)
+        size = float(np.ptp(interface.slave.part.positions, axis=0).max())
+        margin = _ROUND_OFF * (size or contact.scale.extent) + contact.scale.round_off  # a point has no size
+        if not interface.weak:
+            _refuse_behind(interface, found.positions, found.gap, margin)
+        elif found.gap.min() < -margin:
+            _refuse_points(interface, slave, master, margin)
+        _refuse_inside(interface, found.positions[~found.paired])
+
+
+def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
+    """Refuses nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
+    places = Facets.of(interface.slave).places(slave)
+    if isinstance(interface.master, Obstacle):
+        _refuse_behind(interface, places, interface.master.closest(places)[0], margin)
+        return
+    assert isinstance(interface.master, Surface)
+    distances = _distances(places, interface.master, master)
+    _refuse_behind(interface, places, distances, margin)
+    _refuse_behind(interface, master, _distances(master, interface.slave, slave), margin)
+    _refuse_inside(interface, places[~np.isfinite(distances)])
+
+
+def _moved(assembly: Assembly, surface: Any, u: Array) -> Array:
+    """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
+    if not isinstance(surface, Surface):
+        return np.zeros((0, 1))
+    side = Side.of(surface, assembly.layout)
+    return side.positions(side.rows @ u)
+
+
+def _distances(points: Array, surface: Surface, positions: Array) -> Array:
+    """Signed distances (k,) of the points from a surface of node positions (n, a), +inf where it is not near."""
+    mesh = FacetMesh.of(surface)
+    return FacetTree.build(mesh, positions).closest(in_space(points), REACH * float(mesh.size.max())).gap
+
+
+def _refuse_behind(interface: Interface, points: Array, distances: Array, margin: float) -> None:
+    deepest = float(distances.min())
+    if deepest < -margin:  # the first of those equally deep, whatever their round-off
+        _refuse(interface, -deepest, points[int(np.argmax(distances <= deepest + margin))])
+
+
+def _refuse_inside(interface: Interface, points: Array) -> None:
+    """Refuses points that lie too deep inside the master to have found a partner."""
+    if not isinstance(interface.master, Surface) or not len(points):
+        return
+    part = interface.master.part
+    within = inside(part.mesh, points) if isinstance(part, MeshedPart) else inside_outline(interface.master, points)
+    deep = points[within]
+    if len(deep):
+        apart = np.linalg.norm(deep[:, None] - interface.master.positions[None], axis=2).min(axis=1)
+        _refuse(interface, apart.max(), deep[int(np.argmax(apart))])
+
+
+def _refuse(interface: Interface, amount: float, position: Array) -> None:
+    place = ", ".join(f"{x:.6g}" for x in position)
+    raise UserError(f"interface '{interface.name}': starts interpenetrated by {amount:.3g} m at ({place}) m")
+
+
+def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple[Array, Array]:
+    """Initial u and v (d,):
+
+    * as given by the system (a reduced part takes what its shapes hold of it), imposed motions at their values at
+    t = 0 (a velocity is the derivative of an imposed displacement, order 2 in Δt),
+    * u and v are projected on C u = 0 and C v = 0, M-orthogonally: u ← u − M⁻¹Cᵀ (C M⁻¹ Cᵀ)⁻¹ C u; rigid parts are
+    placed before, and their v is projected on G(u) v = 0 with it,
+    * massless nodes are in equilibrium, K_cc u_c = f_c − K_ci u_i, so that no spurious energy is stored in
+    their cells.
+    """
+    system = assembly.system
+    fields = {what: [system.initial(what, part) for part in system.parts] for what in ("displacement", "velocity")}
+    if static and any(field.any() for every in fields.values() for field in every):
+        raise UserError("statics starts from rest without displacement: leave velocity and displacement out")
+    now, one, two = (assembly.imposed(i * step) for i in range(3))
+    displaced = assembly.imposes_displacement
+    given = {
+        "displacement": np.where(displaced, now, np.nan),
+        "velocity": np.where(displaced, (-3.0 * now + 4.0 * one - two) / (2.0 * step), now) * (not static),
+    }
+    bounds = np.cumsum([sum(item.dofs.size for item in own.imposed) for own in assembly.parts])[:-1]
+    u, v = (
+        np.concatenate(
+            [
+                own.coordinates(field, values)
+                for own, field, values in zip(assembly.parts, fields[what], np.split(given[what], bounds), strict=True)
+            ]
+        )
+        for what in ("displacement", "velocity")
+    )
+    u[assembly.ghost] = v[assembly.ghost] = 0.0
+    if not static:
+        placed = assembly.rigidity.placed(u)
+        u = _project(assembly, placed, placed)
+        v = _project(assembly, v, u, rigid=True)
+        if np.abs(assembly.rigidity.strains(u)).max(initial=0.0) > 2.0 * assembly.rigidity.rounding(u):
+            raise UserError("the displacements given to rigid parts contradict a relation or junction at the start")
+    u = _settle(assembly, u)
+    _agree(assembly, u, v)
+    check_apart(assembly, u)
+    return u, v
+
+
+def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) -> Array:
+    """The field (d,) nearest to the given one with C x = 0, and with G(u) x = 0 where it is to be rigid."""
+    rows = assembly.constraints
+    inner = assembly.rigidity.gradient(u) if rigid else sp.csr_array((0, rows.shape[1]))
+    both = sp.csr_array(sp.vstack([rows, inner], format="csr"))
+    size = abs(both) @ np.ones(rows.shape[1])
+    if not (np.abs(both @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300)).any():
+        return field
+    inertia = RigidCondensed(Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless), inner)
+    given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
+    massive = inertia.free(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
+    return np.where(assembly.massless, field, massive)
+
+
+def _agree(assembly: Assembly, u: Array, v: Array) -> None:
+    """Imposed motions on both sides of a junction must agree with it."""
+    rows = assembly.constraints
+    size = abs(rows) @ np.ones(rows.shape[1])
+    for name, field in (("displacements", u), ("velocities", v)):
+        if (np.abs(rows @ field) > 1e-6 * size * np.abs(field).max(initial=0.0)).any():
+            raise UserError(f"the {name} imposed at the start contradict a junction: both parts must move alike there")
+
+
+def _settle(assembly: Assembly, u: Array) -> Array:
+    c = assembly.massless & assembly.free
+    if not c.any():
+        return u
+    u = u.copy()
+    interior = sp.csr_array(assembly.stiffness[c]) @ np.where(c, 0.0, u)
+    force = assembly.load(0.0)[c] - interior
+    if force.any():
+        u[c] = factorise(assembly.stiffness[c][:, c]).solve(force)
+    return u
+
+
+_AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
+
+
+def start_accelerations(
+    assembly: Assembly, touch: Touch, force: Array, motion: tuple[Array, Array], step: float
+) -> tuple[Array, Array, Array]:
+    """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N."""
+    given = initial_acceleration(assembly, step)
+    if not force.any() and (given is None or not given.any()):
+        return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(touch.basis.shape[0])
+    inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
+    free = inertia.free(force, np.zeros(assembly.constraints.shape[0]), given)
+    resting = touch.spread(_resting_forces(assembly, inertia, free, touch, motion, step))
+    return *inertia.react(free, resting), resting
+
+
+def _resting_forces(
+    assembly: Assembly, inertia: Condensed, free: Free, touch: Touch, motion: tuple[Array, Array], step: float
+) -> Array:
+    """Contact forces (r,), N, with which closed points accelerate out of each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction too.
+
+    free: accelerations without them, inertia: the mass condensed; motion: u and v (d,). Points that approach are left
+    to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
+    """
+    contact = assembly.contact
+    u, v = motion
+    rates = touch.rates(v)
+    closed = contact.closed(touch.gaps(touch.basis @ u), np.zeros(touch.basis.shape[0]))
+    closed &= np.abs(rates[touch.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
+    laws = contact.laws.multipliers()
+    rows_of = contact.laws.rows_of
+    points = np.flatnonzero(closed & (laws.level > 0) & touch.paired)
+    forces = np.zeros(touch.rows)
+    if points.size:
+        points = points[np.diag(touch.delassus(inertia.compliance, touch.first[points])) > 0.0]
+    if points.size:
+        rows = rows_of(points)
+        solution = solve_contact(
+            laws.chosen(points),
+            touch.delassus(inertia.compliance, rows),
+            lever=1.0,
+            gap_free=np.zeros(points.size),
+            rate_free=rates[rows] + step * touch.turn(free.contact)[rows],
+            closed=np.ones(points.size, dtype=bool),
+            history=laws.start_history(touch.gap),
+            step=step,
+            theta=1.0,
+            impulse_factor=step,
+            guess=np.zeros(rows.size),
+        )
+        forces[rows] = solution.impulse / step
+    return forces

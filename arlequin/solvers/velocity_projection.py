@@ -1,0 +1,116 @@
+"""Velocities made compatible with contact that lasts, at the end of a step."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.solvers.condensed import Condensed, RigidCondensed
+from arlequin.solvers.contact_step import Meeting, Projected
+from arlequin.system.assembly import Assembly
+from models.types import Array
+from multilevel.solvers.contact import STICK
+
+_NONE = 1e-14  # rate, relative to its terms, that is round-off
+
+
+class VelocityProjection:
+    """Takes out of v₁ the rates H v₁ that persistency leaves (see `multilevel.solvers.closing`), by impulses at the end
+    of the step, which move velocities alone:
+
+        v ← v − M⁻¹(HᵀQ + Cᵀφ),   C v unchanged,   Q = α D H v,   D = diag(W)⁻¹, W the Delassus operator of the step
+
+    on the rows H at the end of the step of the points whose contact lasts: the normal ones, then the slip of those that
+    stick. Where the normals turn evenly, H v₁ = 0 already. α minimises the
+    kinetic energy, which falls by ½ (Q·Hv)²/(Q·H M⁻¹HᵀQ); it is the first step of conjugate gradients to the
+    M-orthogonal projection on H v = 0, and where rates alternate from step to step one suffices. Total normal impulses
+    stay ≥ 0. The energy lost is of second order in the rates, while a contact that moved the bodies by them under its
+    pressure would lose, or gain, one of first order. The resultant of Q and its moment are zero.
+
+    Source: Laursen & Love, IJNME 53 (2002) 245–274 (velocity update).
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        mass = assembly.mass.diagonal()
+        self._active = assembly.free & ~assembly.massless & (mass > 0.0)
+        massless = (assembly.free & ~self._active).astype(float)
+        self._inert = abs(assembly.contact.basis) @ massless  # what rows of the basis move without mass
+
+    @cached_property
+    def _condensed(self) -> Condensed:
+        """M, condensed on the constraints; factored when contact first lasts on turning normals."""
+        return Condensed(self._assembly, self._assembly.mass, self._active)
+
+    def of(self, meeting: Meeting, u: Array, v: Array) -> Projected | None:
+        """At the end u, v (d,) of a step; None where nothing lasts."""
+        contact, persistent = meeting.solution, meeting.persistent
+        if not persistent.any():
+            return None
+        touch = self._assembly.contact.touch(self._assembly.contact.moves.of(u))
+        sizes = np.diff(np.append(touch.first, touch.rows))
+        normal = np.zeros(touch.rows, dtype=bool)
+        normal[touch.first] = True
+        tangential = ~normal
+        normal &= ~self._assembly.laws.gap_rows
+        acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
+        sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
+        out = Projected(touch, np.zeros_like(v), np.zeros(touch.rows))
+        for chosen, kind, bound in ((acts, "impact", touch.normal(contact.multiplier)), (sticks, "friction", None)):
+            rows = np.flatnonzero(chosen)
+            if rows.size:
+                self._step(out, rows, (u, v), meeting.answers[rows], kind, bound)
+        return out if out.impulse.any() else None
+
+    def _step(
+        self,
+        out: Projected,
+        rows: NDArray[np.int64],
+        motion: tuple[Array, Array],
+        weights: Array,
+        kind: str,
+        bound: Array | None,
+    ) -> None:
+        """Adds what the rows (p,) change, with impulses Q ≥ −bound (r,); motion: u and v (d,) before the projection;
+        weights (p,): 1/D."""
+        touch, (u, v), mass = out.touch, motion, self._assembly.mass
+        v = v + out.dv
+        moves, local = touch.moves.of(v), touch.local
+        sizes, inert = (
+            (np.abs(moves), self._inert) if local is None else (abs(local) @ np.abs(moves), abs(local) @ self._inert)
+        )
+        inert = inert[rows] > 0.0  # an impulse there would move nodes without mass
+        rates = np.where(inert, 0.0, touch.turn(moves)[rows])
+        if (np.abs(rates) <= _NONE * sizes[rows]).all():
+            return
+        push = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
+        own = np.zeros(touch.rows)
+        own[rows] = push
+        force = touch.pull(own)
+        response, constraints, rigid = self._response(force, u)
+        momentum, given = mass @ response, self._assembly.imposed_dofs
+        # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external
+        gain, curvature = float(push @ rates + rigid @ v), float(response @ momentum)
+        if not (gain > 0.0 and curvature > 0.0):
+            return
+        share = gain / curvature
+        if bound is not None:
+            leaving = push > 0.0
+            share = min(share, float(np.min(bound[rows][leaving] / push[leaving], initial=np.inf)))
+        out.dv[:] -= share * response
+        out.impulse[rows] -= share * push
+        out.work[kind] += share * (gain - 0.5 * share * curvature)
+        reaction = (momentum - force - constraints - rigid)[given]
+        out.work["external_work"] -= share * float(reaction @ v[given])
+
+    def _response(self, force: Array, u: Array) -> tuple[Array, Array, Array]:
+        """M⁻¹(f + Cᵀφ + Gᵀλ), Cᵀφ and Gᵀλ (d,) of f (d,), constraints kept and rigid parts rigid."""
+        assembly = self._assembly
+        none = np.zeros(assembly.constraints.shape[0])
+        given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
+        gradient = assembly.rigidity.gradient(u)
+        if not gradient.shape[0]:
+            free = self._condensed.free(force, none, given)
+            return free.y, assembly.constraints.T @ free.multipliers, np.zeros_like(force)
+        held = RigidCondensed(self._condensed, gradient).free(force, none, np.zeros(gradient.shape[0]), given)
+        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.inner

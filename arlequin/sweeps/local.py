@@ -1,0 +1,210 @@
+"""Points of a sweep in processes of this machine: each imports once, stays alive and computes a point at a time.
+
+A process that dies (killed, out of memory) loses nothing but its point, which is tried once more in a new one.
+
+A process that computes points of a sweep for `arlequin.sweeps.local`, one after another, until it is told no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from arlequin.sweeps.plan import Point
+from arlequin.sweeps.point import Outcome, evaluate, line
+from models.errors import UserError
+
+# the points share the cores: libraries that start threads of their own would only get in one another's way
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+TRIES = 2
+HINT = "define it in a module that can be imported, install cloudpickle, or compute here with workers=0"
+# this process finds the package where the parent does
+START = """import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from arlequin.sweeps.local import serve
+serve(int(sys.argv[2]), int(sys.argv[3]))"""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Iterator[tuple[int, Outcome]]:
+    """Each point in this process, one after another."""
+    for n, point in enumerate(points):
+        yield n, evaluate(function, point)
+
+
+def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterator[tuple[int, Outcome]]:
+    """Each point, with its place among the points, as it is finished by one of `count` processes.
+
+    sent: the function as `pickled` gives it.
+    """
+    waiting, tried = deque(range(len(points))), [0] * len(points)
+    workers: dict[Connection, _Worker] = {}
+    try:
+        for _ in range(min(count, len(points))):
+            worker = _Worker(sent)
+            workers[worker.connection] = worker
+        while workers:
+            for ready in wait(list(workers)):
+                assert isinstance(ready, Connection)
+                worker = workers[ready]
+                done, answer = worker.point, worker.answer()
+                if isinstance(answer, _Died):
+                    del workers[ready]
+                    if done is not None:
+                        tried[done] += 1
+                        if tried[done] < TRIES:
+                            waiting.appendleft(done)
+                    if waiting:
+                        worker = _Worker(sent)
+                        workers[worker.connection] = worker
+                    if done is not None and tried[done] == TRIES:
+                        yield done, Outcome(message=answer.line)
+                    continue
+                # its next point first: it computes while this one is stored
+                if waiting:
+                    worker.begin(waiting[0], points[waiting.popleft()])
+                else:
+                    del workers[ready]
+                    worker.kill()
+                if done is not None and answer is not None:
+                    yield done, answer
+    finally:
+        for worker in workers.values():
+            worker.kill()
+
+
+class _Died:
+    """What a process that has died answers."""
+
+    def __init__(self, code: int) -> None:
+        how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+        hint = ", out of memory?" if code == -9 else ""
+        self.line = f"its process died {TRIES} times ({how}{hint})"
+
+
+class _Worker:
+    """A process and the point that it computes; None while it starts."""
+
+    def __init__(self, function: bytes) -> None:
+        here, there = socket.socketpair()
+        watched, held = os.pipe()
+        self._held = os.fdopen(held, "wb")  # ends with this process
+        with here, there:
+            options = [f"-W{option}" for option in sys.warnoptions]
+            self.process = subprocess.Popen(
+                [sys.executable, *options, "-c", START, json.dumps(sys.path), str(there.fileno()), str(watched)],
+                env={**os.environ, **ONE_THREAD},
+                stdin=subprocess.DEVNULL,  # a point that asks for input fails, and does not wait for ever
+                pass_fds=[there.fileno(), watched],
+                process_group=0,  # Ctrl-C is for this process alone
+            )
+            os.close(watched)
+            self.connection = Connection(here.detach())
+        self.point: int | None = None
+        self._started = False
+        self._send(function)
+
+    def begin(self, place: int, point: Point) -> None:
+        self.point = place
+        self._send(pickle.dumps(point))
+
+    def answer(self) -> Outcome | _Died | None:
+        """None from a process that is ready for its first point; UserError where it cannot begin at all."""
+        try:
+            found = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            code = self.process.wait()
+            self._close()
+            if not self._started:
+                raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
+            return _Died(code)
+        if isinstance(found, str):
+            raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
+        self._started = True
+        assert found is None or isinstance(found, Outcome)
+        return found
+
+    def kill(self) -> None:
+        """Ends the process, whatever it is doing."""
+        self.process.kill()
+        self._close()
+        self.process.wait()
+
+    def _close(self) -> None:
+        self.connection.close()
+        self._held.close()
+
+    def _send(self, data: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: its answer will say so
+            self.connection.send_bytes(data)
+
+
+def pickled(function: Any) -> bytes:
+    """A function as another process can load it: by name, or whole where cloudpickle is installed."""
+    try:
+        import cloudpickle
+
+        return bytes(cloudpickle.dumps(function))
+    except ImportError:
+        pass
+    except Exception as error:
+        raise UserError(f"the function cannot be sent to another process: {error}") from error
+    try:
+        sent = pickle.dumps(function)
+        if b"__main__" in sent:  # also what a partial fixes; in the other process that is another script
+            raise pickle.PicklingError("it is defined in the script that runs")
+    except Exception as error:
+        raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from error
+    return sent
+
+
+def serve(descriptor: int, held: int) -> None:
+    """Gets the function, says None or why it cannot be loaded, then answers each point with its outcome.
+
+    held: the end of a pipe whose other end the sweep's process holds open.
+    """
+    threading.Thread(target=_end_with_the_parent, args=(held,), daemon=True).start()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # the same ones again at each point
+    connection = Connection(descriptor)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the sweep has ended
+        try:
+            function = pickle.loads(connection.recv_bytes())
+        except Exception as error:
+            connection.send(f"{type(error).__name__}: {error}")
+            return
+        connection.send(None)
+        while True:
+            point = connection.recv()
+            try:
+                outcome = evaluate(function, point)
+            except KeyboardInterrupt as error:  # of the study: Ctrl-C does not come here
+                outcome = Outcome(message=line(error))
+            connection.send(outcome)
+
+
+def _end_with_the_parent(held: int) -> None:
+    """The pipe ends when the sweep's process does, however it is killed: nobody waits for the point any more."""
+    while os.read(held, 1):
+        pass
+    os._exit(1)

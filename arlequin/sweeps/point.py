@@ -1,0 +1,125 @@
+"""One point of a sweep: the function called, and what it gave or why it failed, as plain numbers and texts."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from arlequin.results.scalar import Scalar
+from arlequin.sweeps.plan import Point
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LONGEST = 1000  # letters of a message: in a dataset all are as long as the longest
+_ONE_AT_A_TIME = threading.Lock()  # a Dask worker may have several threads: one point each would share its caches
+
+
+@dataclass(frozen=True)
+class Series:
+    """An array that a point gives: `coords` are its one-dimensional coordinates, by dimension."""
+
+    dims: tuple[str, ...]
+    values: NDArray[Any]
+    attributes: dict[str, str]
+    coords: dict[str, NDArray[Any]]
+    coord_attributes: dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a point. message: empty, or why it failed; seconds: wall time."""
+
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    series: dict[str, Series] = field(default_factory=dict)
+    message: str = ""
+    seconds: float = math.nan
+
+
+def evaluate(function: Callable[..., Any], point: Point) -> Outcome:
+    """Calls the function at a point; whatever goes wrong in it is the outcome's message."""
+    with _ONE_AT_A_TIME:
+        begin = time.perf_counter()
+        try:
+            scalars, series = _sorted(function(**point))
+        except KeyboardInterrupt:  # the user's, who ends the sweep
+            raise
+        except BaseException as error:
+            return Outcome(message=line(error), seconds=time.perf_counter() - begin)
+        return Outcome(scalars, series, "", time.perf_counter() - begin)
+
+
+def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
+    """What a function gave, scalars and arrays apart."""
+    import numpy as np
+    import xarray
+
+    if not isinstance(found, Mapping):
+        raise UserError(f"the function gives {type(found).__name__}, must give a mapping of names to numbers")
+    scalars: dict[str, Scalar] = {}
+    series: dict[str, Series] = {}
+    for name, given in found.items():
+        if not isinstance(name, str) or not name or "/" in name:
+            raise UserError.parameter("name", name, "must be a text without '/'")
+        if isinstance(given, xarray.DataArray) and given.ndim:
+            series[name] = _series(name, given)
+        elif isinstance(given, Scalar):
+            scalars[name] = Scalar(given.value, str(given.unit), str(given.text))
+        else:
+            number = np.asarray(given)
+            if number.ndim or number.dtype.kind not in "biuf":
+                raise UserError.parameter(name, given, "must be a number, a Scalar or an xarray.DataArray")
+            scalars[name] = _scalar(given, number)
+    return scalars, series
+
+
+def _scalar(given: Any, number: np.ndarray[Any, Any]) -> Scalar:
+    """A number, with the unit that a DataArray without dimensions has."""
+    attributes = getattr(given, "attrs", {})
+    return Scalar(float(number), str(attributes.get("units", "1")), str(attributes.get("long_name", "")))
+
+
+def _series(name: str, given: Any) -> Series:
+    if given.dtype.kind not in "biuf":
+        raise UserError(f"{name}: must be numbers, not {given.dtype}")
+    coords = {str(dim): given.coords[dim] for dim in given.dims if dim in given.coords}
+    return Series(
+        tuple(str(dim) for dim in given.dims),
+        given.values.astype(float),
+        _texts(given.attrs),
+        {dim: _ticks(coord.values) for dim, coord in coords.items()},
+        {dim: _texts(coord.attrs) for dim, coord in coords.items()},
+    )
+
+
+def _ticks(values: NDArray[Any]) -> NDArray[Any]:
+    """A coordinate as numbers or as texts, such as the names of components."""
+    import numpy as np
+
+    return values if values.dtype.kind in "biufU" else np.array([str(value) for value in values.tolist()])
+
+
+def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in attributes.items()}
+
+
+def line(error: BaseException) -> str:
+    """Kind and text of an exception, and where in the study it arose, in one line; of a UserError its text."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # a text of its own that fails
+        text = ""
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} …"
+    if text and isinstance(error, UserError):
+        return text
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}{': ' if text else ''}{text}{place}"

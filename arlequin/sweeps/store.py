@@ -1,0 +1,210 @@
+"""A sweep on disk: a folder of `sweep.json`, what is swept, and a file for each point that is finished.
+
+    P/sweep.json             name, parameters and values, fixed parameters, versions
+    P/points/<key>.json      values of the point, message, seconds, scalars; the key is made of the values
+    P/points/<key>.npz       its arrays, where it has any
+
+Every file is written beside its place and renamed, arrays first: whenever the sweep is killed, what is there is whole.
+A point whose file cannot be read (a power failure) counts as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from arlequin.results.damage import say_damaged
+from arlequin.results.files import read_arrays, read_json
+from arlequin.results.scalar import Scalar
+from arlequin.results.writer_lock import NAME as LOCK
+from arlequin.results.writer_lock import writer_lock
+from arlequin.sweeps.plan import Plan, Point, key
+from arlequin.sweeps.point import Outcome, Series
+from models.errors import UserError
+
+KIND = "arlequin sweep"
+_OWN = {"points", ".sweep.json.tmp", LOCK}  # what one that was killed as it began may have, without a sweep.json
+
+
+class SweepStore:
+    """The folder of a sweep, opened to write: made, gone on with, or replaced."""
+
+    def __init__(self, path: str | Path, plan: Plan, versions: tuple[str, str], overwrite: bool = False) -> None:
+        """versions: of the package and the commit that compute now; they are added to those that did before."""
+        self.path, self.given = Path(path), str(path)
+        with self._writing():
+            _found(self.path, self.given)
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = writer_lock(self.path, self.given)
+            try:
+                past: list[list[str]] = []
+                # another process may have written it until the lock was had
+                if _found(self.path, self.given) and not overwrite:
+                    earlier, past = read_plan(path)
+                    self._refuse(plan.difference(earlier))
+                (self.path / "points").mkdir(exist_ok=True)
+                if overwrite:
+                    shutil.rmtree(self.path / "points")
+                    (self.path / "points").mkdir()
+                about = plan.as_json() | {"kind": KIND, "versions": _added(past, list(versions))}
+                _write(self.path / "sweep.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
+            except BaseException:
+                self.close()
+                raise
+
+    def write(self, point: Point, outcome: Outcome) -> None:
+        """Keeps a point that is finished."""
+        name = key(point)
+        with self._writing():
+            if outcome.series:
+                import numpy as np
+
+                draft = self._file(f".{name}.npz.tmp")
+                with draft.open("wb") as file:
+                    np.savez(file, allow_pickle=False, **_arrays(outcome.series))
+                draft.replace(self._file(f"{name}.npz"))
+            about = {"point": point, **_as_json(outcome)}
+            _write(self._file(f"{name}.json"), json.dumps(about, ensure_ascii=False).encode())
+
+    def close(self) -> None:
+        os.close(self._lock)
+
+    def _file(self, name: str) -> Path:
+        return self.path / "points" / name
+
+    def _refuse(self, difference: str) -> None:
+        if difference:
+            raise UserError(
+                f"{self.given}: holds another sweep: {difference}; choose another path, or replace it with --force "
+                "(overwrite=True)"
+            )
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UserError(f"{self.given}: cannot be written: {error.strerror or error}", code=1) from error
+
+
+def is_sweep(path: str | Path) -> bool:
+    """Whether a path is the folder of a sweep."""
+    return (Path(path) / "sweep.json").is_file()
+
+
+def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
+    """What is swept in a folder, and the versions (package, commit) that computed it."""
+    folder = Path(path)
+    if not folder.exists():
+        raise UserError(f"{path}: no such sweep")
+    if (folder / "zarr.json").exists() and not is_sweep(folder):
+        raise UserError(f"{path}: the result of one run, not a sweep: open it with arlequin.open")
+    if not is_sweep(folder):
+        raise UserError(f"{path}: not a sweep (it has no sweep.json)")
+    try:
+        about = read_json(folder / "sweep.json")
+        plan, versions = Plan.from_json(about), [[_text(text) for text in pair] for pair in about["versions"]]
+        if any(len(pair) != 2 for pair in versions):
+            raise ValueError("its versions are no pairs")
+        return plan, versions
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}", code=1) from error
+    except (ValueError, KeyError, TypeError, AttributeError, UserError) as error:
+        raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {error}", code=1) from error
+
+
+def read_point(path: str | Path, point: Point) -> Outcome | None:
+    """What became of a point of a sweep on disk; None where it is not there, or not whole."""
+    file = Path(path) / "points" / f"{key(point)}.json"
+    if not file.exists():
+        return None
+    try:
+        about = read_json(file)
+        scalars = {name: _scalar(*told) for name, told in about["scalars"].items()}
+        series = {}
+        if about["series"]:
+            arrays = read_arrays(file.with_suffix(".npz"))
+            series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
+        return Outcome(scalars, series, _text(about["message"]), _number(about["seconds"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        say_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
+        return None
+
+
+def _scalar(number: Any, unit: Any, text: Any) -> Scalar:
+    return Scalar(_number(number), _text(unit), _text(text))
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise TypeError(f"{found!r:.40} is not a text")
+    return found
+
+
+def _found(path: Path, given: str) -> bool:
+    """Whether a sweep is at the path already; UserError where something else is."""
+    if is_sweep(path):
+        return True
+    if path.exists() and not (path.is_dir() and {p.name for p in path.iterdir()} <= _OWN):
+        raise UserError(f"{given}: exists and is not a sweep: choose another path")
+    return False
+
+
+def _added(past: list[list[str]], now: list[str]) -> list[list[str]]:
+    return past if now in past else [*past, now]
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A file that is there whole or not at all."""
+    draft = path.with_name(f".{path.name}.tmp")
+    draft.write_bytes(data)
+    draft.replace(path)
+
+
+def _as_json(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "message": outcome.message,
+        "seconds": _plain(outcome.seconds),
+        "scalars": {name: [_plain(s.value), s.unit, s.text] for name, s in outcome.scalars.items()},
+        "series": {
+            name: {"dims": s.dims, "attributes": s.attributes, "coords": s.coord_attributes}
+            for name, s in outcome.series.items()
+        },
+    }
+
+
+def _plain(number: float) -> float | str | None:
+    """JSON knows neither nan nor inf."""
+    if math.isfinite(number):
+        return number
+    return None if math.isnan(number) else str(number)
+
+
+def _number(found: float | str | None) -> float:
+    return math.nan if found is None else float(found)
+
+
+def _arrays(series: dict[str, Series]) -> dict[str, Any]:
+    found = {f"values/{name}": s.values for name, s in series.items()}
+    return found | {f"coords/{name}/{dim}": values for name, s in series.items() for dim, values in s.coords.items()}
+
+
+def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
+    """The series as it was written; ValueError where its parts contradict each other."""
+    values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in head["dims"])
+    coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in head["coords"]}
+    lengths = dict(zip(dims, values.shape, strict=True))
+    if values.dtype != float or any(coord.shape != (lengths[dim],) for dim, coord in coords.items()):
+        raise ValueError(f"the series {name} is not as its head says")
+    about = {dim: _texts(attributes) for dim, attributes in head["coords"].items()}
+    return Series(dims, values, _texts(head["attributes"]), coords, about)
+
+
+def _texts(found: Any) -> dict[str, str]:
+    return {name: _text(text) for name, text in found.items()}

@@ -1,0 +1,229 @@
+"""A study over its parameters: every point computed once, on as many processes as there are, kept as it is finished."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arlequin.sweeps.plan import Plan, Point, axes_of, key
+from arlequin.sweeps.point import Outcome
+from arlequin.sweeps.store import SweepStore, read_plan, read_point
+from models.checks import non_negative_integer
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+
+Progress = Callable[[int, int, int], None]
+
+LONGEST = 200  # letters of a fixed parameter in the store
+
+
+def sweep(
+    function: Callable[..., Mapping[str, Any]],
+    over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    *,
+    store: str | Path | None = None,
+    workers: int | None = None,
+    scheduler: Any = None,
+    progress: Progress | None = None,
+    retry: bool = False,
+    overwrite: bool = False,
+) -> xarray.Dataset:
+    """`function(**point)` at every point of `over`, as one Dataset over the parameters.
+
+    function: gives a mapping of names to numbers, `Scalar`s or `xarray.DataArray`s (series; those of different
+    lengths are padded with nan). It is loaded in other processes: define it in a module; with cloudpickle installed
+    it may be of the script itself. `functools.partial` fixes parameters that all points share.
+    over: {name: values, …}, the outer product, a dimension each; or a list of points {name: value, …}, one dimension
+    `point` with the parameters as its coordinates. Values are numbers, texts, true or false, None.
+    store: a folder that keeps each point as soon as it is finished. Started again, also after kill -9, with the same
+    values or more of them, only what is missing is computed; `open_sweep` reads it at any time. A store of another
+    sweep is refused unless `overwrite`. Failed points are kept as failed unless `retry`.
+    workers: processes of this machine, with one thread each; by default as many as it has cores. 0 computes in this
+    process, for the debugger and for functions that cannot be sent. A process that dies loses nothing: its point is
+    tried once more.
+    scheduler: a Dask cluster instead: the address of its scheduler ("tcp://host:8786"), a `distributed.Client` or a
+    cluster. Its workers need this package, and one thread each (`dask worker --nthreads 1`). On Slurm, with
+    dask-jobqueue:
+
+        cluster = dask_jobqueue.SLURMCluster(cores=1, processes=1, memory="4GB", walltime="04:00:00")
+        cluster.scale(jobs=64)
+        aq.sweep(study, {"velocity": velocities}, store="runs/study.sweep", scheduler=cluster)
+
+    progress: called as progress(done, failed, total), of which failed are counted in done; by default a bar on the
+    terminal.
+
+    The variables are the function's numbers and series with `units` and `long_name`, nan where a point failed;
+    `message` says why, `seconds` how long it took, `finished` that it is over. A name that is also a parameter's gets
+    `_result`. A series that has other dimensions than at the first point is left out there: a `SweepWarning` and the
+    attribute `left_out` say where, and the file of its point keeps it.
+
+        def study(velocity, cells):
+            result = aq.simulate(...)
+            return {"peak": aq.Scalar(abs(result["interface/tip/force"]).max(), "N", "peak force")}
+
+        found = aq.sweep(study, {"velocity": [1.0, 2.0, 5.0], "cells": [10, 20]}, store="runs/study.sweep")
+        found["peak"].plot(x="velocity", hue="cells")
+    """
+    axes, scattered = axes_of(over)
+    name, fixed, source = _about(function)
+    plan = Plan(name, axes, scattered, fixed, {}, source)
+    _check_names(function, plan)
+    return run_plan(
+        function,
+        plan,
+        store=store,
+        workers=workers,
+        scheduler=scheduler,
+        progress=progress,
+        retry=retry,
+        overwrite=overwrite,
+    )
+
+
+def run_plan(
+    function: Callable[..., Any],
+    plan: Plan,
+    *,
+    store: str | Path | None = None,
+    workers: int | None = None,
+    scheduler: Any = None,
+    progress: Progress | None = None,
+    retry: bool = False,
+    overwrite: bool = False,
+) -> xarray.Dataset:
+    """A sweep that is planned and checked; arguments as of `sweep`."""
+    from arlequin.run.provenance import commit, version
+    from arlequin.sweeps.dataset import assemble
+
+    if workers is not None:
+        non_negative_integer("workers", workers)
+        if scheduler is not None:
+            raise UserError("workers: are the cluster's where there is a scheduler: give one of the two")
+    points = plan.points()
+    versions = (version(), commit())
+    with contextlib.ExitStack() as stack:
+        # before the folder is made: a function that cannot be sent or a cluster that does not answer leaves nothing
+        compute = _computing(function, workers, scheduler, stack)
+        kept = None
+        outcomes: dict[str, Outcome] = {}
+        if store is not None:
+            kept = stack.enter_context(contextlib.closing(SweepStore(store, plan, versions, overwrite)))
+            outcomes = _there(store, points)
+        outcomes = {name: outcome for name, outcome in outcomes.items() if not (retry and outcome.message)}
+        missing = [point for point in points if key(point) not in outcomes]
+        done, failed = len(outcomes), sum(bool(outcome.message) for outcome in outcomes.values())
+        if missing:
+            show = progress if progress is not None else stack.enter_context(_bar(plan.name))
+            show(done, failed, len(points))
+            # closed at once, not when it is collected: Ctrl-C ends its processes
+            found = stack.enter_context(contextlib.closing(compute(missing)))
+            for n, outcome in found:
+                if kept is not None:
+                    kept.write(missing[n], outcome)
+                else:
+                    outcomes[key(missing[n])] = outcome
+                done, failed = done + 1, failed + bool(outcome.message)
+                show(done, failed, len(points))
+    return open_sweep(store) if store is not None else assemble(plan, outcomes, [versions])
+
+
+def open_sweep(path: str | Path) -> xarray.Dataset:
+    """The sweep in a folder, as far as it has got: also while it runs, or after it was killed.
+
+    Points that are missing are nan, `finished` is false there, and `message` says "not computed".
+    """
+    from arlequin.sweeps.dataset import assemble
+
+    plan, versions = read_plan(path)
+    return assemble(plan, _there(path, plan.points()), versions)
+
+
+def _there(path: str | Path, points: Sequence[Point]) -> dict[str, Outcome]:
+    """The points of a store that are finished."""
+    found = ((key(point), read_point(path, point)) for point in points)
+    return {name: outcome for name, outcome in found if outcome is not None}
+
+
+def _computing(
+    function: Callable[..., Any], workers: int | None, scheduler: Any, stack: contextlib.ExitStack
+) -> Callable[[Sequence[Point]], Any]:
+    """What gives the points as they are finished, wherever they are computed; stack: closes what it opens."""
+    from arlequin.sweeps.local import compute_here, compute_locally, cores, pickled
+
+    if scheduler is not None:
+        from arlequin.sweeps.dask import client_of, compute_on_cluster
+
+        return functools.partial(compute_on_cluster, stack.enter_context(client_of(scheduler)), pickled(function))
+    if workers == 0:
+        return functools.partial(compute_here, function)
+    sent, count = pickled(function), cores() if workers is None else workers
+    return lambda points: compute_locally(sent, points, count)
+
+
+def _about(function: Any) -> tuple[str, dict[str, Any], str]:
+    """Name of a function, the parameters that a partial fixes, and a digest of its source."""
+    fixed: dict[str, Any] = {}
+    while isinstance(function, functools.partial):
+        if function.args:
+            raise UserError("function: a partial must fix parameters by their names")
+        fixed = {**function.keywords, **fixed}
+        function = function.func
+    if not callable(function):
+        raise UserError.parameter("function", function, "must be a function")
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return name, {parameter: _text(given) for parameter, given in fixed.items()}, _digest(function)
+
+
+def _digest(function: Any) -> str:
+    """Of the text of a function and of what it has taken along: values of a closure, the object of a method."""
+    try:
+        text = inspect.getsource(function)
+    except (OSError, TypeError):  # typed in, or an object
+        text = ""
+    taken = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    if not inspect.isroutine(function) and not inspect.isclass(function):
+        taken.append(function)
+    taken += [function.__self__] if inspect.ismethod(function) else []
+    text += "".join(f"\n{_text(value)}" for value in taken)
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+
+
+def _text(given: Any) -> Any:
+    """What a function is given or has taken along as the store keeps it, the same at each start."""
+    if isinstance(given, float | int | str | None) and given == given:
+        return given
+    import numpy as np
+
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # arrays whole
+        text = repr(given)
+    if " at 0x" in text:
+        return type(given).__name__
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _check_names(function: Callable[..., Any], plan: Plan) -> None:
+    """UserError where the function does not take the parameters, or asks for others."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in: it says so itself
+        return
+    try:
+        signature.bind(**plan.points()[0])
+    except TypeError as error:
+        raise UserError(f"over: {error}: {plan.name} takes {', '.join(signature.parameters) or 'nothing'}") from None
+
+
+@contextlib.contextmanager
+def _bar(title: str) -> Iterator[Progress]:
+    from arlequin.run.progress import PointsBar
+
+    with PointsBar(title) as bar:
+        yield bar

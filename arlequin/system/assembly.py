@@ -1,0 +1,348 @@
+"""The matrices and operators of a whole system, in one dof numbering (parts one after the other).
+
+The parts of a system assembled: with the weights of their junctions, and what these pull.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.junctions.base import Glue, JunctionOperator
+from arlequin.linalg.products import applied
+from arlequin.system.contact import Contact
+from arlequin.system.dofs import Layout
+from arlequin.system.internal_forces import BulkResponse, Memory, response_of
+from arlequin.system.rigid_constraints import Rigidity
+from arlequin.system.springs import Links, relation_rows
+from arlequin.system.strains import Strains
+from arlequin.system.system import System
+from models.checks import finite_array
+from models.linalg.rows import row_products
+from models.part import Assembled, Nonlinear, PathDependent, Surface, Weighting
+from models.reduction.modal import Modal
+from models.types import Array
+from multilevel.solvers.law_tables import PointLaws
+
+
+def assembled_parts(system: System, operators: Sequence[JunctionOperator]) -> tuple[Assembled, ...]:
+    """All parts; the operators are those of the system's junctions, which reduced parts have shapes for."""
+    weights: dict[str, Weighting] = {}
+    for junction in system.junctions:
+        for name, own in junction.weighting().items():
+            weights[name] = own if name not in weights else weights[name] * own
+    massless, pulls = _contact_nodes(system), _pulls(system.junctions, operators)
+    return tuple(
+        part.assemble(weights.get(part.name), pulls=pulls.get(part.name, ()))
+        if isinstance(part, Modal)
+        else part.assemble(weights.get(part.name), massless=massless.get(part.name))
+        for part in system.parts
+    )
+
+
+def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
+    """Nodes of each part that lie on a contact surface (redistributed mass takes their mass away)."""
+    nodes: dict[str, list[Any]] = {}
+    for interface in system.interfaces:
+        surfaces = [interface.slave] + ([interface.master] if isinstance(interface.master, Surface) else [])
+        for surface in surfaces:
+            nodes.setdefault(surface.part.name, []).append(surface.nodes)
+    return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
+
+
+def _pulls(junctions: Sequence[Glue], operators: Sequence[JunctionOperator]) -> dict[str, list[sp.csr_array]]:
+    """What junctions pull at, by the name of the part: (m, nodal) each."""
+    pulls: dict[str, list[sp.csr_array]] = {}
+    for junction, operator in zip(junctions, operators, strict=True):
+        for part, own in ((junction.coarse, operator.coarse), (junction.fine, operator.fine)):
+            pulls.setdefault(part.name, []).append(own)
+    return pulls
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Block-diagonal mass, stiffness, damping (d, d); constraints C (m, d), Gram matrix (m, m); the contact.
+
+    The semi-discrete problem is M v̇ + f_int(u) + D v = f_ext(t) + Cᵀφ + Hᵀr, C v = 0, with r the contact forces and
+    H the contact's kinematics; K and D contain the springs and dashpots, `links`. f_int is K u unless parts are
+    `Nonlinear`: K is then its tangent at u = 0, and D what of the damping is linear in v. The dofs d are the
+    coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
+    each part, `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
+    """
+
+    system: System
+    parts: tuple[Assembled, ...]
+    start: NDArray[np.int64]
+    mass: sp.csr_array
+    stiffness: sp.csr_array
+    damping: sp.csr_array | None
+    absorber: sp.csr_array | None
+    operators: tuple[JunctionOperator, ...]
+    constraints: sp.csr_array
+    gram: sp.csr_array
+    junction_start: NDArray[np.int64]
+    contact: Contact
+    links: Links
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all internal forces are K u."""
+        return not any(isinstance(part, Nonlinear | PathDependent) for part in self.parts)
+
+    @cached_property
+    def path_dependent(self) -> bool:
+        """Whether some forces depend on what matter went through."""
+        return any(self._remembers)
+
+    @cached_property
+    def nonlinear(self) -> tuple[tuple[str, Nonlinear, slice], ...]:
+        """Nonlinear parts without memory: name, part and its dofs."""
+        bounds = zip(self.system.names, self.parts, self.start[:-1].tolist(), self.start[1:].tolist(), strict=True)
+        return tuple((name, part, slice(a, b)) for name, part, a, b in bounds if isinstance(part, Nonlinear))
+
+    @cached_property
+    def _remembers(self) -> tuple[bool, ...]:
+        return tuple(isinstance(part, PathDependent) for part in self.parts)
+
+    def fresh(self) -> Memory:
+        """The memory of virgin matter."""
+        none = np.zeros((0, 0, 0))
+        return tuple(part.fresh() if isinstance(part, PathDependent) else none for part in self.parts)
+
+    @cached_property
+    def rigidity(self) -> Rigidity:
+        """What keeps rigid parts rigid."""
+        return Rigidity.of(self.parts, self.start)
+
+    @cached_property
+    def damped(self) -> bool:
+        """Whether parts or dashpots take energy."""
+        return self.damping is not None or any(isinstance(part, Nonlinear) and part.viscous for part in self.parts)
+
+    @cached_property
+    def viscous(self) -> sp.csr_array | None:
+        """Damping of the parts and absorbing terms of the junctions together (d, d); None where there is neither."""
+        if self.damping is None or self.absorber is None:
+            return self.absorber if self.damping is None else self.damping
+        return sp.csr_array(self.damping + self.absorber)
+
+    @property
+    def dof_count(self) -> int:
+        return int(self.start[-1])
+
+    @property
+    def contact_count(self) -> int:
+        return self.contact.count
+
+    @property
+    def laws(self) -> PointLaws:
+        return self.contact.laws
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the coordinates of each part stand."""
+        return Layout.of(self.system.parts, self.parts)
+
+    def split(self, vector: Array) -> list[Array]:
+        """The vector's (d,) pieces by part."""
+        return [vector[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal forces (d,), N, and strain energy, J, from the strains of every part and of the springs."""
+        if len(self.parts) == 1 and not self.links.any:
+            return self.parts[0].internal(u)
+        forces = np.empty_like(u)
+        energy = 0.0
+        for part, a, b in zip(self.parts, self.start[:-1], self.start[1:], strict=True):
+            forces[a:b], part_energy = part.internal(u[a:b])
+            energy += part_energy
+        if self.links.any:
+            pull, stored = self.links.internal(u)
+            return forces + pull, energy + stored
+        return forces, energy
+
+    def respond(self, u: Array, memory: Memory, step: float) -> BulkResponse:
+        """Internal forces at u, reached in a step (s) from where the points had this memory."""
+        if not self.path_dependent:
+            return BulkResponse(*self.internal(u), 0.0, memory)
+        pieces = zip(self.parts, self._remembers, memory, self.split(u), strict=True)
+        whole = BulkResponse.gathered([response_of(*piece, step) for piece in pieces])
+        if not self.links.any:
+            return whole
+        pull, stored = self.links.internal(u)
+        return replace(whole, force=whole.force + pull, stored=whole.stored + stored)
+
+    def load(self, t: float) -> Array:
+        """External forces (d,), N, at the time t."""
+        load = np.concatenate([part.load(t) for part in self.parts])
+        return load if self.system.gravity is None else load + self._heaviness @ self.system.acceleration(t)
+
+    def loads(self, times: Array) -> Array:
+        """External forces (t, d), N, at the times (t,)."""
+        pieces = [
+            np.broadcast_to(part.load(0.0), (times.size, part.mass.shape[0])) if part.steady else part.loads_at(times)
+            for part in self.parts
+        ]
+        # C order, which one steady part alone does not give: kernels are compiled for each order that they meet
+        load, gravity = np.ascontiguousarray(np.concatenate(pieces, axis=1)), self.system.gravity
+        if gravity is None:
+            return load
+        if not callable(gravity):
+            return load + self._heaviness @ self.system.acceleration(0.0)
+        given, heavy = np.array([gravity(t) for t in times.tolist()], float).reshape(times.size, -1), self._heaviness
+        return load + row_products(finite_array("gravity", given, (times.size, heavy.shape[1])), heavy.T)
+
+    @cached_property
+    def strains(self) -> Strains | None:
+        """The strains of all parts and springs; None where a part has no short form of them."""
+        forms = [part.strain_form() for part in self.parts]
+        known = [form for form in forms if form is not None]
+        return Strains.of(known, self.system.parts, self.links) if len(known) == len(forms) else None
+
+    @cached_property
+    def _heaviness(self) -> Array:
+        """Sᵀ M 1 (d, axis), of the mass M that is heavy, kg: forces of a uniform acceleration along each axis."""
+        axes = self.system.acceleration(0.0).size
+        forces = []
+        for part, own in zip(self.system.parts, self.parts, strict=True):
+            along = np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)
+            forces.append(own.shapes.T @ (own.heavy @ along.astype(float)))
+        return np.concatenate(forces)
+
+    def kinetic(self, v: Array) -> float:
+        """Kinetic energy ½ vᵀMv, J."""
+        return 0.5 * float(v @ (self.mass @ v))
+
+    def pull(self, constraint: Array, contact: Array) -> Array:
+        """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
+        pushed = self.contact.moves.back(contact)
+        return applied(self._pull, constraint) + pushed if constraint.size else pushed
+
+    def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:
+        """The same on the imposed dofs (p,)."""
+        return applied(self._pull_on_imposed, np.concatenate([constraint, contact]))
+
+    @cached_property
+    def _pull_on_imposed(self) -> sp.csr_array:
+        rows = [matrix[:, self.imposed_dofs] for matrix in (self.constraints, self.contact.basis)]
+        return sp.csr_array(sp.vstack(rows, format="csr").T)
+
+    @cached_property
+    def _pull(self) -> sp.csr_array:
+        return sp.csr_array(self.constraints.T)
+
+    @cached_property
+    def imposed_dofs(self) -> NDArray[np.int64]:
+        """Dofs whose motion is given (p,)."""
+        pieces = [a + item.dofs for part, a in zip(self.parts, self.start, strict=False) for item in part.imposed]
+        return np.concatenate(pieces).astype(np.int64) if pieces else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs whose motion is not given."""
+        mask = ~self.ghost
+        mask[self.imposed_dofs] = False
+        return mask
+
+    @cached_property
+    def ghost(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs whose cells all weigh nothing (no mass, no stiffness): they are left out and rest."""
+        return self._without_mass & (self.stiffness.diagonal() == 0.0)
+
+    @cached_property
+    def massless(self) -> NDArray[np.bool_]:
+        """Mask (d,) of the dofs without mass that have stiffness (redistributed mass)."""
+        return self._without_mass & ~self.ghost
+
+    @cached_property
+    def _without_mass(self) -> NDArray[np.bool_]:
+        return np.asarray(abs(self.mass).sum(axis=1)).ravel() == 0.0
+
+    @cached_property
+    def imposes_displacement(self) -> NDArray[np.bool_]:
+        """Mask (p,): displacement given (else velocity)."""
+        pieces = [np.full(len(item.dofs), item.kind == "displacement") for part in self.parts for item in part.imposed]
+        return np.concatenate(pieces) if pieces else np.zeros(0, dtype=bool)
+
+    @cached_property
+    def _moving(self) -> tuple[Assembled, ...]:
+        """The parts, or none of them where all that is imposed is rest."""
+        return () if all(item.rest for part in self.parts for item in part.imposed) else self.parts
+
+    def imposed(self, t: float) -> Array:
+        """Given values (p,) at t: m where a displacement is imposed, m/s where a velocity is."""
+        pieces = [np.broadcast_to(item.function(t), item.dofs.shape) for part in self._moving for item in part.imposed]
+        return np.concatenate(pieces).astype(float) if pieces else np.zeros(self.imposed_dofs.size)
+
+
+def assemble(system: System) -> Assembly:
+    """Assembles every part with the weights of its junctions, the constraints and the contact rows."""
+    operators = tuple(junction.operator() for junction in system.junctions)
+    parts = assembled_parts(system, operators)
+    layout = Layout.of(system.parts, parts)
+
+    mass = _diagonal([part.mass for part in parts])
+    stiffness = _diagonal([part.stiffness for part in parts])
+    damping = None
+    if any(part.damping is not None for part in parts):
+        blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
+        damping = _diagonal(blocks)
+    links = Links.of(system.springs, layout)
+    if links.any:
+        stiffness = sp.csr_array(stiffness + links.matrix(links.stiffness))
+    if links.damping.any():
+        dashpots = links.matrix(links.damping)
+        damping = dashpots if damping is None else sp.csr_array(damping + dashpots)
+
+    constraint_rows, grams = [], []
+    for junction, operator in zip(system.junctions, operators, strict=True):
+        wide = layout.widened(operator.coarse, junction.coarse) + layout.widened(operator.fine, junction.fine)
+        constraint_rows.append(wide)
+        grams.append(operator.gram)
+    for relation in system.relations:
+        constraint_rows.append(relation_rows(relation, layout))
+        grams.append(sp.eye_array(relation.count, format="csr"))
+    return Assembly(
+        system=system,
+        parts=parts,
+        start=layout.start,
+        mass=mass,
+        stiffness=stiffness,
+        damping=damping,
+        absorber=_absorbing_matrix(system.junctions, layout),
+        operators=operators,
+        constraints=_stack(constraint_rows, layout.count),
+        gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
+        junction_start=_starts([rows.shape[0] for rows in constraint_rows]),
+        contact=Contact.of(system.interfaces, layout, system.contact),
+        links=links,
+    )
+
+
+def _diagonal(blocks: Sequence[sp.csr_array]) -> sp.csr_array:
+    """The blocks on the diagonal; a single one is shared with its part: no matrix is ever changed."""
+    return blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
+
+
+def _stack(blocks: Sequence[sp.csr_array], count: int) -> sp.csr_array:
+    return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, count))
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _absorbing_matrix(junctions: Sequence[Any], layout: Layout) -> sp.csr_array | None:
+    """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
+    total = None
+    for junction in junctions:
+        jump = junction.jump()
+        if jump is not None:
+            rows = layout.widened(jump.coarse, junction.coarse) + layout.widened(jump.fine, junction.fine)
+            own = sp.csr_array(rows.T @ rows)
+            total = own if total is None else sp.csr_array(total + own)
+    return total

@@ -1,0 +1,420 @@
+"""All interfaces of a system in one dof numbering: where their points are, which way they move, what they obey.
+
+One side of an interface: how the nodes of its surface move with the coordinates of the system.
+
+Some of the points of a contact: those that a step solves for.
+
+The sizes with which gaps and changes of a contact's coordinates are compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.linalg.products import Rows
+from arlequin.system.contact_kinematics import Touch
+from arlequin.system.dofs import Layout
+from models.part import Assembled, Surface
+from models.types import Array
+from multilevel.interface import Interface
+from multilevel.laws.wear import Worn
+from multilevel.pairing.kinematics import KeepingPairing, Kinematics, Pairing, crowd
+from multilevel.solvers.contact import ContactSolution
+from multilevel.solvers.law_tables import PointLaws
+from multilevel.solvers.options import ContactMethod
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A surface, or none (a rigid obstacle), with the rows (r, d) that its motion needs of the system's coordinates.
+
+    place (r,) = rows · u. The nodes' displacements are the rows themselves, or, on a turning part, whose coordinates
+    these are, functions of them. nodal (n a, d): displacements of the nodes at the start. rigid: whether the part is.
+    """
+
+    surface: Surface | None
+    rows: sp.csr_array
+    nodal: sp.csr_array
+    turning: Assembled | None
+    rigid: bool
+
+    @classmethod
+    def of(cls, surface: Any, layout: Layout) -> "Side":
+        """surface: of a part of the layout, or an obstacle."""
+        if not isinstance(surface, Surface):
+            return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
+        turning = layout.turning.get(surface.part.name)
+        nodal = layout.widened(surface.motion, surface.part)
+        rows = nodal if turning is None else layout.own(surface.part)
+        return cls(surface, rows, nodal, turning, surface.part.name in layout.rigid)
+
+    @property
+    def count(self) -> int:
+        """Rows."""
+        return int(self.rows.shape[0])
+
+    def positions(self, place: Array) -> Array:
+        """Positions (n, a) of the nodes; none of an obstacle."""
+        if self.surface is None:
+            return np.zeros((0, 1))
+        if self.turning is not None:
+            place = self.turning.nodal_motion(place[None], place[None])[0][0, _dofs(self.surface)]
+        return np.asarray(self.surface.positions + place.reshape(self.surface.positions.shape))
+
+    def nodes(self, place: Array) -> sp.csr_array:
+        """Velocities of the nodes (n a) as rows over those of the side (r)."""
+        if self.turning is None or self.surface is None:
+            return sp.csr_array(sp.eye_array(self.count))
+        return sp.csr_array(self.turning.rates(place)[_dofs(self.surface)])
+
+    def sagitta(self, moves: Array) -> float:
+        """What the arc of a node of a turning part rises over its tangent in a step, m; moves (r,): rows · Δt v."""
+        if self.turning is None or self.surface is None:
+            return 0.0
+        angle = np.linalg.norm(moves[self.surface.positions.shape[1] :])
+        arms = np.abs(self.turning.rates(0.0 * moves)[:, self.surface.positions.shape[1] :])
+        return float(angle**2 * arms.max())
+
+    def resultant(self, axes: int) -> Array:
+        """Forces on the rows to their resultant (a, r)."""
+        along = np.arange(self.count) if self.turning is not None else np.arange(self.count) % axes
+        return np.asarray(along == np.arange(axes)[:, None], dtype=float)
+
+
+def _dofs(surface: Surface) -> Any:
+    """Nodal dofs (n a,) of the displacements; a beam's rotations come after them."""
+    return surface.dofs[:, : surface.positions.shape[1]].ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Some of the points (p,) of a contact, with their laws, rows of H and rows of the history."""
+
+    points: NDArray[np.int64]
+    laws: PointLaws
+    rows: NDArray[np.int64]
+    histories: NDArray[np.int64]
+
+    def whole(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
+        """Its solution with zeros at the other points."""
+        if self.points.size == laws.count:
+            return solution
+
+        def spread(values: NDArray[Any], size: int, at: NDArray[np.int64]) -> NDArray[Any]:
+            out = np.zeros(size, dtype=values.dtype)
+            out[at] = values
+            return out
+
+        trial = history.copy()
+        trial[self.histories] = solution.history
+        count, points = laws.count, self.points
+        held = solution.held
+        return replace(
+            solution,
+            impulse=spread(solution.impulse, laws.row_count, self.rows),
+            stored=spread(solution.stored, count, points),
+            dissipated=spread(solution.dissipated, count, points),
+            multiplier=spread(solution.multiplier, count, points),
+            status=spread(solution.status, count, points),
+            history=trial,
+            held=None if held is None else spread(held, laws.row_count, self.rows),
+        )
+
+
+_TOUCHING = 1e-12  # gap, relative to the surfaces' extent, that is none
+_ROUND_OFF = 8.0 * float(np.finfo(float).eps)  # of the coordinates
+_DISTANT = 0.1  # share of the coordinates: ε of them over the smallest change that is looked at, 1e-14 of a size
+
+
+@dataclass(frozen=True, eq=False)
+class ContactScale:
+    """Lengths of some interfaces, from their kinematics at the start."""
+
+    interfaces: Sequence[Interface]
+    reference: Sequence[Kinematics]
+
+    @cached_property
+    def extent(self) -> float:
+        """Largest extent of the slave surfaces and their masters, or of their parts, m; of points without any, how far
+        they are from their partners or the origin; 1 m where all of that is zero."""
+        sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
+        own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
+        own = own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0)
+        apart = max((float(np.abs(kin.gap[kin.paired]).max(initial=0.0)) for kin in self.reference), default=0.0)
+        return own or max(apart, self._distance) or 1.0
+
+    @property
+    def touching(self) -> float:
+        """Largest gap that counts as none, m."""
+        return _TOUCHING * self.extent + self.round_off
+
+    @property
+    def round_off(self) -> float:
+        """What gaps are rounded to where the contact points are, m."""
+        return _ROUND_OFF * self._distance
+
+    def sizes(self, sides: Sequence[tuple[Side, Side]]) -> Array:
+        """What changes of the coordinates of both sides of an interface are compared with, for each (q,): the extent,
+        m, or 1 rad of parts that turn; far from the origin more, as coordinates are rounded more there."""
+        more = 1.0 + _DISTANT * self._distance / self.extent
+        sizes = [np.full(side.count, self.extent * more) for pair in sides for side in pair]
+        for own, side in zip(sizes, (side for pair in sides for side in pair), strict=True):
+            if side.turning is not None and side.surface is not None:
+                own[side.surface.positions.shape[1] :] = more
+        return np.concatenate(sizes)
+
+    @cached_property
+    def _distance(self) -> float:
+        """Largest coordinate of the contact points, m: what they are rounded to are shares of it."""
+        return max((float(np.abs(kin.positions).max(initial=0.0)) for kin in self.reference), default=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """The interfaces with their pairings and laws.
+
+    start (interfaces + 1,) bounds the points of the interfaces. basis (q, d): the rows of the interfaces that are
+    steady, whose pairing is fixed and whose nodes move linearly, and those of both sides of the others (`span`
+    (interfaces + 1,) bounds the rows). method: how steps are solved.
+    """
+
+    interfaces: tuple[Interface, ...]
+    pairings: tuple[Pairing, ...]
+    laws: PointLaws
+    start: NDArray[np.int64]
+    basis: sp.csr_array
+    span: NDArray[np.int64]
+    reference: tuple[Kinematics, ...]
+    sides: tuple[tuple[Side, Side], ...]
+    steady: tuple[bool, ...]
+    method: ContactMethod
+    _last: list["Problem"] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def of(cls, interfaces: Sequence[Interface], layout: Layout, method: ContactMethod) -> "Contact":
+        """The interfaces between parts of the layout."""
+        pairings = tuple(interface.pairing() for interface in interfaces)
+        reference = tuple(
+            pairing.at(*(_positions(side) for side in (interface.slave, interface.master)))
+            for interface, pairing in zip(interfaces, pairings, strict=True)
+        )
+        laws = PointLaws.gather(
+            [interface.laws for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
+            np.concatenate([pairing.areas for pairing in pairings]) if pairings else np.zeros(0),
+            [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
+            axes=reference[0].normals.shape[1] if reference else 1,
+        )
+        sides = tuple((Side.of(item.slave, layout), Side.of(item.master, layout)) for item in interfaces)
+        steady, blocks = [], []
+        for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
+            both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
+            steady.append(pairing.fixed and all(side.turning is None for side in pair))
+            blocks.append(sp.csr_array(used_rows(interface, kin) @ both) if steady[-1] else both)
+        return cls(
+            interfaces=tuple(interfaces),
+            pairings=pairings,
+            laws=laws,
+            start=_starts([kin.gap.size for kin in reference]),
+            basis=sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, layout.count)),
+            span=_starts([block.shape[0] for block in blocks]),
+            reference=reference,
+            sides=sides,
+            steady=tuple(steady),
+            method=method,
+        )
+
+    @property
+    def count(self) -> int:
+        """Contact points."""
+        return self.laws.count
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether all interfaces are steady: gaps are linear in the coordinates then."""
+        return all(self.steady)
+
+    @cached_property
+    def turning(self) -> NDArray[np.bool_]:
+        """Points (k,) whose normals or partners may change."""
+        return np.repeat(~np.array(self.steady, dtype=bool), np.diff(self.start))
+
+    @cached_property
+    def indeterminate(self) -> bool:
+        """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
+        return any(side.rigid for pair in self.sides for side in pair)
+
+    def problem(self, points: NDArray[np.int64]) -> "Problem":
+        """The contact problem of some of the points; the last one is kept."""
+        if self._last and np.array_equal(self._last[0].points, points):
+            return self._last[0]
+        laws = self.laws
+        self._last[:] = [Problem(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
+        return self._last[0]
+
+    @cached_property
+    def scale(self) -> ContactScale:
+        """The lengths that gaps are compared with."""
+        return ContactScale(self.interfaces, self.reference)
+
+    @cached_property
+    def sizes(self) -> Array:
+        """What changes of the rows of the basis (q,) are compared with, m or rad."""
+        sizes, extent = np.empty(self.basis.shape[0]), self.scale.extent
+        for i, (a, b) in enumerate(pairwise(self.span)):
+            sizes[a:b] = extent if self.steady[i] else self.scale.sizes([self.sides[i]])
+        return sizes
+
+    def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
+        """Points (…, k) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
+
+        Nor is one of the size of the arcs of a step, moves (q,) = basis · Δt v: a corner on which a rigid part turns
+        rises by as much.
+        """
+        limit = np.full(gaps.shape, self.scale.touching)
+        if self.indeterminate:
+            for i, (a, b) in enumerate(pairwise(self.start)):
+                slave, master = self.sides[i]
+                own = moves[self.span[i] : self.span[i + 1]]
+                if not self.steady[i]:
+                    limit[a:b] += slave.sagitta(own[: slave.count]) + master.sagitta(own[slave.count :])
+        return np.asarray(gaps <= limit)
+
+    @cached_property
+    def moves(self) -> Rows:
+        """The basis, for many products."""
+        return Rows(self.basis)
+
+    @cached_property
+    def _at_rest(self) -> Touch:
+        return self._join(self.reference, np.zeros(self.basis.shape[0]))
+
+    @cached_property
+    def wear_rate(self) -> Array | None:
+        """Depth (k,) that wears off by a unit of work, k/A by Archard's law, m/J; None where nothing wears."""
+        if all(interface.wear is None for interface in self.interfaces):
+            return None
+        each = [0.0 if interface.wear is None else interface.wear.coefficient for interface in self.interfaces]
+        return np.repeat(each, np.diff(self.start)) / self.laws.area
+
+    def worn(self, before: Worn | None, wear: Array) -> Worn | None:
+        """What is worn after a step of which the normal forces work by `wear` (k,), J, on the slip."""
+        if self.wear_rate is None:
+            return None
+        opening = self.wear_rate * wear
+        return Worn(opening, opening) if before is None else before.after(opening)
+
+    def touch(self, place: Array, keeping: Touch | None = None, worn: Worn | None = None) -> Touch:
+        """The kinematics at the displacement u, place = basis · u (q,); with the partners of `keeping`."""
+        return self._unworn(place, keeping).worn(worn)
+
+    def _unworn(self, place: Array, keeping: Touch | None) -> Touch:
+        if self.fixed:
+            return self._at_rest
+        found = []
+        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+            own = place[self.span[i] : self.span[i + 1]]
+            if self.steady[i]:
+                kin = self.reference[i]
+                found.append(replace(kin, gap=kin.gap + own[_normal_rows(interface, kin)]))
+                continue
+            slave, master = self.sides[i]
+            now = slave.positions(own[: slave.count]), master.positions(own[slave.count :])
+            if keeping is not None and isinstance(pairing, KeepingPairing):
+                found.append(pairing.keeping(keeping.found[i], *now))
+            else:
+                found.append(pairing.at(*now))
+        return self._join(found, place)
+
+    def resultant(self, index: int) -> Array:
+        """Forces on the rows of an interface's basis (its span) to the resultant on the slave (a, rows)."""
+        interface, (slave, master) = self.interfaces[index], self.sides[index]
+        axes, size = interface.slave.positions.shape[1], interface.slave.positions.size
+        if not self.steady[index]:
+            return np.hstack([slave.resultant(axes), np.zeros((axes, master.count))])
+        rows = used_rows(interface, self.reference[index])  # on the nodes of both surfaces
+        return np.stack([np.asarray(rows[:, i:size:axes].sum(axis=1)).ravel() for i in range(axes)])
+
+    def frequency_bound(self, inverse: Array) -> float:
+        """Bound of the largest angular frequency of the laws' stiffness on the diagonal M⁻¹ `inverse` (d,), rad/s.
+
+        Of Σ k N M⁻¹ Nᵀ, in any configuration: where the pairing moves, n is a unit vector, the values on each surface
+        are means, and no node counts twice, or Σ N Nᵀ has a bound of its own (`CrowdedPairing`).
+        """
+        stiffness, own, masters = np.sqrt(self.laws.stiffness_bound()), [], []
+        for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
+            rows, roots = self.basis[self.span[i] : self.span[i + 1]], stiffness[self.start[i] : self.start[i + 1]]
+            if self.steady[i]:
+                normal = rows[_normal_rows(interface, self.reference[i])]
+                own.append(normal.multiply(roots[:, None]))
+            else:
+                slave, master = self.sides[i]
+                own.append(roots.max() * np.sqrt(crowd(pairing)) * slave.nodal)
+                if master.surface is not None:
+                    masters.append(roots.max() * master.nodal)
+        return float(np.sqrt(sum(_largest(blocks, inverse) for blocks in (own, masters) if blocks)))
+
+    def gaps(self, u: Array) -> Array:
+        """Gaps (k,), m, of the displacement u (d,)."""
+        place = self.moves.of(u)
+        return self.touch(place).gaps(place)
+
+    def _join(self, found: Sequence[Kinematics], place: Array) -> Touch:
+        local = None
+        if not self.fixed:
+            blocks = []
+            for i, (kin, (a, b)) in enumerate(zip(found, pairwise(self.span), strict=True)):
+                if self.steady[i]:
+                    blocks.append(sp.eye_array(b - a, format="csr"))
+                    continue
+                rows, (slave, master) = used_rows(self.interfaces[i], kin), self.sides[i]
+                if slave.turning is not None or master.turning is not None:
+                    own = place[a:b]
+                    nodes = [slave.nodes(own[: slave.count]), master.nodes(own[slave.count :])]
+                    rows = sp.csr_array(rows @ sp.block_diag(nodes, format="csr"))
+                blocks.append(rows)
+            local = blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
+        axes = found[0].normals.shape[1] if found else 1
+        return Touch(
+            moves=self.moves,
+            local=local,
+            first=self.laws.first[:-1],
+            gap=np.concatenate([kin.gap for kin in found]) if found else np.zeros(0),
+            place=place,
+            normals=np.concatenate([kin.normals for kin in found]) if found else np.zeros((0, axes)),
+            tangents=np.concatenate([kin.tangents for kin in found]) if found else np.zeros((0, axes - 1, axes)),
+            positions=np.concatenate([kin.positions for kin in found]) if found else np.zeros((0, axes)),
+            found=tuple(found),
+        )
+
+
+def _positions(surface: Surface | object) -> Array:
+    """Reference positions (n, a) of a surface's nodes; none of a rigid obstacle."""
+    return surface.positions if isinstance(surface, Surface) else np.zeros((0, 1))
+
+
+def used_rows(interface: Interface, kin: Kinematics) -> sp.csr_array:
+    """The rows of the kinematics, without tangents where there is no friction."""
+    axes = kin.normals.shape[1]
+    return kin.rows if interface.friction is not None or axes == 1 else sp.csr_array(kin.rows[::axes])
+
+
+def _normal_rows(interface: Interface, kin: Kinematics) -> slice:
+    return slice(None, None, kin.normals.shape[1] if interface.friction is not None else 1)
+
+
+def _largest(blocks: Sequence[sp.csr_array], inverse: Array) -> float:
+    """Gershgorin's bound of the largest eigenvalue of B M⁻¹ Bᵀ, B the blocks, M⁻¹ `inverse` (d,)."""
+    rows = sp.csr_array(sp.vstack(blocks, format="csr").multiply(np.sqrt(inverse)))
+    rows = rows[:, np.unique(rows.indices)]
+    gram = rows @ rows.T if rows.shape[0] <= rows.shape[1] else rows.T @ rows  # the smaller: the same eigenvalues
+    return float(abs(gram).sum(axis=1).max(initial=0.0))
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,0 +1,56 @@
+"""Where the coordinates of each part stand among those of a system, and how its nodes move with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from models.part import Assembled, Constrained, Part
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part.
+
+    turning: the parts whose nodes move on circles; rigid: those that do not deform.
+    """
+
+    start: NDArray[np.int64]
+    first: dict[str, int]
+    shapes: dict[str, sp.csr_array | NDArray[np.float64]]
+    turning: dict[str, Assembled]
+    rigid: frozenset[str]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "Layout":
+        start = np.concatenate([[0], np.cumsum([own.mass.shape[0] for own in assembled])]).astype(np.int64)
+        names = [part.name for part in parts]
+        shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}
+        turning = {name: own for name, own in zip(names, assembled, strict=True) if own.turning}
+        held = {name for name, own in zip(names, assembled, strict=True) if isinstance(own, Constrained)}
+        first = dict(zip(names, start[:-1].tolist(), strict=True))
+        return cls(start, first, shapes, turning, frozenset({*turning, *held}))
+
+    @property
+    def count(self) -> int:
+        """Coordinates of the system."""
+        return int(self.start[-1])
+
+    def rows(self, part: Part, dofs: NDArray[np.int64]) -> sp.csr_array:
+        """Displacements of nodal dofs (k,) of a part as rows (k, d) over the coordinates of the system."""
+        return self._widen(self.shapes[part.name][dofs], part)
+
+    def own(self, part: Part) -> sp.csr_array:
+        """The coordinates of a part as rows (d_part, d) over those of the system."""
+        return self._widen(sp.eye_array(self.shapes[part.name].shape[1]), part)
+
+    def widened(self, operator: sp.csr_array, part: Part) -> sp.csr_array:
+        """An operator (m, nodal) on the nodal displacements of a part as (m, d)."""
+        return self._widen(operator @ self.shapes[part.name], part)
+
+    def _widen(self, block: sp.csr_array | NDArray[np.float64], part: Part) -> sp.csr_array:
+        block = sp.coo_array(block)
+        columns = block.col + self.first[part.name]
+        return sp.csr_array((block.data, (block.row, columns)), shape=(block.shape[0], self.count))

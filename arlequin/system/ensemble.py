@@ -1,0 +1,162 @@
+"""The members of an ensemble assembled: one set of matrices, and what drives each of them."""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.system.assembly import Assembly, assemble
+from arlequin.system.system import System
+from models.errors import UserError
+from models.part import Nonlinear, PathDependent
+from models.types import Array
+
+T = TypeVar("T")
+_SHARED = ("parts", "junctions", "interfaces", "springs", "relations")
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """assembly: that of the first member, with the matrices, constraints and contact of all; each: with its own start,
+    loads and imposed motions. source (n,): the first member with the same loads and motions as each."""
+
+    assembly: Assembly
+    each: tuple[Assembly, ...]
+    source: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, systems: Sequence[System]) -> "Members":
+        """Of the members; UserError where they are not of one system."""
+        first = _linear(0, systems[0])
+        _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # found once for all
+        each, source = [first], [0]
+        for i, system in enumerate(systems[1:], 1):
+            like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
+            if like is None:
+                own = _linear(i, system)
+                _check_alike(i, first, own)
+                each.append(replace(first, system=system, parts=own.parts))
+                source.append(i)
+            else:
+                each.append(_with(each[like], system))
+                source.append(int(source[like]) if _same(systems[like].gravity, system.gravity) else i)
+            if system.contact != systems[0].contact:
+                raise _differs(i, "contact method")
+        return cls(first, tuple(each), np.array(source))
+
+    @property
+    def count(self) -> int:
+        """Members."""
+        return len(self.each)
+
+    def load(self, t: float) -> Array:
+        """External forces (n, d) at the time t, N; (1, d) where they are those of all."""
+        return self._of_each(lambda own: own.load(t))
+
+    def imposed(self, t: float) -> Array:
+        """Given values (n, p), or (1, p), at the time t: m where a displacement is imposed, m/s where a velocity is."""
+        return self._of_each(lambda own: own.imposed(t))
+
+    def _of_each(self, what: Callable[[Assembly], Array]) -> Array:
+        first, place = self._sources
+        found = np.array([what(self.each[i]) for i in first])
+        return found if first.size == 1 else found[place]
+
+    @cached_property
+    def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        first, place = np.unique(self.source, return_inverse=True)
+        return first, place
+
+
+def _linear(i: int, system: System) -> Assembly:
+    """A member assembled; UserError where its steps are not linear in one set of matrices, but for contact on fixed
+    pairings."""
+    assembly = assemble(system)
+    for part, own in zip(system.parts, assembly.parts, strict=True):
+        if isinstance(own, Nonlinear | PathDependent) or own.turning:
+            raise UserError(
+                f"member {i}: part '{part.name}' is not linear: an ensemble shares one factor: simulate its members"
+            )
+    for interface, steady in zip(assembly.contact.interfaces, assembly.contact.steady, strict=True):
+        what = None if steady else "has a pairing that moves"
+        if interface.wear is not None:
+            what = "wears"
+        elif interface.friction is not None and np.isfinite(interface.friction.stiffness):
+            what = "has springs of friction"
+        if what is not None:
+            raise UserError(
+                f"member {i}: interface '{interface.name}' {what}: an ensemble shares one contact: simulate its members"
+            )
+    return assembly
+
+
+def _with(assembly: Assembly, system: System) -> Assembly:
+    """The assembly of another system of the same parts, with all that is known of it."""
+    out = copy(assembly)
+    object.__setattr__(out, "system", system)
+    return out
+
+
+def _same_parts(a: System, b: System) -> bool:
+    """Whether all that is assembled are the same objects."""
+    pairs = [(getattr(a, what), getattr(b, what)) for what in _SHARED]
+    return all(len(x) == len(y) and all(s is t for s, t in zip(x, y, strict=True)) for x, y in pairs)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (not callable(a) and not callable(b) and np.array_equal(a, b))
+
+
+def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
+    """What one factor, one contact and one record are made of must be the same."""
+    for what in _SHARED:
+        names = ([item.name for item in getattr(assembly.system, what)] for assembly in (first, own))
+        if len({tuple(some) for some in names}) > 1:
+            raise _differs(i, f"list of {what}")
+    places = zip(first.system.parts, own.system.parts, strict=True)
+    if not all(np.array_equal(one.positions, other.positions) for one, other in places):
+        raise _differs(i, "mesh")
+    for what in ("mass", "stiffness", "damping", "absorber", "constraints"):
+        if not _equal(getattr(first, what), getattr(own, what)):
+            raise _differs(i, what)
+    if not np.array_equal(first.imposed_dofs, own.imposed_dofs) or not np.array_equal(
+        first.imposes_displacement, own.imposes_displacement
+    ):
+        raise _differs(i, "imposed dofs")
+    contacts = first.contact, own.contact
+    laws, others = (contact.laws for contact in contacts)
+    tables = [item.name for item in fields(laws) if item.name != "regular"]
+    alike = all(np.array_equal(getattr(laws, name), getattr(others, name)) for name in tables)
+    reference = [[(kin.gap, kin.normals, kin.tangents) for kin in contact.reference] for contact in contacts]
+    alike = alike and laws.regular == others.regular and _equal(contacts[0].basis, contacts[1].basis)
+    if not alike or not all(
+        np.array_equal(x, y) for a, b in zip(*reference, strict=True) for x, y in zip(a, b, strict=True)
+    ):
+        raise _differs(i, "contact")
+
+
+def _equal(a: sp.csr_array | None, b: sp.csr_array | None) -> bool:
+    """Whether two matrices are the same, to the last bit."""
+    if a is None or b is None:
+        return a is b
+    return a.shape == b.shape and (a != b).nnz == 0
+
+
+def _differs(i: int, what: str) -> UserError:
+    return UserError(
+        f"member {i}: its {what} is not that of member 0: members share all but their starts, loads, gravity and the "
+        "values of imposed motions"
+    )
+
+
+def named(i: int, action: Callable[[], T]) -> T:
+    """What an action gives; an error names the member."""
+    try:
+        return action()
+    except UserError as error:
+        raise UserError(f"member {i}: {error}", error.code) from error

@@ -1,0 +1,21 @@
+"""Where in a system something happens, for the lines that say it."""
+
+import numpy as np
+
+from arlequin.system.assembly import Assembly
+from models.part import MeshedPart
+from models.types import Array
+
+
+def place_of_most(assembly: Assembly, values: Array) -> str:
+    """The part, and of a part with a mesh the cell, where the values (d,) are largest; those not finite are."""
+    sizes = assembly.split(np.where(np.isfinite(values), np.abs(values), np.inf))
+    most = int(np.argmax([size.max(initial=0.0) for size in sizes]))
+    part, size = assembly.system.parts[most], sizes[most]
+    if not (isinstance(part, MeshedPart) and part.model is part):
+        return f"part '{part.name}'"
+    each = size.reshape(-1, part.components).max(axis=1)
+    nodes = part.basis.element_dofs  # (n, c)
+    around = np.flatnonzero((nodes == int(np.argmax(each))).any(axis=0))
+    cell = around[np.argmax(each[nodes[:, around]].sum(axis=0))]
+    return f"part '{part.name}', cell {cell}"

@@ -1,0 +1,76 @@
+"""What keeps the rigid parts of a system rigid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from models.errors import UserError
+from models.part import Assembled, Constrained
+from models.types import Array
+
+_ROUND_OFF = 4.0 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Rigidity:
+    """The constraints c(u) = 0 of the parts (`Constrained`), each with its place in the system of d coordinates."""
+
+    parts: tuple[tuple[Constrained, slice], ...]
+    size: int
+
+    @classmethod
+    def of(cls, parts: Sequence[Assembled], start: NDArray[np.int64]) -> "Rigidity":
+        """Of the parts whose coordinates `start` bounds."""
+        places = [slice(int(a), int(b)) for a, b in pairwise(start)]
+        held = [(part, at) for part, at in zip(parts, places, strict=True) if isinstance(part, Constrained)]
+        return cls(tuple(held), int(start[-1]))
+
+    @property
+    def any(self) -> bool:
+        """Whether there is such a part."""
+        return bool(self.parts)
+
+    def refuse(self, what: str) -> None:
+        """UserError where there is such a part: `what` does without."""
+        if self.parts:
+            raise UserError(f"Rigid parts are not for {what}")
+
+    def strains(self, u: Array) -> Array:
+        """c(u) (k,), m."""
+        return np.concatenate([part.strains(u[at]) for part, at in self.parts]) if self.parts else np.zeros(0)
+
+    def rounding(self, u: Array) -> float:
+        """What the round-off of u (d,) does to the strains, m."""
+        sizes = [np.abs(part.points).max() + np.abs(u[at]).max() for part, at in self.parts]
+        return _ROUND_OFF * max(sizes, default=0.0)
+
+    def gradient(self, u: Array) -> sp.csr_array:
+        """∂c/∂u (k, d) at u."""
+        if not self.parts:
+            return sp.csr_array((0, self.size))
+        data = np.concatenate([part.strain_gradient(u[at]).ravel() for part, at in self.parts])
+        columns, starts, count = self._pattern
+        return sp.csr_array((data, columns, starts), shape=(count, self.size))
+
+    def placed(self, u: Array) -> Array:
+        """u (d,) with every part at the rigid motion that comes nearest."""
+        out = u.copy()
+        for part, at in self.parts:
+            out[at] = part.placed(u[at])
+        return out
+
+    @cached_property
+    def _pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        columns, widths = [], []
+        for part, at in self.parts:
+            own = np.arange(at.start, at.stop)
+            count = part.strains(np.zeros(own.size)).size
+            columns.append(np.tile(own, count))
+            widths.append(np.full(count, own.size))
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(widths))])
+        return np.concatenate(columns), starts, starts.size - 1

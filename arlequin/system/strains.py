@@ -1,0 +1,66 @@
+"""Strains of a system of bars, beams, masses and springs in short form."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.linalg.products import applied
+from arlequin.system.springs import Links
+from models.part import Part
+from models.types import Array
+
+_STILL = 1e-12  # strain of a translation, relative to its terms, that is none
+
+
+@dataclass(frozen=True, eq=False)
+class Strains:
+    """Strains e = B (u − u_anchor) (s,) and internal forces f = Bᵀ (w e), energy ½ Σ w e².
+
+    rows B (s, d), weights w (s,). anchor (d,): a dof whose displacement is taken off, as the strains of a part do not
+    see it (−1: none): no round-off of large translations. The rows from `own` on are those of springs, and see u.
+    """
+
+    rows: sp.csr_array
+    weights: Array
+    anchor: NDArray[np.int64]
+    own: int
+
+    @classmethod
+    def of(cls, forms: Sequence[tuple[sp.csr_array, Array]], parts: Sequence[Part], links: Links) -> "Strains":
+        """forms: of each part."""
+        anchors, first = [], 0
+        for (rows, _), part in zip(forms, parts, strict=True):
+            count = rows.shape[1]
+            component = np.arange(count) % part.components
+            anchor = np.full(count, -1)
+            for i in range(part.components):
+                along = (component == i).astype(float)
+                if (abs(rows @ along) <= _STILL * (abs(rows) @ along)).all():
+                    anchor[component == i] = first + i
+            anchors.append(anchor)
+            first += count
+        own = sp.csr_array(sp.block_diag([rows for rows, _ in forms], format="csr"))
+        return cls(
+            rows=sp.csr_array(sp.vstack([own, links.rows], format="csr")),
+            weights=np.concatenate([*(weights for _, weights in forms), links.stiffness]),
+            anchor=np.concatenate(anchors).astype(np.int64),
+            own=own.shape[0],
+        )
+
+    def at(self, u: Array) -> Array:
+        """Strains (b, s) of displacements u (b, d)."""
+        from arlequin.linalg._product_kernels import strains
+
+        rows = self.rows
+        return np.asarray(strains(rows.indptr, rows.indices, rows.data, self.anchor, self.own, u))
+
+    def forces(self, strains: Array) -> Array:
+        """Internal forces (b, d), N."""
+        return applied(self.rows.T, strains * self.weights)
+
+    def energy(self, strains: Array) -> Array:
+        """½ Σ w e² (b,), J."""
+        return np.asarray(0.5 * np.vecdot(strains**2, self.weights))

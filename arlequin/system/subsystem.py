@@ -1,0 +1,74 @@
+"""Some of the parts of a system, and the interfaces between them, as an assembly of their own."""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact import Contact
+from arlequin.system.dofs import Layout
+from arlequin.system.springs import Links
+from models.errors import UserError
+from models.lumped.springs import Spring
+from models.part import Surface
+
+
+def joined(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
+    """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
+    if assembly.system.relations:
+        raise UserError("several time steps: relations cannot join the parts; take one time step")
+    for spring in assembly.system.springs:
+        if len({name in names for name in _ends(spring)}) > 1:
+            raise UserError(f"several time steps: spring '{spring.name}' joins parts of different steps")
+    kept = []
+    for interface in assembly.contact.interfaces:
+        sides = [side for side in (interface.slave, interface.master) if isinstance(side, Surface)]
+        inside = [side.part.name in names for side in sides]
+        if any(inside) and not all(inside):
+            raise UserError(f"several time steps: interface '{interface.name}' joins parts of different steps")
+        kept.append(all(inside))
+    return np.array(kept, dtype=bool)
+
+
+def _ends(spring: Spring) -> list[str]:
+    """Names of the parts that a spring holds."""
+    return [end.part.name for end in (spring.first, spring.second) if end is not None]
+
+
+def restricted(
+    assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
+) -> Assembly:
+    """The assembly of some of the parts, their springs and their interfaces (masks)."""
+    parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
+    assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
+    layout = Layout.of(parts, assembled)
+    kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
+    names = {part.name for part in parts}
+    springs = [spring for spring in assembly.system.springs if names.issuperset(_ends(spring))]
+    block = {
+        name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
+        for name in ("mass", "stiffness", "damping")
+    }
+    return Assembly(
+        system=replace(
+            assembly.system,
+            parts=parts,
+            junctions=(),
+            interfaces=kept,
+            springs=springs,
+            velocity=None,
+            displacement=None,
+        ),
+        parts=assembled,
+        start=layout.start,
+        absorber=None,
+        operators=(),
+        constraints=sp.csr_array((0, layout.count)),
+        gram=sp.csr_array((0, 0)),
+        junction_start=np.zeros(1, dtype=np.int64),
+        contact=Contact.of(kept, layout, assembly.contact.method),
+        links=Links.of(springs, layout),
+        **block,
+    )

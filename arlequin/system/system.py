@@ -1,0 +1,123 @@
+"""A system: parts, the junctions that glue them, the interfaces where they touch, and how they start."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arlequin.junctions.base import Glue
+from models import checks
+from models.checks import finite_array
+from models.errors import UserError
+from models.lumped.relations import Relation
+from models.lumped.springs import Spring
+from models.part import Part, Surface
+from models.types import Array
+from multilevel.interface import Interface
+from multilevel.solvers.options import ContactMethod
+
+InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
+
+
+@dataclass(frozen=True)
+class System:
+    """What is simulated.
+
+    springs hold parts to each other or to the ground, relations are linear in their displacements. gravity (axis,),
+    m/s², or a function of t, acts on every mass; in the frame of a support of acceleration a(t) it is g − a(t).
+    velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
+    that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
+    of a step is solved (the default needs no choice).
+    """
+
+    parts: Sequence[Part]
+    junctions: Sequence[Glue] = ()
+    interfaces: Sequence[Interface] = ()
+    springs: Sequence[Spring] = field(default=(), kw_only=True)
+    relations: Sequence[Relation] = field(default=(), kw_only=True)
+    gravity: Any = field(default=None, kw_only=True)
+    velocity: InitialField = None
+    displacement: InitialField = None
+    contact: ContactMethod = field(default_factory=ContactMethod)
+    names: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        kinds: dict[str, Any] = {"interfaces": Interface, "springs": Spring, "relations": Relation}
+        for what in ("parts", "junctions", *kinds):
+            items = checks.items(what, getattr(self, what), kinds.get(what, object), f"must be a list of {what}")
+            own = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
+            if not all(hasattr(item, own) for item in items):
+                raise UserError.parameter(what, items, f"must be a list of {what}")
+            for name, times in Counter(item.name for item in items).items():
+                if times > 1:
+                    raise UserError(f"{times} {what} are named '{name}': names must differ")
+        if not self.parts:
+            raise UserError("a system needs at least one part")
+        checks.instance("contact", self.contact, ContactMethod, "must be a ContactMethod")
+        pairs = Counter(frozenset((item.coarse.name, item.fine.name)) for item in self.junctions)
+        for pair, times in pairs.items():
+            if times > 1:
+                raise UserError(
+                    f"{times} junctions glue {' and '.join(sorted(pair))}: their weights would not sum to one"
+                )
+        known = {id(part) for part in self.parts}
+        for junction in self.junctions:
+            for part in (junction.coarse, junction.fine):
+                _belongs(part, known, f"junction '{junction.name}'")
+        for interface in self.interfaces:
+            _belongs(interface.slave.part, known, f"interface '{interface.name}'")
+            if isinstance(interface.master, Surface):
+                _belongs(interface.master.part, known, f"interface '{interface.name}'")
+        for spring in self.springs:
+            for end in (spring.first, spring.second):
+                if end is not None:
+                    _belongs(end.part, known, f"spring '{spring.name}'")
+        for relation in self.relations:
+            for surface, *_ in relation.terms:
+                _belongs(surface.part, known, f"relation '{relation.name}'")
+        self.acceleration(0.0)
+        object.__setattr__(self, "names", tuple(part.name for part in self.parts))
+        for what in ("velocity", "displacement"):
+            given = getattr(self, what)
+            if isinstance(given, Mapping):
+                for name in given:
+                    if name not in self.names:
+                        raise UserError(f"{what} of '{name}': the parts are {', '.join(self.names)}")
+
+    def acceleration(self, t: float) -> Array:
+        """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
+        axes = max(part.positions.shape[1] for part in self.parts)
+        if self.gravity is None:
+            return np.zeros(axes)
+        given = self.gravity(t) if callable(self.gravity) else self.gravity
+        return finite_array("gravity", np.atleast_1d(given), (axes,))
+
+    def initial(self, what: str, part: Part) -> Array:
+        """The start's `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
+        given: Any = getattr(self, what)
+        if isinstance(given, Mapping):
+            given = given.get(part.name)
+        shape = (part.node_count, part.components)
+        if given is None:
+            return np.zeros(part.dof_count)
+        if isinstance(given, Callable):  # type: ignore[arg-type]
+            given = given(part.positions)
+        try:
+            values = np.asarray(given, dtype=float)
+            if values.ndim == 1 and values.size == part.node_count and part.components == 1:
+                values = values[:, None]
+            values = np.broadcast_to(values, shape)
+        except (TypeError, ValueError):
+            raise UserError.parameter(
+                what, given, f"must give {part.components} component(s) a node of part '{part.name}'"
+            ) from None
+        if not np.isfinite(values).all():
+            raise UserError.parameter(what, given, "must be finite")
+        return np.array(values).ravel()
+
+
+def _belongs(part: Part, known: set[int], who: str) -> None:
+    if id(part) not in known:
+        raise UserError(f"{who} refers to part '{part.name}', which is not among the parts of the system")

@@ -1,0 +1,96 @@
+"""The run of a case: parameters made and checked, the study built, the result recorded with what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import xarray
+
+from arlequin.results.recorder import Record, as_record
+from cases.case.parameters import as_json, make
+from cases.case.registry import Case, load
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    from arlequin.run.simulate import Study
+
+Progress = Callable[[int, int], None]
+
+
+def prepare(name: str, values: Mapping[str, Any]) -> tuple[Case, Any]:
+    """A case and its parameters, all checked before anything is computed."""
+    case = load(name)
+    return case, make(case.parameters, values)
+
+
+def execute(
+    case: Case,
+    parameters: Any,
+    record: Record | str | Path | None = None,
+    progress: Progress | None = None,
+    fields_every: int | None = None,
+) -> xarray.DataTree:
+    """Run a case. The result carries the attributes `case` and `parameters`.
+
+    fields_every: how often fields are kept; None leaves it to the study.
+    """
+    given = as_record(record)
+    about = {**given.attributes, "case": case.name, "parameters": as_json(parameters)}
+    target = replace(given, attributes=about)
+    if case.has("run"):
+        result = case.function("run")(parameters, target, progress)
+    else:
+        study = _study(case, parameters)
+        every = study.fields_every if fields_every is None else fields_every
+        result = study.run(replace(target, fields_every=every), progress=progress)
+    return result
+
+
+def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
+    """A result, the step of its checkpoint (0 where a run is to begin anew), and a record that goes on from it.
+
+    Of a result of several runs, how many are finished."""
+    from arlequin.results.checkpoint import Checkpoint
+    from arlequin.results.reading import open as open_result
+    from arlequin.results.reading import runs_finished
+
+    result = open_result(path)
+    if result.attrs.get("complete"):
+        return result, int(result.attrs.get("steps_planned", 0)), Record(path, resume=True)
+    if not result.attrs.get("case"):
+        raise UserError(f"{path}: not of a case: call its script again with record=Record({str(path)!r}, resume=True)")
+    if "study" not in result.attrs:
+        raise UserError(f"{path}: has no checkpoint to go on from: run it anew", code=1)
+    found = Checkpoint.read(Path(path))
+    if found is None:
+        return result, (runs_finished(result) or (0, 0))[0], Record(path, resume=True)
+    study = found.study
+    kept = Record(path, study["fields_every"], point_memory=bool(study["point_memory"]), resume=True)
+    return result, found.state.n, kept
+
+
+def resume(path: str | Path, progress: Progress | None = None, named: str | None = None) -> xarray.DataTree:
+    """Goes on with the run of a case from the last checkpoint of its result; named: as of `results.case_of`."""
+    from arlequin.results.reading import summary
+    from cases.case.results import case_of
+
+    result, done, record = left_at(path)
+    if result.attrs.get("complete"):
+        return result
+    case = case_of(result.attrs, named)
+    assert case is not None  # `left_at` refuses a result without one
+    parameters = make(case.parameters, summary(result).parameters)
+    return execute(case, parameters, record, progress, record.fields_every if done else None)
+
+
+def _study(case: Case, parameters: Any) -> Study:
+    """What the case's `build` gives."""
+    from arlequin.run.simulate import Study
+
+    study = case.call("build", parameters)
+    if not isinstance(study, Study):
+        raise UserError(f"{case.name}: `build` gives {type(study).__name__}, must give an arlequin.Study")
+    return study

@@ -1,0 +1,210 @@
+"""Sweeps of cases: `over` read and every point checked before one is run; a point run in memory and boiled down."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arlequin.run.progress import PointsBar
+from arlequin.sweeps.plan import Axis, Plan, axes_of, shown
+from arlequin.sweeps.sweep import run_plan
+from cases.case import registry
+from cases.case.parameters import Field, as_json, by_name, make
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+
+SPREAD = "must be values a,b,c or lo:hi:n (n ≥ 2 of them, ends included) or lo:hi:n:log"
+DIGITS = 12  # of spread values: 0.15 and not 0.15000000000000002
+
+
+@dataclass(frozen=True)
+class CasePoint:
+    """The function of a sweep over a case: parameters in, scalars and series out.
+
+    case: name or absolute path, loaded once in each process; fixed: parameters of all points.
+    """
+
+    case: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    errors: bool = False
+    series: tuple[str, ...] = ()
+
+    def __call__(self, **point: Any) -> dict[str, Any]:
+        from cases.case import scalars
+        from cases.case.execution import execute
+
+        case = _loaded(self.case)
+        parameters = make(case.parameters, {**self.fixed, **point})
+        result = execute(case, parameters)
+        found: dict[str, Any] = dict(scalars.of(case, result, parameters))
+        if self.errors:
+            found |= scalars.errors(case, result, parameters)
+        return found | {path.replace("/", "."): series_of(result, path) for path in self.series}
+
+
+def sweep_case(
+    name: str,
+    over: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    fixed: Mapping[str, Any],
+    errors: bool = False,
+    series: Sequence[str] = (),
+    **how: Any,
+) -> xarray.Dataset:
+    """As `cases.sweep`; how: the arguments of `arlequin.sweep` that say where and how."""
+    function, plan = planned(name, over, fixed, errors, series)
+    with contextlib.ExitStack() as stack:
+        if how.get("progress") is None:
+            how["progress"] = stack.enter_context(PointsBar(_loaded(name).short))
+        return run_plan(function, plan, **how)
+
+
+def planned(
+    name: str,
+    over: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    fixed: Mapping[str, Any],
+    errors: bool = False,
+    series: Sequence[str] = (),
+) -> tuple[CasePoint, Plan]:
+    """The function and the plan of a sweep, every point checked."""
+    _loaded.cache_clear()  # the file may have been edited, or the name be of another folder's
+    case = _loaded(name)
+    if errors:
+        case.function("check")
+    axes, scattered = _axes(case, over)
+    swept = {axis.name for axis in axes}
+    known = by_name(case.parameters, fixed)
+    for given in fixed:
+        if given in swept:
+            raise UserError(f"{given}: is swept, and fixed too")
+    values = {given: known[given].parse(value) for given, value in fixed.items()}
+    plan = Plan(case.name, axes, scattered, {}, {"errors": errors, "series": sorted(series)}, _source(case))
+    points = plan.points()
+    made = []
+    for point in points:
+        try:
+            made.append(make(case.parameters, {**values, **point}))
+        except UserError as error:
+            raise UserError(f"{error} (at {shown(point)})", code=error.code) from error
+    _check_series(case, made[0], series)
+    shared = {n: value for n, value in json.loads(as_json(made[0])).items() if n not in swept}
+    return CasePoint(case.name, values, errors, tuple(series)), replace(plan, fixed=shared)
+
+
+def is_swept(field: Field, text: str) -> bool:
+    """Whether what is given for a parameter on the command line is several values."""
+    return "," in text or (":" in text and field.kind in (float, int))
+
+
+def series_of(result: xarray.DataTree, path: str) -> xarray.DataArray:
+    """An array of a result by its path, along time."""
+    group, _, name = path.strip("/").rpartition("/")
+    node: Any = result
+    for part in filter(None, group.split("/")):
+        if part not in node.children:
+            raise UserError.parameter("series", path, f"there is no such group; there are {_paths(result)}")
+        node = node.children[part]
+    if name not in node.data_vars:
+        raise UserError.parameter("series", path, f"there is no such array; along time there are {_paths(result)}")
+    array = node.to_dataset()[name]
+    if "time" not in array.dims:
+        raise UserError.parameter("series", path, f"is not along time; there are {_paths(result)}")
+    return array.drop_vars([str(c) for c in array.coords if c not in array.dims])
+
+
+def _paths(result: xarray.DataTree) -> str:
+    """The arrays along time."""
+    return ", ".join(
+        f"{node.path}/{name}".strip("/")
+        for node in result.subtree
+        for name, array in node.data_vars.items()
+        if "time" in array.dims
+    )
+
+
+def _check_series(case: registry.Case, parameters: Any, series: Sequence[str]) -> None:
+    """UserError where a result has no such series, seen after one step of the first point."""
+    if not series or not case.has("build"):
+        return
+    from arlequin.run.simulate import simulate
+
+    try:
+        study = case.function("build")(parameters)
+        result = simulate(study.system, study.scheme, duration=study.step, step=study.step)
+    except Exception:  # the first point will say so itself
+        return
+    for path in series:
+        series_of(result, path)
+
+
+def _axes(case: registry.Case, over: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[tuple[Axis, ...], bool]:
+    """The swept parameters with their values read as the case's own, their units and meaning."""
+    if isinstance(over, Mapping):
+        known = by_name(case.parameters, over)
+        axes, scattered = axes_of({name: _values(known[name], given) for name, given in over.items()})
+    elif isinstance(over, Sequence) and not isinstance(over, str) and all(isinstance(p, Mapping) for p in over):
+        known = by_name(case.parameters, (name for point in over for name in point))
+        axes, scattered = axes_of([{name: known[name].parse(v) for name, v in point.items()} for point in over])
+    else:
+        axes, scattered = axes_of(over)  # refuses it
+    return tuple(_named(axis, known[axis.name]) for axis in axes), scattered
+
+
+def _named(axis: Axis, field: Field) -> Axis:
+    return replace(axis, unit=field.quantity.unit, text=field.quantity.text)
+
+
+def _values(field: Field, given: Any) -> Any:
+    """The values of a parameter: from a list, or from text as on the command line."""
+    if not isinstance(given, str):
+        given = given.tolist() if hasattr(given, "tolist") else given
+        return [field.parse(value) for value in given] if isinstance(given, Sequence) else given
+    if field.kind in (float, int) and ":" in given:
+        return [field.parse(value) for value in _spread(field.name, given)]
+    items = given.split(",")
+    if len(items) > 1 and not items[-1]:  # `a,` is a list of one
+        items.pop()
+    if not all(item.strip() for item in items):
+        raise UserError.parameter(field.name, given, SPREAD)
+    return [field.parse(item.strip()) for item in items]
+
+
+def _spread(name: str, text: str) -> list[float]:
+    """lo:hi:n, evenly or geometrically.
+
+    >>> _spread("velocity", "1:100:3:log")
+    [1.0, 10.0, 100.0]
+    """
+    words = text.split(":")
+    try:
+        low, high, count = float(words[0]), float(words[1]), int(words[2])
+    except (ValueError, IndexError):
+        raise UserError.parameter(name, text, SPREAD) from None
+    log = words[3:] == ["log"]
+    if (words[3:] and not log) or count < 2 or not np.isfinite([low, high]).all():
+        raise UserError.parameter(name, text, SPREAD)
+    if log and not (low > 0.0 and high > 0.0):
+        raise UserError.parameter(name, text, "must have both ends > 0 to be spread geometrically")
+    values = (np.geomspace if log else np.linspace)(low, high, count)
+    return [low, *(float(f"{value:.{DIGITS}g}") for value in values[1:-1]), high]
+
+
+def _source(case: registry.Case) -> str:
+    """A digest of a user's own file; the project's cases have a commit."""
+    if not registry.is_file_name(case.name):
+        return ""
+    return hashlib.sha256(Path(case.name).read_bytes()).hexdigest()[:16]
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(name: str) -> registry.Case:
+    return registry.load(name)

@@ -1,0 +1,232 @@
+"""What each command does; every one returns its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cases.case import registry
+from cases.cli import tables
+from cases.cli.outputs import read
+from cases.cli.tables import versions
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.console import Console
+
+    from arlequin.results.recorder import Record
+
+READ_THROUGH = 2**30  # bytes of a result that `show` reads to the end
+TEMPLATE = Path(__file__).parents[1] / "case" / "template.py"
+
+
+def cases(_: Namespace) -> int:
+    """The cases, a line each."""
+    tables.console().print(tables.list_of_cases(registry.lines()))
+    return 0
+
+
+def new(arguments: Namespace) -> int:
+    """Write the template of a case as a file of the user; no file is replaced."""
+    path = Path(arguments.path)
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise UserError(f"{path}: must be a Python file whose name is a word, such as my_study.py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = TEMPLATE.read_text(encoding="utf-8").replace("my_study", path.stem)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path}: exists, and is not replaced") from None
+    tables.console().print(f"written to {path}: try `arlequin run {path}`, then edit it")
+    return 0
+
+
+def describe(name: str, usage: str) -> int:
+    """The parameters of a case, and the usage of the command."""
+    out = _parameters(registry.load(name))
+    out.print(usage.replace("CASE", name))
+    return 0
+
+
+def describe_sweep(name: str, usage: str) -> int:
+    """The parameters of a case, how several values of them are given, and the usage of the command."""
+    from cases.cli.sweep import examples
+
+    case = registry.load(name)
+    out = _parameters(case)
+    shown = examples(case.parameters)
+    if shown:
+        out.print(tables.table(shown, ("several values", ""), whole=(0,)))
+    out.print(usage.replace("CASE", name))
+    return 0
+
+
+def _parameters(case: registry.Case) -> Console:
+    from cases.case.parameters import fields
+
+    out = tables.console()
+    out.print(f"{case.short}: {case.line}\n")
+    out.print(tables.list_of_parameters(fields(case.parameters), out.width))
+    return out
+
+
+def run(arguments: Namespace) -> int:
+    """Run a case into a result on disk and print its summary."""
+    from arlequin.results.reading import summary
+    from cases.case.execution import prepare
+
+    name, values = _split(arguments.words)
+    case, parameters = prepare(name, values)
+    path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
+    result = _execute(case, parameters, path, replace=arguments.force or arguments.out is None)
+    out = tables.console()
+    for part in tables.summary_of(summary(result)):
+        out.print(part)
+    out.print(f"written to {path}")
+    return 0
+
+
+def resume(arguments: Namespace) -> int:
+    """Go on with a run that was stopped, from its last checkpoint, and print its summary."""
+    from arlequin.results.reading import summary
+    from arlequin.run.progress import ProgressBar
+    from cases.case.execution import left_at
+    from cases.case.execution import resume as go_on
+
+    path = Path(arguments.path)
+    out = tables.console()
+    with read(path) as damaged:
+        result, done, _ = left_at(path)
+        if result.attrs.get("complete"):
+            out.print(f"{path} is complete")
+            return 1 if damaged else 0
+        with _stopped(path, time.time()), ProgressBar(path.stem, begin=done) as bar:
+            result = go_on(path, bar, arguments.case)
+        for part in tables.summary_of(summary(result)):
+            out.print(part)
+    out.print(f"written to {path}")
+    return 1 if damaged else 0
+
+
+def check(arguments: Namespace) -> int:
+    """Run a case, compare it with its reference; 1 where it is out of tolerance."""
+    from cases.case.execution import prepare
+
+    name, values = _split(arguments.words)
+    case, parameters = prepare(name, values)
+    compare = case.function("check")
+    path = Path(arguments.out) if arguments.out is not None else None
+    result = _execute(case, parameters, path, replace=arguments.force)
+    with tables.working("comparing with the reference"):
+        checks = list(compare(result, parameters))
+    if not checks:
+        raise UserError(f"{name}: its `check` compares nothing", code=1)
+    out = tables.console()
+    out.print(tables.list_of_checks(checks))
+    failed = [c.name for c in checks if not c.passed]
+    out.print(f"{len(checks) - len(failed)} of {len(checks)} within tolerance")
+    if path is not None:
+        out.print(f"written to {path}")
+    return 1 if failed else 0
+
+
+def sweep(arguments: Namespace) -> int:
+    """Run a case over its parameters."""
+    from cases.cli.sweep import sweep as run_sweep
+
+    return run_sweep(arguments, *_split(arguments.words))
+
+
+def show(arguments: Namespace) -> int:
+    """Summary of a result or a sweep, with the versions of the packages and the BLAS here."""
+    from arlequin.results.reading import open as open_result
+    from arlequin.results.reading import summary
+    from arlequin.sweeps.store import is_sweep
+
+    out = tables.console()
+    damaged: list[str] = []
+    if arguments.path is not None:
+        with read(arguments.path) as damaged:
+            result = None
+            if is_sweep(arguments.path):
+                from arlequin.sweeps.sweep import open_sweep
+                from cases.cli.sweep import summary_of
+
+                parts = summary_of(open_sweep(arguments.path))
+            else:
+                result = open_result(arguments.path)
+                parts = tables.summary_of(summary(result))
+            for part in parts:
+                out.print(part)
+            if result is not None:
+                _read_through(arguments.path, result)
+    out.print(tables.table(versions(), ("package", "version here")))
+    return 1 if damaged else 0
+
+
+def _read_through(path: str, result: xarray.DataTree) -> None:
+    """All of a result, so that what is damaged is said; of a large one what is shown has been read."""
+    from arlequin.results.zarr_reading import read_through, size_of
+
+    if size_of(Path(path)) <= READ_THROUGH:
+        with tables.working("reading"):
+            read_through(result)
+
+
+def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
+    """Run with a progress bar; an interrupted or failed run says where what it recorded is."""
+    from arlequin.results.recorder import Record
+    from arlequin.results.stores import refuse_to_replace
+    from arlequin.run.progress import ProgressBar
+    from cases.case.execution import execute
+
+    record: Record | None = None
+    if path is not None:
+        refuse_to_replace(path, str(path), replace)  # now, not after minutes of assembly
+        record = Record(path, overwrite=replace)
+    with _stopped(path, time.time()), ProgressBar(case.short) as bar:
+        return execute(case, parameters, record, bar)
+
+
+@contextlib.contextmanager
+def _stopped(path: Path | None, begin: float) -> Iterator[None]:
+    """Adds to the line for a run that stops where what it recorded is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise UserError("interrupted" + _recorded(path, begin), code=1) from None
+    except UserError as error:
+        raise UserError(f"{error}{_recorded(path, begin)}", code=error.code) from error
+
+
+def _recorded(path: Path | None, begin: float) -> str:
+    """Where the result of this run is, if it had got so far."""
+    marks = [] if path is None else [path / "zarr.json"]
+    # file systems keep times to a few milliseconds
+    if any(mark.exists() and mark.stat().st_mtime > begin - 0.01 for mark in marks):
+        return f"; what was recorded is in {path}"
+    return ""
+
+
+def _split(words: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """A case and its parameters from `CASE name=value …`, in any order."""
+    values: dict[str, str] = {}
+    names = [word for word in words if "=" not in word or (registry.is_file_name(word) and Path(word).exists())]
+    for word in words:
+        if word in names:
+            continue
+        name, _, value = word.partition("=")
+        if name in values:
+            raise UserError(f"{name}: given twice")
+        values[name] = value
+    if not names:
+        raise UserError("no case given; `arlequin cases` lists them")
+    if len(names) > 1:
+        raise UserError(f"{names[1]}: neither a parameter (name=value) nor an option")
+    return names[0], values

@@ -1,0 +1,168 @@
+"""What the commands make of a result: figures, a film, a report, files of other programs; each gives its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cases.case.results import beside, figures_of, made_by, opened
+from cases.cli import tables
+from models.errors import FAILURE, UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+Number = TypeVar("Number", int, float)
+
+DPI = 200
+
+
+def plot(arguments: Namespace) -> int:
+    """PNG figures of a result or a sweep; prints their paths."""
+    import matplotlib
+
+    from arlequin.results.damage import without
+
+    matplotlib.use("Agg")
+    with read(arguments.path) as damaged:
+        swept = _sweep_at(arguments.path)
+        ending = "-figures" if swept is None else "-sweep-figures"
+        folder = beside(arguments.path, ending) if arguments.to is None else Path(arguments.to)
+        with tables.working("drawing"):
+            if swept is None:
+                result = opened(arguments.path, "plot")
+                figures = figures_of(result, made_by(result, arguments.case))
+            else:
+                figures = _figures_of(arguments.path, swept)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, figure in figures.items():
+            with without(f"the figure {name}"):
+                target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
+                figure.savefig(target, dpi=DPI)
+                print(target, flush=True)
+        _say_what_is_missing(arguments.path, swept)
+    return 1 if damaged else 0
+
+
+def _sweep_at(path: str) -> xarray.Dataset | None:
+    """None where it is no sweep."""
+    from arlequin.sweeps.store import is_sweep
+    from arlequin.sweeps.sweep import open_sweep
+
+    return open_sweep(path) if is_sweep(path) else None
+
+
+def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
+    from arlequin import plots
+    from arlequin.plots import sweep_points
+
+    if not (sweep_points.states(dataset) == "").any():
+        raise UserError(f"{path}: {sweep_points.counted(dataset)}: nothing to plot", code=1)
+    return plots.sweep_figures(dataset)
+
+
+def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
+    """A line, beside the output, where points of a sweep failed or are still to come."""
+    from arlequin.plots import sweep_points
+
+    if swept is not None and (sweep_points.states(swept) != "").any():
+        print(f"{path}: {sweep_points.counted(swept)}", file=sys.stderr)
+
+
+def animate(arguments: Namespace) -> int:
+    """The motion of a result as a film; prints its path."""
+    from arlequin import plots
+    from arlequin.run.progress import ProgressBar
+
+    target = beside(arguments.path, ".gif") if arguments.out is None else Path(arguments.out)
+    magnify = None if arguments.magnify is None else number("--magnify", arguments.magnify, float)
+    frames = number("--frames", arguments.frames, int)
+    with read(arguments.path) as damaged:
+        result = opened(arguments.path, "animate")
+        with ProgressBar("drawing", "frames") as bar:
+            plots.animation(result, target, field=arguments.field, magnify=magnify, frames=frames, progress=bar)
+    print(target, flush=True)
+    return 1 if damaged else 0
+
+
+def report(arguments: Namespace) -> int:
+    """One HTML page of a result or a sweep; prints its path."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import cases
+
+    with read(arguments.path) as damaged:
+        with tables.working("comparing with the reference and drawing"):
+            target = cases.report(arguments.path, arguments.out, arguments.case)
+        print(target, flush=True)
+        _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
+    return 1 if damaged else 0
+
+
+def export(arguments: Namespace) -> int:
+    """The result for ParaView, or as netCDF; prints the file to open."""
+    from arlequin.results.netcdf import export_netcdf
+    from arlequin.results.paraview import export_vtu
+    from arlequin.run.progress import ProgressBar
+
+    if arguments.vtu is None and arguments.netcdf is None:
+        raise UserError("nothing to do: give --vtu DIR (for ParaView), --netcdf FILE, or both")
+    frames = None if arguments.frames is None else number("--frames", arguments.frames, int)
+    with read(arguments.path) as damaged:
+        result = opened(arguments.path, "export")
+        if arguments.vtu is not None:
+            with ProgressBar("VTU", "files") as bar:
+                target = export_vtu(result, arguments.vtu, frames=frames, progress=bar)
+            print(target, flush=True)
+        if arguments.netcdf is not None:
+            with tables.working("writing netCDF"):
+                kind = export_netcdf(result, arguments.netcdf)
+            flat = " (netCDF-3, without groups: part.NAME.displacement; install h5netcdf for groups)"
+            print(f"{arguments.netcdf}{flat if kind == 'netCDF-3' else ''}", flush=True)
+    return 1 if damaged else 0
+
+
+def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
+    """What an option gives as a number."""
+    try:
+        return kind(text)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise UserError.parameter(option, text, f"must be {what}") from None
+
+
+@contextlib.contextmanager
+def read(path: str | Path) -> Iterator[list[str]]:
+    """Prints what is said of a result while it is used, a line each; gives the lines of what is damaged.
+
+    Whatever is wrong with a result, which may be of anybody, ends in one line.
+    """
+    from arlequin.results.damage import DamageWarning, ResultWarning, why
+
+    damaged: list[str] = []
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        line = str(message)
+        if issubclass(category, ResultWarning) and line not in seen:
+            seen.add(line)
+            tables.print_line(line if str(path) in line else f"{path}: {line}")
+            damaged.extend([line] if issubclass(category, DamageWarning) else [])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ResultWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        try:
+            yield damaged
+        except (UserError, OSError, MemoryError, OverflowError):  # end in a line of their own
+            raise
+        except Exception as error:
+            raise UserError(f"{path}: not as a result is, or damaged: {why(error)}", FAILURE) from error

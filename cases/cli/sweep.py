@@ -1,0 +1,216 @@
+"""`arlequin sweep` and what `arlequin show` says of a sweep."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arlequin.plots import sweep_points
+from arlequin.sweeps.dataset import left_out
+from cases.case import registry
+from cases.case.parameters import Field, by_name, fields, make
+from cases.cli import tables
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray
+    from rich.table import Table
+
+FAILURES_SHOWN = 10
+
+
+def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
+    """Run a case over its parameters, print a summary; 1 where points failed."""
+    from arlequin.run.progress import PointsBar
+    from cases.case.sweeping import is_swept, sweep_case
+    from cases.cli.outputs import number
+
+    case = registry.load(name)
+    known = by_name(case.parameters, words)
+    over = {word: text for word, text in words.items() if is_swept(known[word], text)}
+    if not over:
+        raise UserError("nothing to sweep over: give a parameter several values, name=a,b,c or name=lo:hi:n")
+    path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.sweep"
+    workers = None if arguments.workers is None else number("--workers", arguments.workers, int)
+    bar = PointsBar(case.short)
+    count = _Count(bar)
+    with _stopped(path, count), bar:
+        found = sweep_case(
+            name,
+            over,
+            {word: text for word, text in words.items() if word not in over},
+            arguments.errors,
+            [] if arguments.series is None else [path for path in arguments.series.split(",") if path],
+            store=path,
+            workers=workers,
+            scheduler=arguments.scheduler,
+            progress=count,
+            retry=arguments.retry,
+            overwrite=arguments.force,
+        )
+    out = tables.console()
+    for part in summary_of(found):
+        out.print(part)
+    out.print(f"written to {path}")
+    return 1 if _failed(found).any() else 0
+
+
+def examples(parameters: type) -> list[tuple[str, str]]:
+    """How several values are given: words that can be typed, for the first parameter of each kind, and what they are.
+
+    Each value is one that the case takes beside the defaults of the others; of numbers the default and its half.
+    """
+    shown: dict[str, list[tuple[str, str]]] = {}
+    for field in fields(parameters):
+        kind, values = _some_values(field)
+        if kind in shown or len(values) < 2 or not _all_taken(parameters, field.name, values):
+            continue
+        listed = f"{field.name}={','.join(values)}"
+        if kind == "number":
+            low, high = values
+            shown[kind] = [
+                (listed, "one by one"),
+                (f"{field.name}={low}:{high}:5", f"5 values from {low} to {high}, evenly spread"),
+                (f"{field.name}={low}:{high}:5:log", "the same, spread geometrically"),
+            ]
+        else:
+            shown[kind] = [(listed, "those that are named")]
+    return [line for lines in shown.values() for line in lines]
+
+
+def _some_values(field: Field) -> tuple[str, list[str]]:
+    """The kind of a parameter, and values of it as they are typed."""
+    if field.kind is None:
+        return "choice", [str(choice) for choice in field.choices]
+    if field.kind is bool:
+        return "bool", ["true", "false"]
+    if field.kind is not float or not isinstance(field.default, float | int) or field.default <= 0.0:
+        return "other", []
+    if field.optional:
+        return "none", ["none", f"{field.default:.6g}"]
+    return "number", [f"{0.5 * field.default:.6g}", f"{field.default:.6g}"]
+
+
+def _all_taken(parameters: type, name: str, values: list[str]) -> bool:
+    try:
+        for value in values:
+            make(parameters, {name: value})
+    except UserError:
+        return False
+    return True
+
+
+def summary_of(found: xarray.Dataset) -> list[Table]:
+    """Facts, parameters, scalars and failures of a sweep."""
+    states = sweep_points.states(found).values
+    missing, failed = int((states == sweep_points.MISSING).sum()), int((states == sweep_points.FAILED).sum())
+    seconds = found["seconds"].values
+    facts = {
+        "case": found.attrs["case"],
+        "points": str(states.size),
+        "failed": str(failed) if failed else "",
+        sweep_points.MISSING: str(missing) if missing else "",
+        "seconds of each": _range(seconds),
+        "seconds of all": f"{np.nansum(seconds):.6g}",
+        "version": found.attrs["version"],
+        "commit": found.attrs["commit"],
+    }
+    parts = [tables.table((name, text) for name, text in facts.items() if text)]
+    names = [name for name in found.coords if str(name) not in _dims_of_series(found)]
+    rows = [(str(n), _unit(found[n]), str(found[n].size), _values(found[n].values), _text(found[n])) for n in names]
+    parts.append(tables.table(rows, ("swept", "unit", "values", "", "meaning"), numbers=(2,)))
+    shared = json.loads(found.attrs["parameters"])
+    if shared:
+        parts.append(tables.table([(n, tables.value(v)) for n, v in shared.items()], ("parameter", "value")))
+    scalars = [n for n, a in found.data_vars.items() if n not in sweep_points.ABOUT and a.dims == found["seconds"].dims]
+    rows = [(str(n), _unit(found[n]), *_ends(found[n].values), _text(found[n])) for n in scalars]
+    if rows:
+        parts.append(tables.table(rows, ("scalar", "unit", "smallest", "largest", "meaning"), numbers=(2, 3)))
+    others = [n for n, a in found.data_vars.items() if len(a.dims) > found["seconds"].ndim]
+    if others:
+        lines = [(str(n), _unit(found[n]), ", ".join(map(str, found[n].dims))) for n in others]
+        parts.append(tables.table(lines, ("series", "unit", "dimensions")))
+    if lost := left_out(found):
+        parts.append(tables.table(lost, ("left out here", "kept in the files of its points alone")))
+    if failed:
+        parts.append(tables.table(_failures(found), ("failed at", "why")))
+    return parts
+
+
+def _failed(found: xarray.Dataset) -> Any:
+    return sweep_points.states(found).values == sweep_points.FAILED
+
+
+def _failures(found: xarray.Dataset) -> Iterator[tuple[str, str]]:
+    """Where points failed, and why: the first few."""
+    places = np.argwhere(_failed(found))
+    for place in places[:FAILURES_SHOWN]:
+        point = found["message"][tuple(place)]
+        at = ", ".join(f"{name}={sweep_points.text(c.values.item())}" for name, c in point.coords.items())
+        yield at, str(point.values)
+    if len(places) > FAILURES_SHOWN:
+        yield f"and {len(places) - FAILURES_SHOWN} more", ""
+
+
+def _dims_of_series(found: xarray.Dataset) -> set[str]:
+    """Coordinates that are not swept."""
+    swept = set(found["seconds"].dims)
+    return {str(name) for name, array in found.coords.items() if not set(array.dims) <= swept}
+
+
+def _ends(values: Any) -> tuple[str, str]:
+    there = values[np.isfinite(values)]
+    return (f"{there.min():.6g}", f"{there.max():.6g}") if there.size else ("", "")
+
+
+def _range(values: Any) -> str:
+    low, high = _ends(values)
+    return f"{low} to {high}" if low else ""
+
+
+def _values(values: Any) -> str:
+    from arlequin.sweeps.plan import listed
+
+    return listed([sweep_points.text(value) for value in values.tolist()])
+
+
+def _unit(array: xarray.DataArray) -> str:
+    unit = str(array.attrs.get("units", ""))
+    return "" if unit == "1" else unit
+
+
+def _text(array: xarray.DataArray) -> str:
+    text = str(array.attrs.get("long_name", ""))
+    return "" if text == array.name else text
+
+
+class _Count:
+    """Passes on to the bar, and remembers, how far a sweep has got."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self.done = self.total = 0
+
+    def __call__(self, done: int, failed: int, total: int) -> None:
+        self.done, self.total = done, total
+        self._bar(done, failed, total)
+
+
+@contextlib.contextmanager
+def _stopped(path: Path, count: _Count) -> Iterator[None]:
+    """Says how to go on where a sweep ends before its end."""
+    try:
+        yield
+    except (KeyboardInterrupt, UserError) as error:
+        begun = f"{count.done} of {count.total} points are in {path}, the same command goes on" if count.total else ""
+        if isinstance(error, KeyboardInterrupt):
+            raise UserError(f"interrupted{'; ' if begun else ''}{begun}", code=1) from None
+        if not begun:
+            raise
+        raise UserError(f"{error}; {begun}", code=error.code) from error

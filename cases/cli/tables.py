@@ -1,0 +1,188 @@
+"""What the command line prints: plain tables, readable on a terminal and through a pipe.
+
+The versions of what computes and draws here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.table import Table
+
+    from arlequin.results.reading import Summary
+    from cases.case.checks import Check
+    from cases.case.parameters import Field
+
+
+PIPE_WIDTH = 160
+TABLE_WIDTH = 130  # of the parameters
+CHECKED = ("quantity", "value", "reference", "unit", "error", "accepted", "")
+CHECKED_NUMBERS = (1, 2, 4)
+
+
+def console() -> Console:
+    """Standard output; wide where it is not a terminal, so that nothing is cut."""
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(markup=False, highlight=False, emoji=False, width=wide)
+
+
+@contextlib.contextmanager
+def working(text: str) -> Iterator[None]:
+    """A sign on the terminal while something takes a while, such as the model that a result is compared with."""
+    from rich.console import Console
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(f"{text} …"):
+        yield
+
+
+def print_line(line: str) -> None:
+    """A line beside the output, in which no text of a result can command the terminal."""
+    print(f"arlequin: {printable(line)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal takes for commands.
+
+    >>> printable("a\\x1b[2J\\nb")
+    'a�[2J\\nb'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def table(
+    rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """Rows under light headers; `numbers` are the columns set to the right, `whole` those that are not folded."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [tuple(row) for row in rows]
+    width = len(headers) or max((len(row) for row in rows), default=1)
+    result = Table(box=SIMPLE_HEAD if headers else None, show_header=bool(headers), pad_edge=False)
+    for n in range(width):
+        header = Text(headers[n]) if headers else ""
+        side: Literal["left", "right"] = "right" if n in numbers else "left"
+        result.add_column(header, justify=side, overflow="fold", no_wrap=n in whole)
+    for row in rows:
+        result.add_row(*(Text(printable(cell)) for cell in row))
+    return result
+
+
+def list_of_cases(lines: Mapping[str, str]) -> Table:
+    return table(lines.items())
+
+
+def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Table | Group:
+    """Parameters of a case with default, unit, range and meaning: a table, or two lines each where that is too wide."""
+    rows = []
+    for f in fields:
+        bounds = f.allowed if f.kind in (None, bool, str) else f.quantity.range + (" or none" if f.optional else "")
+        rows.append((f.name, default(f), "" if f.quantity.unit == "1" else f.quantity.unit, bounds, f.quantity.text))
+    if width >= TABLE_WIDTH:
+        return table(rows, ("parameter", "default", "unit", "range", "meaning"), whole=(0, 1, 2))
+    from rich.console import Group
+    from rich.padding import Padding
+
+    lines: list[Padding] = []
+    for name, given, unit, bounds, meaning in rows:
+        lines.append(Padding(f"{name} = {given} {unit}".rstrip(), (0, 0, 0, 2)))
+        lines.append(Padding(f"{meaning}: {bounds}" if bounds else meaning, (0, 0, 0, 6)))
+    return Group(*lines, "")
+
+
+def default(field: Field) -> str:
+    """The default of a parameter; of a file that comes with the case its name."""
+    text = "required" if field.default is MISSING else value(field.default)
+    return f"…{os.sep}{Path(text).name}" if os.sep in text and Path(text).is_absolute() else text
+
+
+def rows_of_checks(checks: Iterable[Check]) -> list[tuple[str, ...]]:
+    """Each comparison as texts under the headers `CHECKED`."""
+    rows: list[tuple[str, ...]] = []
+    for c in checks:
+        one_sided = c.kind in ("at most", "at least")
+        error = "" if one_sided else f"{100 * c.error:+.3g} %" if c.kind == "relative" else f"{c.error:+.3g}"
+        reference = "" if one_sided else f"{c.reference:.6g}"
+        verdict = "ok" if c.passed else "OUT"
+        rows.append(
+            (
+                c.name,
+                f"{c.value:.6g}",
+                reference,
+                c.unit.replace("1", "", c.unit == "1"),
+                error,
+                c.limit,
+                verdict,
+            )
+        )
+    return rows
+
+
+def list_of_checks(checks: Iterable[Check]) -> Table:
+    """Each comparison on a line."""
+    return table(rows_of_checks(checks), CHECKED, numbers=CHECKED_NUMBERS)
+
+
+def summary_of(summary: Summary) -> list[Table]:
+    """Facts, parameters and energies of a result."""
+    tables = [table((name, text) for name, text in summary.facts.items() if text)]
+    if summary.parameters:
+        rows = [(name, value(given)) for name, given in summary.parameters.items()]
+        tables.append(table(rows, ("parameter", "value")))
+    if summary.energies:
+        rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
+        headers = ("energy (J)", "at the start", "at the end", "largest")
+        tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
+    return tables
+
+
+def value(given: Any) -> str:
+    """A parameter as it would be typed."""
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if given is None:
+        return "none"
+    if isinstance(given, float):
+        short = f"{given:.6g}"
+        return short if float(short) == given else f"{given:.12g}"
+    return str(given)
+
+
+PACKAGES = ("arlequin", "numpy", "scipy", "numba", "scikit-fem", "scikit-sparse", "xarray", "zarr")
+
+
+def version(package: str) -> str:
+    """Of an installed package."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def versions() -> list[tuple[str, str]]:
+    """Of the packages that matter and the BLAS."""
+    return [*((package, version(package)) for package in PACKAGES), ("BLAS", _blas())]
+
+
+def _blas() -> str:
+    try:
+        from models.linalg.factor import blas_name
+
+        return blas_name()
+    except ImportError:
+        return "unknown"

@@ -1,0 +1,172 @@
+"""Figures of a rod in its grids: work rates, forces, spectra, orbits and shapes."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+
+from arlequin import plots
+from arlequin.plots import style
+from arlequin.results.signals import impact_peaks, power_spectrum
+from cases.fuel_rod.measures import PADS, Signal, beams, hardest, rms_along, signal, supports
+from models.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_FEW = 5  # spells of contact whose peaks make no histogram
+_SPECTRUM = 100  # steps below which a run has no spectrum
+_ORBIT = 4000  # points of an orbit that are drawn, at most
+
+
+def rod_figures(result: xarray.DataTree, heights: Array, gap: float) -> "dict[str, Figure]":
+    """heights: of the grids, m; gap: of the loose ones, m."""
+    table = supports(result)
+    grid, place = hardest(table, "impacts")
+    found, title = signal(result, grid, place), f"Grid {grid}, {place}"
+    figures = {
+        "work_rate": bars(table, "work_rate", "W", "Work rate, mean"),
+        "contact": bars(table, "contact_ratio", "1", "Share of the time in contact"),
+        "force": force_figure(result, found, title),
+        "orbits": orbits(result, gap),
+        "shape": shape_figure(result, heights),
+        "energies": plots.energies(result),
+    }
+    if result.sizes["time"] > _SPECTRUM:
+        figures["force_spectrum"] = spectrum_figure(result, found, title)
+    if "cladding" in result["part"].children:
+        frame = busiest(result)
+        fields = ["pressure", "slip", "status"]
+        if "worn_depth" in result[f"interface/{PADS[0]}"].dataset:
+            fields.append("worn_depth")
+        last = {"pressure": frame, "status": frame}
+        figures |= {f"zoom_{field}": plots.unrolled(result, field, PADS, frame=last.get(field, -1)) for field in fields}
+    return figures
+
+
+def busiest(result: xarray.DataTree) -> int:
+    """The frame with the largest pressure on the zoomed cladding."""
+    peaks = [result[f"interface/{name}"].dataset["pressure"].values.max(axis=1) for name in PADS]
+    return int(np.max(peaks, axis=0).argmax())
+
+
+def bars(table: xarray.Dataset, key: str, unit: str, title: str) -> "Figure":
+    """A measure of every support, grid by grid."""
+    values = table[key].values
+    factor, shown = style.prefix(values, unit)
+    places = list(table["support"].values)
+    width = 0.84 / len(places)
+    with style.panels(1, 3.2) as (figure, (axes,)):
+        for k, place in enumerate(places):
+            at = np.arange(len(values)) + (k - 0.5 * (len(places) - 1)) * width
+            axes.bar(at, factor * values[:, k], width, color=style.COLOURS[k % len(style.COLOURS)], label=place)
+        axes.set_xticks(range(len(values)), [str(n) for n in table["grid"].values])
+        axes.set_xlabel("Grid")
+        axes.set_ylabel(style.label(title, shown))
+        axes.grid(visible=False, axis="x")
+        axes.legend(ncols=3, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.28))
+    return figure
+
+
+def force_figure(result: xarray.DataTree, found: Signal, title: str) -> "Figure":
+    """Normal force of a support over time, and how large its impacts are; of one that seldom opens, the steps."""
+    time, force = result.dataset["time"].values, found.force
+    peaks = impact_peaks(time, force).force
+    few = peaks.size < _FEW
+    shown = force[1:][force[1:] > 0.0] if few else peaks
+    factor, unit = style.prefix(force, "N")
+    with style.panels(2, 4.6) as (figure, (first, second)):
+        first.plot(1e3 * time[1:], factor * force[1:], linewidth=0.6, color=style.COLOURS[0])
+        first.set_xlabel("Time (ms)")
+        first.set_ylabel(style.label("Force", unit))
+        first.set_title(title, loc="left")
+        second.hist(factor * shown, bins=min(40, max(5, shown.size // 4)), color=style.COLOURS[0])
+        second.set_xlabel(style.label("Force" if few else "Largest force of a spell of contact", unit))
+        second.set_ylabel("Steps in contact" if few else f"Spells, of {peaks.size}")
+    return figure
+
+
+def spectrum_figure(result: xarray.DataTree, found: Signal, title: str, segments: int = 8) -> "Figure":
+    """Spectra of a support's force and of the rod's motion there."""
+    time, force, motion = result.dataset["time"].values, found.force, found.motion
+    with style.panels(2 if motion is not None else 1, 4.6 if motion is not None else 2.6, sharex=True) as (
+        figure,
+        panels,
+    ):
+        first, last = panels[0], panels[-1]
+        frequency, density = power_spectrum(time[1:], force[1:], segments)
+        first.loglog(frequency[1:], density[1:], color=style.COLOURS[0], linewidth=1.0)
+        first.set_ylabel("Force (N²/Hz)")
+        first.set_title(title, loc="left")
+        if motion is not None:
+            for axis, name in enumerate("xy"):
+                frequency, density = power_spectrum(time, motion[:, axis], segments)
+                last.loglog(frequency[1:], density[1:], color=style.COLOURS[axis], linewidth=1.0, label=name)
+            last.set_ylabel("Motion (m²/Hz)")
+            last.legend()
+        last.set_xlabel("Frequency (Hz)")
+    return figure
+
+
+def orbits(result: xarray.DataTree, gap: float) -> "Figure":
+    """The path of the rod across it at the springs of each grid that is not zoomed; dashed: the gap."""
+    names = [name for name in result["interface"].children if name.endswith("_springs")]
+    grids = sorted(int(name.split("_")[0].removeprefix("grid")) for name in names)
+    columns = min(4, len(grids))
+    rows = -(-len(grids) // columns)
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    groups = [result[f"interface/grid{n}_springs"].dataset for n in grids]
+    paths = [group["point_displacement"].values[:, :, :2].mean(axis=1) for group in groups]
+    factor, unit = style.prefix(np.concatenate(paths), "m")
+    with matplotlib.rc_context(style.SETTINGS):
+        figure = Figure(figsize=(style.WIDTH, 1.75 * rows + 0.3), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel, n, path in zip(axes, grids, paths, strict=False):
+            some = factor * path[:: max(1, len(path) // _ORBIT)]
+            panel.plot(*some.T, linewidth=0.5, color=style.COLOURS[0])
+            reach = 1.1 * np.abs(some).max() or 1.0
+            if gap and reach > 0.3 * factor * gap:
+                look: Any = {"fill": False, "linestyle": "--", "edgecolor": style.REFERENCE}
+                panel.add_patch(Rectangle((-factor * gap,) * 2, 2 * factor * gap, 2 * factor * gap, **look))
+                reach = max(reach, 1.1 * factor * gap)
+            panel.set_xlim(-reach, reach)
+            panel.set_ylim(-reach, reach)
+            panel.set_aspect("equal")
+            panel.set_title(f"Grid {n}")
+            panel.tick_params(labelsize=7)
+        for panel in axes[len(grids) :]:
+            panel.set_visible(False)
+        figure.supxlabel(style.label("x", unit), fontsize=9)
+        figure.supylabel(style.label("y", unit), fontsize=9)
+    return figure
+
+
+def shape_figure(result: xarray.DataTree, heights: Array) -> "Figure":
+    """Root mean square of the rod's motion along it, and some of its shapes along x."""
+    z, rms = rms_along(result)
+    groups = [result[f"part/{name}"].dataset for name in beams(result)]
+    order = np.argsort(np.concatenate([group["position"].values[:, 2] for group in groups]))
+    moved = np.concatenate([group["displacement"].values[..., 0] for group in groups], axis=1)[:, order]
+    times = np.asarray(result.dataset["frame_time"])
+    some = np.linspace(0, len(moved) - 1, min(7, len(moved))).astype(int)
+    factor, unit = style.prefix(rms, "m")
+    scale, shown = style.prefix(moved[some], "m")
+    with style.panels(2, 4.8, sharex=True) as (figure, (first, second)):
+        for axis, name in enumerate("xy"):
+            first.plot(z, factor * rms[:, axis], color=style.COLOURS[axis], label=name)
+        first.set_ylabel(style.label("rms motion", unit))
+        first.legend()
+        for n, frame in enumerate(some):
+            instant = 1e3 * times[frame]
+            second.plot(z, scale * moved[frame], linewidth=1.0, color=style.COLOURS[n], label=f"{instant:.0f} ms")
+        second.set_ylabel(style.label("Deflection x", shown))
+        second.set_xlabel("Height (m)")
+        second.legend(ncols=4, fontsize="small")
+        for panel in (first, second):
+            for height in heights:
+                panel.axvline(height, color=style.REFERENCE, linewidth=0.6, linestyle=":")
+    return figure

@@ -1,0 +1,111 @@
+"""What is read off a rod in its grids: forces, impacts, time in contact, work rates and motion."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray
+
+from arlequin.results.signals import contact_ratio, impact_peaks
+from models.types import Array
+
+PLACES = {
+    "springs": ("spring +x", "spring +y"),
+    "dimples": ("dimple −x, low", "dimple −x, high", "dimple −y, low", "dimple −y, high"),
+}
+ALL = tuple(place for places in PLACES.values() for place in places)
+PADS = ("spring_x", "spring_y", "dimple_x_low", "dimple_x_high", "dimple_y_low", "dimple_y_high")  # of a zoomed grid
+
+
+class Signal(NamedTuple):
+    """Of a support: normal force (t,), N, and work rate (t,), W, means over the steps; motion (t, 2) of the skin across
+    the rod, m, None where it is a pad on a solid."""
+
+    force: Array
+    power: Array
+    motion: Array | None
+
+
+def numbers(result: xarray.DataTree) -> list[int]:
+    """Numbers of the grids without a zoom, and of the zoomed one."""
+    names = [name for name in result["interface"].children if name.startswith("grid")]
+    found = {int(name.split("_")[0].removeprefix("grid")) for name in names}
+    if PADS[0] in result["interface"].children:
+        found.add(zoomed(result))
+    return sorted(found)
+
+
+def zoomed(result: xarray.DataTree) -> int:
+    """Number of the zoomed grid: that which is missing among the others."""
+    names = [name for name in result["interface"].children if name.startswith("grid")]
+    others = {int(name.split("_")[0].removeprefix("grid")) for name in names}
+    return min(set(range(1, 2 + max(others, default=0))) - others)
+
+
+def signal(result: xarray.DataTree, grid: int, place: str) -> Signal:
+    """Of one support."""
+    kind = next(kind for kind, places in PLACES.items() if place in places)
+    name = f"grid{grid}_{kind}"
+    if name not in result["interface"].children:
+        pad = result[f"interface/{PADS[ALL.index(place)]}"].dataset
+        steps = np.diff(result.dataset["time"].values, prepend=-1.0)  # none at the start
+        power = pad["wear_power"].values if "wear_power" in pad else np.zeros(steps.size)
+        return Signal(pad["impulse"].values / steps, power, None)
+    group, k = result[f"interface/{name}"].dataset, PLACES[kind].index(place)
+    force = group["point_force"].values[:, k]
+    power = group["point_wear_power"].values[:, k] if "point_wear_power" in group else np.zeros(force.size)
+    return Signal(force, power, group["point_displacement"].values[:, k, :2])
+
+
+def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
+    """Of each support of each grid, over the run:
+
+    mean_force, least_force and peak_force, N; contact_ratio, share of the time; impacts, how many spells of contact;
+    work_rate, mean of F_n ‖v_t‖, W; worn_volume, m³, by Archard's coefficient `wear`, m³/J; rms_motion, m, of the point
+    across the rod, about its mean. Dimensions: grid, support.
+    """
+    time, grids = result.dataset["time"].values, numbers(result)
+    forces = dict.fromkeys(("mean_force", "least_force", "peak_force"), "N")
+    units = forces | {"contact_ratio": "1", "impacts": "1", "work_rate": "W", "rms_motion": "m"}
+    table = {key: np.full((len(grids), len(ALL)), np.nan) for key in units}
+    for row, grid in enumerate(grids):
+        for column, place in enumerate(ALL):
+            own, at = signal(result, grid, place), (row, column)
+            table["mean_force"][at] = own.force[1:].mean()
+            table["least_force"][at] = own.force[1:].min()
+            table["peak_force"][at] = own.force[1:].max()
+            table["contact_ratio"][at] = contact_ratio(time, own.force)
+            table["impacts"][at] = impact_peaks(time, own.force).force.size
+            table["work_rate"][at] = own.power[1:].mean()
+            if own.motion is not None:
+                table["rms_motion"][at] = np.sqrt(own.motion.var(axis=0).sum())
+    table["worn_volume"] = wear * table["work_rate"] * (time[-1] - time[0])
+    units["worn_volume"] = "m3"
+    return xarray.Dataset(
+        {key: (("grid", "support"), values, {"units": units[key]}) for key, values in table.items()},
+        coords={"grid": grids, "support": list(ALL)},
+    )
+
+
+def rms_along(result: xarray.DataTree, parts: Sequence[str] = ()) -> tuple[Array, Array]:
+    """Heights of the rod's nodes (n,), m, and the rms of their motion across it about its mean (n, 2), m, by frames.
+
+    parts: the beams it is made of, by default `rod`, or `lower` and `upper` of a zoom.
+    """
+    groups = [result[f"part/{name}"].dataset for name in parts or beams(result)]
+    height = np.concatenate([group["position"].values[:, 2] for group in groups])
+    rms = np.concatenate([group["displacement"].values[..., :2].std(axis=0) for group in groups])
+    order = np.argsort(height)
+    return height[order], rms[order]
+
+
+def beams(result: xarray.DataTree) -> list[str]:
+    """Names of the beams that the rod is made of."""
+    return ["rod"] if "rod" in result["part"].children else ["lower", "upper"]
+
+
+def hardest(table: xarray.Dataset, key: str = "work_rate") -> tuple[int, str]:
+    """The grid and the support with the largest value."""
+    values = table[key].values
+    row, column = np.unravel_index(int(np.nanargmax(values)), values.shape)
+    return int(table["grid"].values[row]), str(table["support"].values[column])

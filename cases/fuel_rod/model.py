@@ -1,0 +1,277 @@
+"""Spacer grids around a rod: in each direction one spring against two dimples, as laws of contact on the rod's skin.
+
+The rod of `fuel_rod`: its beam, its supports and what shakes it.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from math import pi, sin
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+from scipy.optimize import brentq
+
+import arlequin as aq
+from multilevel.laws.base import RegularLaw
+
+if TYPE_CHECKING:
+    from cases.fuel_rod import Parameters
+
+
+CROSS = np.array([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])  # the springs push along −x and −y, the dimples along x and y
+_LAYER = 60  # points of the table of a spring under asperities
+
+
+@dataclass(frozen=True)
+class Support:
+    """A spring or a dimple: stiffness K, N/m; damping C of the shock, N·s/m; asperities before it, or none.
+
+    Elastic contact takes K and C side by side, without pull (`aq.Shock`). With an asperity layer of height a and
+    F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
+
+        g = a − s − F/K,   F = κ s^m (s < a);      F = −K g − … beyond, with the slope K.
+    """
+
+    stiffness: float
+    damping: float
+    layer: tuple[float, float, float] | None = None  # κ, m, a
+
+    @cached_property
+    def elastic(self) -> RegularLaw:
+        """Without loss."""
+        if self.layer is None:
+            return aq.Shock(self.stiffness)
+        kappa, exponent, height = self.layer
+        crush = height * np.geomspace(1e-3, 1.0, _LAYER)
+        soft = kappa * crush**exponent
+        hard = soft[-1] * np.geomspace(1.0, 1e4, _LAYER)[1:]
+        forces = np.concatenate([soft, hard])
+        gaps = height - np.concatenate([crush, np.full(hard.size, height)]) - forces / self.stiffness
+        order = np.argsort(gaps)
+        return aq.AsperityTable(gaps[order].tolist(), forces[order].tolist())
+
+    @cached_property
+    def law(self) -> RegularLaw:
+        """With its loss; under asperities as a loss factor ωC/K at 1 kHz."""
+        if self.layer is None:
+            return aq.Shock(self.stiffness, self.damping)
+        table = self.elastic
+        assert isinstance(table, aq.AsperityTable)
+        frequency = 1e3
+        loss = 2.0 * np.pi * frequency * self.damping / self.stiffness
+        return aq.AsperityTable(table.gaps, table.pressures, loss_factor=loss, frequency=frequency)
+
+    @property
+    def height(self) -> float:
+        """The gap from which on it does not push, m."""
+        return self.elastic.height if isinstance(self.elastic, aq.AsperityTable) else 0.0
+
+    def gap(self, force: float) -> float:
+        """The gap at which it pushes with the force, N; 0 where that is 0."""
+        if force == 0.0:
+            return 0.0
+        if self.layer is None:
+            return -force / self.stiffness
+        law = self.elastic
+        low, within = -2.0 * force / self.stiffness, 1e-14 * self.height
+        return float(brentq(lambda g: float(law.pressure(np.array([g]))[0]) - force, low, self.height, xtol=within))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A spacer grid at the height z of a rod of the radius: the preload, N, or the gap, m, on every side.
+
+    shift: how far along x it stands off the axis, m.
+    """
+
+    number: int
+    z: float
+    radius: float
+    half: float
+    spring: Support
+    dimple: Support
+    preload: float
+    gap: float
+    shift: float = 0.0
+
+    @property
+    def springs(self) -> aq.SectionPoints:
+        """Where the springs touch: at +x and +y."""
+        return aq.SectionPoints([self.z] * 2, self.radius * CROSS)
+
+    @property
+    def dimples(self) -> aq.SectionPoints:
+        """Where the dimples touch, at −x below and above, then at −y."""
+        return aq.SectionPoints(
+            [self.z - self.half, self.z + self.half] * 2, -self.radius * np.repeat(CROSS, 2, axis=0)
+        )
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Of the boundaries and interfaces."""
+        return f"grid{self.number}_springs", f"grid{self.number}_dimples"
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """How far springs and dimples stand in the way of the rod at its axis, m: less than 0 for a gap."""
+        if self.gap > 0.0:
+            return -self.gap, -self.gap
+        return -self.spring.gap(self.preload), -self.dimple.gap(0.5 * self.preload)
+
+    def interfaces(self, rod: aq.Beam | aq.Modal, friction: float, tangential: float) -> list[aq.Interface]:
+        """The two interfaces of the grid; tangential: stiffness of the sticking support over its normal one."""
+        found = []
+        for name, side, support, reach in zip(
+            self.names, (-1.0, 1.0), (self.spring, self.dimple), self.reach, strict=True
+        ):
+            skin = rod.boundary(name)
+            normals = side * np.repeat(CROSS, len(skin.nodes) // 2, axis=0)
+            planes = aq.RigidPlanes(skin.positions + reach * normals + self.shift * CROSS[0], normals)
+            stick = tangential * support.stiffness
+            rubs = aq.Coulomb(friction, stiffness=stick, damping=tangential * support.damping)
+            found.append(aq.Interface(name, skin, planes, support.law, friction=rubs if friction else None))
+        return found
+
+
+def insertion(rod: aq.Beam | aq.Modal, grids: list[Grid]) -> aq.Study:
+    """Statics: the supports, which just touch the rod at its axis, move in until it is held, without friction."""
+    found = [moving(rod, grid) for grid in grids]
+    masses, interfaces = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+    return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
+
+
+def moving(rod: aq.Beam | aq.Modal, grid: Grid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
+    """Supports of a grid that move in as t goes to 1, without friction and loss, and their contact with the rod.
+
+    The interfaces are `grid1_springs_x`, `grid1_dimples_x` and so on, of one direction each.
+    """
+    masses, interfaces = [], []
+    for name, side, support, reach in zip(grid.names, (-1.0, 1.0), (grid.spring, grid.dimple), grid.reach, strict=True):
+        for axis, letter in enumerate("xy"):
+            own = f"{name}_{letter}"
+            skin, normal = rod.boundary(own), side * CROSS[axis]
+            way = (reach + support.height) * normal
+            way[0] += grid.shift
+            moved = {c: (lambda t, w=w: w * t) for c, w in zip("xyz", way.tolist(), strict=True)}
+            place = skin.positions - support.height * normal
+            held = aq.PointMasses(f"{own}_held", place, 1.0, imposed={"all": moved})
+            masses.append(held)
+            interfaces.append(aq.Interface(own, skin, held.boundary("all"), support.elastic, direction=-normal))
+    return masses, interfaces
+
+
+def points(grids: list[Grid]) -> dict[str, aq.SectionPoints]:
+    """Named points of all supports: those of the interfaces, and of each direction alone."""
+    found = {}
+    for grid in grids:
+        for name, own in zip(grid.names, (grid.springs, grid.dimples), strict=True):
+            found[name] = own
+            for half, letter in zip(np.array_split(np.arange(own.at.size), 2), "xy", strict=True):
+                found[f"{name}_{letter}"] = aq.SectionPoints(own.at[half], np.asarray(own.offsets)[half])
+    return found
+
+
+def grids(parameters: "Parameters") -> list[Grid]:
+    """The grids from below."""
+    p = parameters
+    layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height) if p.law == "multilevel" else None
+    spring, dimple = (Support(k, p.shock_damping, layer) for k in (p.spring_stiffness, p.dimple_stiffness))
+    found = []
+    for number, z in enumerate(p.heights.tolist(), 1):
+        shift = p.misalignment if number == 2 else 0.0
+        gap = p.gap if number in p.open else 0.0
+        preload = (1.0 - p.relaxation) * p.preload
+        found.append(Grid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
+    return found
+
+
+def part(parameters: "Parameters") -> aq.Modal:
+    """The rod in its modes and in the static shapes of its supports."""
+    rod = beam(parameters)
+    return aq.Modal(rod, parameters.modes, static=[rod.boundary(name) for name in sections(parameters)])
+
+
+def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
+    """The rod by finite elements; held along z and about it at its lower end.
+
+    nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, instead of the rod's own.
+    """
+    p = parameters
+    section = aq.Section.tube(p.radius, p.radius - p.thickness, p.poisson)
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+    own = {
+        "carried_mass": p.carried,
+        "added_mass": p.water,
+        "fluid_damping": p.fluid_damping,
+        "tension": p.tension,
+        "points": {**points(grids(p)), **sections(p)},
+        "imposed": {"left": {"z": 0.0, "rz": 0.0}},
+        **loads(p),
+    }
+    return aq.Beam(
+        name, aq.mesh.line(nodes or stations(p)), material, section, origin=(0.0, 0.0, 0.0), direction=(0.0, 0.0, 1.0),
+        up=(0.0, 1.0, 0.0), **{**own, **options},
+    )  # fmt: skip
+
+
+def stations(parameters: "Parameters") -> list[float]:
+    """Heights of the beam's nodes, m: one at each support, between them cells of like length."""
+    p = parameters
+    corners = np.unique(np.round([0.0, *support_heights(p), p.length], 12))
+    size = (p.heights[1] - p.heights[0]) / p.cells
+    spans = [np.linspace(a, b, 1 + max(1, round((b - a) / size))) for a, b in pairwise(corners)]
+    return [0.0, *np.concatenate([span[1:] for span in spans]).tolist()]
+
+
+def sections(parameters: "Parameters") -> dict[str, aq.SectionPoints]:
+    """The axis at each support."""
+    return {f"section{n}": aq.SectionPoints(z) for n, z in enumerate(support_heights(parameters), 1)}
+
+
+def support_heights(parameters: "Parameters") -> list[float]:
+    """Heights of all springs and dimples, m."""
+    p = parameters
+    return sorted({z + shift for z in p.heights.tolist() for shift in (-p.dimple_height, 0.0, p.dimple_height)})
+
+
+def loads(parameters: "Parameters") -> dict[str, Any]:
+    """What acts along the rod."""
+    p = parameters
+    if p.excitation == "turbulence" and p.amplitude:
+        slope = aq.PlateauSpectrum(1.0, p.cutoff).slope
+        level = p.amplitude**2 / (p.cutoff * slope / (slope - 1.0))
+        flow = aq.Turbulence(
+            aq.PlateauSpectrum(level, p.cutoff), highest=p.highest, correlation=p.correlation,
+            duration=max(p.duration, 1.0 / p.highest), seed=p.seed,
+        )  # fmt: skip
+        return {"turbulence": flow}
+    if p.excitation == "harmonic":
+
+        def wave(x: np.ndarray, t: float) -> tuple[float, float, float]:
+            return p.amplitude * sin(2.0 * pi * p.frequency * t), 0.0, 0.0
+
+        return {"distributed": wave}
+    return {}
+
+
+def shaking(parameters: "Parameters") -> Any:
+    """Gravity felt in the frame of the grids (t → axis), m/s²; the weight is left out, as the lower end bears it."""
+    p = parameters
+    if p.excitation != "support":
+        return None
+    return lambda t: (-p.amplitude * sin(2.0 * pi * p.frequency * t), 0.0, 0.0)
+
+
+def settled(parameters: "Parameters") -> xarray.DataTree:
+    """The rod in its grids after the supports have moved in, without friction, at rest."""
+    p = parameters
+    return insertion(part(replace(p, excitation="none")), grids(p)).run()
+
+
+def nodal(group: xarray.Dataset) -> np.ndarray:
+    """The last displacements, and rotations of a beam, (node, component)."""
+    last = group.isel(frame=-1)
+    fields = [last[name].values for name in ("displacement", "rotation") if name in last]
+    return np.concatenate(fields, axis=1)

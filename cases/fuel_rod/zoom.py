@@ -1,0 +1,299 @@
+"""A rod whose cladding is a 3D solid at one of its grids, between two beams that junctions glue to it.
+
+How stiff the dimples of a zoomed grid are on the rod: that of the rod without a zoom that answers a push alike.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+import xarray
+from scipy.optimize import brentq
+from scipy.sparse.linalg import spsolve
+
+import arlequin as aq
+from cases.fuel_rod import model as rod_model
+from cases.fuel_rod import model as rod_supports
+from cases.fuel_rod.model import Grid
+from cases.fuel_rod.model import Support as GridSupport
+from cases.shared.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
+from models.errors import UserError
+from models.types import Array
+
+if TYPE_CHECKING:
+    from cases.fuel_rod import Parameters
+
+
+_RANGE = 1e-2, 1e2  # of the nominal stiffness, in which the other is sought
+
+
+@dataclass(frozen=True)
+class PushedRod:
+    """The rod without a zoom, all its supports in contact, under a force along x at its upper end: linear statics."""
+
+    parameters: "Parameters"
+    push: float
+
+    @cached_property
+    def rod(self) -> aq.Beam:
+        """Without what shakes it."""
+        return rod_model.beam(replace(self.parameters, excitation="none"))
+
+    @cached_property
+    def _matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """Stiffness (d, d) of the rod on all supports but the zoomed dimples, and of these, 1 N/m each."""
+        p, rod = self.parameters, self.rod
+        rest, dimples = sp.csr_array(rod.assemble().stiffness), sp.csr_array((rod.dof_count,) * 2)
+        for grid in rod_model.grids(p):
+            zoomed = grid.number == p.zoom
+            if grid.gap and not zoomed:
+                continue
+            for name, stiffness in zip(grid.names, _stiffness(grid), strict=True):
+                rows = [rod.boundary(f"{name}_{letter}").motion[axis::3] for axis, letter in enumerate("xy")]
+                own = sum(row.T @ row for row in rows)
+                if zoomed and name.endswith("dimples"):
+                    dimples = dimples + own
+                else:
+                    rest = rest + stiffness * own
+        return rest, dimples
+
+    def answer(self, dimple: float) -> tuple[Array, Array]:
+        """Heights of the nodes (n,) and how far they go along x (n,), m, with dimples this stiff in the zoomed grid."""
+        rod, size = self.rod, self.rod.components
+        force, u = np.zeros((2, rod.dof_count))
+        force[int(rod.end("right")[0]) * size] = self.push
+        held = [int(rod.end("left")[0]) * size + component for component in (2, 5)]
+        free = np.setdiff1d(np.arange(rod.dof_count), held)
+        rest, dimples = self._matrices
+        u[free] = spsolve(sp.csc_array((rest + dimple * dimples)[free][:, free]), force[free])
+        return rod.positions[:, 2], u[::size]
+
+    def alike(self, heights: Array, moved: Array) -> float:
+        """The stiffness with which nodes at heights (k,), m, go as far in all as they `moved` (k,), m."""
+
+        def miss(scale: float) -> float:
+            z, u = self.answer(np.exp(scale))
+            at = np.abs(z[:, None] - heights).argmin(axis=0)
+            return float(u[at] @ moved / (moved @ moved)) - 1.0
+
+        nominal = self.parameters.dimple_stiffness
+        low, high = (float(np.log(nominal * share)) for share in _RANGE)
+        if miss(low) * miss(high) > 0.0:
+            raise UserError(f"zoom: no stiffness of dimples near {nominal:g} N/m answers as the solid cladding does")
+        return float(np.exp(brentq(miss, low, high, rtol=1e-10)))
+
+
+def _stiffness(grid: Grid) -> tuple[float, float]:
+    """Tangents of a spring and a dimple under their preload, N/m."""
+    return _tangent(grid.spring, grid.preload), _tangent(grid.dimple, 0.5 * grid.preload)
+
+
+def _tangent(support: GridSupport, force: float) -> float:
+    if force == 0.0 or support.layer is None:
+        return support.stiffness
+    return -0.02 * force / (support.gap(1.01 * force) - support.gap(0.99 * force))
+
+
+_BESIDE = 8e-3  # m of cladding between the pads and the gluing zone
+_GLUED = 12e-3  # m, length of a gluing zone, in two cells of the beam
+_TRIAL = 1.0  # N, of a spring where the stiffness of the supports is matched without preload
+_PUSH = 0.05  # of the preload, at the end of the rod, to see how stiff dimples are
+_MODES = 40  # of the cladding, beside its static shapes
+_HELD = 10.0  # N/m, across each end of the rod in statics: 1e-6 of what its supports make of it
+_LOADING = 0.25  # load step of statics, of the whole
+AXIS: dict[str, Any] = {"origin": (0.0, 0.0, 0.0), "direction": (0.0, 0.0, 1.0), "up": (0.0, 1.0, 0.0)}
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """The zoomed rod of some parameters.
+
+    Parts `lower` and `upper` (beams), `cladding` (a solid of hexahedra, three through the wall, that carries pellets
+    and water by its density and the flow as a body force), pads and the nodes of the grid behind them
+    (`cases.shared.spacer_cell`); junctions `lower_end` and `upper_end`; the other grids as without a zoom. The
+    cladding's bulk is linear: it is reduced to its lowest modes and the static shapes of each node that a pad can touch
+    and of all that the junctions pull (`aq.Modal`), under which its statics is exact; its full field is recorded.
+    """
+
+    parameters: "Parameters"
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The zoomed grid."""
+        return rod_model.grids(self.parameters)[self.parameters.zoom - 1]
+
+    @cached_property
+    def cell(self) -> SpacerCell:
+        """The cladding and its supports."""
+        p, z, stick = self.parameters, self.grid.z, self.parameters.tangential
+        reach = p.dimple_height + 0.5 * p.pad_height + _BESIDE + _GLUED
+        material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
+        cladding = Cladding(p.radius, p.thickness, material, (z - reach, z + reach), z)
+        supports = Supports(
+            material=material, spring_stiffness=p.spring_stiffness, dimple_stiffness=p.dimple_stiffness,
+            preload=0.0 if self.grid.gap else self.grid.preload,
+            asperities=aq.Asperities(p.layer_stiffness, 1.0, p.asperity_height),
+            friction=aq.Coulomb(p.friction), wear=aq.Archard(p.wear) if p.wear else None, gap=self.grid.gap,
+            spring_shear=stick * p.spring_stiffness, dimple_shear=stick * p.dimple_stiffness,
+            spring_damping=p.shock_damping, dimple_damping=p.shock_damping, shear_damping=stick,
+            size=(p.pad_width, p.pad_height, p.pad_thickness), offset=p.dimple_height,
+        )  # fmt: skip
+        return SpacerCell(cladding, supports, p.refine)
+
+    @cached_property
+    def still(self) -> aq.Modal:
+        """The cladding without loads, damped as the water damps it."""
+        p, section = self.parameters, rod_model.beam(replace(self.parameters, excitation="none")).section
+        mass = p.density * section.area + p.carried + p.water
+        material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=mass / section.area)
+        solid = self.cell.tube("cladding", material, damping=aq.Rayleigh(mass=p.fluid_damping / mass))
+        return aq.Modal(solid, _MODES, detailed=[solid.boundary(each.name) for each in self.cell.six])
+
+    @property
+    def loaded(self) -> aq.Modal:
+        """The cladding that carries its piece of the load along the rod."""
+        rod = rod_model.beam(self.parameters)
+        area, wave = rod.section.area, rod.distributed
+        force: Any = None
+        if rod.turbulence is not None:
+            force = aq.SpanForce(rod.turbulence, area, **AXIS)
+        elif wave is not None:
+            force = lambda x, t: tuple(f / area for f in wave(x, t))  # type: ignore[operator]  # noqa: E731
+        solid = self.still.part
+        assert isinstance(solid, aq.Solid)
+        return self.still if force is None else self.still.carrying(replace(solid, body_force=force))
+
+    def beams(self, parameters: "Parameters") -> dict[str, tuple[aq.Beam, list[Grid]]]:
+        """The rod below and above, each as far as the gluing zone reaches, and its grids."""
+        low, high = self.cell.cladding.ends
+        s = np.array(rod_model.stations(parameters))
+        stations = {
+            "lower": [*s[s < low - 1e-9], *np.linspace(low, low + _GLUED, 3)],
+            "upper": [*np.linspace(high - _GLUED, high, 3), *s[s > high + 1e-9]],
+        }
+        others = [grid for grid in rod_model.grids(parameters) if grid.number != self.grid.number]
+        own = {
+            "lower": [grid for grid in others if grid.z < self.grid.z],
+            "upper": [grid for grid in others if grid.z > self.grid.z],
+        }
+        held: dict[str, Any] = {"lower": {}, "upper": {"imposed": {}}}  # the rod's lower end is held
+        found = {}
+        for name, nodes in stations.items():
+            points = rod_supports.points(own[name])
+            found[name] = rod_model.beam(parameters, name, nodes, points=points, **held[name]), own[name]
+        return found
+
+    def settling(self, cell: SpacerCell, share: float | None, push: float = 0.0) -> aq.Study:
+        """Statics without friction: all supports move in, the zoomed ones, those of a cell, by the share of their way.
+
+        share: None where they rest with a gap. push: force along x and along y at the upper end of the rod, N.
+        """
+        beams = self.beams(replace(self.parameters, excitation="none"))
+        if push:
+            beam, own = beams["upper"]
+            beams["upper"] = replace(beam, end_loads={"right": lambda t: (push * t, push * t, 0.0)}), own
+        found = [rod_supports.moving(beam, grid) for beam, own in beams.values() for grid in own]
+        masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
+        smooth = replace(cell, supports=replace(cell.supports, friction=None, wear=None))
+        held = smooth.held(self.still, None if share is None else lambda t: share * t, "gap")
+        system = self._system(beams, self.still, masses, contacts, held)
+        ends = beams["lower"][0].boundary("left"), beams["upper"][0].boundary("right")
+        soft = [
+            aq.Spring(name, end, stiffness=(_HELD, _HELD, 0.0))
+            for name, end in zip(("held_below", "held_above"), ends, strict=True)
+        ]
+        return aq.Study(replace(system, springs=[*system.springs, *soft]), aq.Static(), 1.0, _LOADING)
+
+    def running(self, cell: SpacerCell, share: float | None, start: Mapping[str, Array]) -> aq.Study:
+        """Dynamics from displacements (node, component) of the parts, m."""
+        p, beams = self.parameters, self.beams(self.parameters)
+        contacts = [
+            one for beam, own in beams.values() for grid in own
+            for one in grid.interfaces(beam, p.friction, p.tangential)
+        ]  # fmt: skip
+        cladding = self.loaded
+        held = cell.held(cladding, None if share is None else lambda t: share, "velocity")
+        system = self._system(beams, cladding, [], contacts, held)
+        moved = {part.name: start[part.name] for part in system.parts}
+        system = replace(system, displacement=moved, gravity=rod_model.shaking(p))
+        scheme: Any = aq.Theta(0.5) if p.substeps == 1 else aq.Multirate(p.substeps)
+        return aq.Study(system, scheme, p.duration, p.step, fields_every=p.fields_every)
+
+    @cached_property
+    def matched(self) -> SpacerCell:
+        """The cell whose supports are as stiff on the rod as those of the other grids.
+
+        Between a support's spring K′ and the rod, pads, asperities and the wall give way too, by d: 1/K′ = 1/K − d.
+        Of springs, d is what the approach of axis and grid changes beyond ΔF/K, over ΔF, in the last load step of a
+        trial with K, under preload and without gap. Of dimples, which hold the rod against turning, 1/K + d is the
+        compliance with which the rod without a zoom, pushed at its end, moves as much below the grid as the trial
+        does (`PushedRod`); so the spans see the same grid.
+        """
+        own = self.cell.supports
+        pressed = replace(own, gap=0.0, preload=self.grid.preload or _TRIAL)
+        trial, push = replace(self.cell, supports=pressed), _PUSH * pressed.preload
+        still, pushed = (self.settling(trial, 1.0, force).run() for force in (0.0, push))
+        first, last = (np.array([_answer(still, step, each) for each in self.cell.six[:2]]) for step in (-2, -1))
+        force, way = (last - first).T
+        gives = {"spring": float(force @ (way - force / own.spring_stiffness) / (force @ force))}
+        beam = still["part/lower"].dataset["position"].values[:, 2]
+        below = beam < self.cell.cladding.ends[0] - 1e-9
+        moved = [result["part/lower"].dataset["displacement"].values[-1, below, 0] for result in (still, pushed)]
+        alike = PushedRod(self.parameters, push).alike(beam[below], moved[1] - moved[0])
+        gives["dimple"] = 1.0 / alike - 1.0 / own.dimple_stiffness
+        stiff = {}
+        for kind, give in gives.items():
+            nominal = getattr(own, f"{kind}_stiffness")
+            if not give * nominal < 0.9:
+                rule = f"must be well below {1.0 / give:.3g} N/m with a zoom: asperities, pad and wall give way as well"
+                raise aq.UserError.parameter(f"{kind}_stiffness", nominal, rule)
+            stiff[f"{kind}_stiffness"] = 1.0 / (1.0 / nominal - give)
+        return replace(self.cell, supports=replace(own, **stiff))
+
+    def _system(
+        self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: Held
+    ) -> aq.System:
+        lower, upper = (beam for beam, _ in beams.values())
+        junctions = [
+            aq.BeamJunction(lower, cladding, name="lower_end"),
+            aq.BeamJunction(upper, cladding, name="upper_end"),
+        ]
+        parts = [lower, upper, cladding, *masses, *held.parts]
+        interfaces = [*contacts, *held.interfaces]
+        return aq.System(parts, junctions=junctions, interfaces=interfaces, springs=held.springs)
+
+    def study(self) -> aq.Study:
+        """From rest in equilibrium; the zoomed springs press as those of the rod without a zoom."""
+        cell = self.matched
+        share = 1.0 if cell.supports.preload else None
+        start = self.settling(cell, share).run()
+        if share is not None:
+            without = rod_model.settled(self.parameters)
+            share = last_force(without, f"{self.grid.names[0]}_x") / last_force(start, "spring_x")
+            start = self.settling(cell, share).run()
+        return self.running(cell, share, displacements(start))
+
+
+def _answer(result: xarray.DataTree, step: int, each: Support) -> Array:
+    """Force of a support, N, and approach of the rod's axis to its grid, m, in a load step of statics."""
+    normal = np.array(each.normal)
+    tube, pad = result["part/cladding"].dataset, result[f"interface/{each.name}"].dataset
+    height = pad["point_position"].values[:, 2].mean()
+    ring = np.abs(tube["position"].values[:, 2] - height) < 1e-9
+    axis = tube["displacement"].values[step, ring].mean(axis=0)
+    node = result[f"part/grid_{each.name}"].dataset["displacement"].values[step, 0]
+    return np.array([pad["force"].values[step] @ -normal, (axis - node) @ normal])
+
+
+def displacements(result: xarray.DataTree) -> dict[str, Array]:
+    """The last displacements, and rotations of beams, (node, component) of every part."""
+    return {name: rod_model.nodal(group.dataset) for name, group in result["part"].children.items()}
+
+
+def last_force(result: xarray.DataTree, interface: str) -> float:
+    """Size of the force along x of an interface at the end, N."""
+    force = result[f"interface/{interface}"].dataset["force"].values
+    return abs(float(force[-1, 0]))

@@ -1,0 +1,260 @@
+"""A fine patch glued to a coarse mesh along a curved border: Lamé's ring under pressure and Kirsch's plate with a hole.
+
+A quadrant with the planes x = 0 and y = 0 of symmetry, in plane strain; the patch lies at the hole, from the angle
+`start` to 90°, and its nodes are not those of the coarse mesh. Second-order cells are curved. The plate is cut out at
+r = b, where the tractions of the infinite one act.
+
+    σ_r, σ_θ = p a²/(b² − a²) (1 ∓ b²/r²)                                                                  (Lamé)
+    σ_θ = S/2 (1 + a²/r²) − S/2 (1 + 3a⁴/r⁴) cos 2θ, 3S at the hole's top                                 (Kirsch)
+
+The same place in the coarse mesh alone is the measure of the patch. Errors of displacement and stress (root mean
+square), 8 → 16 coarse cells around, patch at 0° (`start`), largest values in the patch as 1; in brackets the coarse
+mesh alone:
+
+                        displacement                        stress                              K
+    plate, order 1      9.2e-3 → 2.4e-3 (2.1e-2, 5.6e-3)    1.1e-2 → 5.6e-3 (3.7e-2, 1.9e-2)    2.945 → 3.003
+    plate, order 2      1.0e-3 → 1.8e-5 (1.5e-4, 9.7e-6)    3.0e-4 → 6.2e-5 (2.7e-3, 6.8e-4)    3.000 → 3.000
+    ring, order 1       3.2e-3 → 9.5e-4 (4.6e-3, 1.6e-3)    2.5e-2 → 1.3e-2 (7.8e-2, 4.3e-2)
+    ring, order 2       1.1e-3 → 1.9e-4 (7.1e-6, 5.5e-7)    7.2e-4 → 1.2e-4 (3.2e-6, 2.5e-7)
+
+In the ring of order 2 there is nothing to refine: curved cells hold Lamé's field to 1e-5, and what the junction costs,
+1e-3 at a zone of 1.3 coarse cells, is seen alone.
+
+Source: S. P. Timoshenko and J. N. Goodier, Theory of Elasticity, McGraw-Hill, 3rd ed. (1970), sections 28 and 35.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import skfem
+import xarray
+
+import arlequin as aq
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import worst_balance
+from cases.shared.vocabulary import Poisson, Young
+from models.checks import positive, positive_integer, within
+from models.types import Array
+
+RADIUS = 10e-3  # of the hole, m
+OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border, of the patch's and width of the zone over it
+PATCH, ZONE = 2.0, 0.5
+CONCENTRATION = 3.0
+NEAR = {1: 2e-2, 2: 5e-3}  # of the concentration, by order
+JUNCTION = 0.2  # times (1/elements)²: what the junction itself costs of the stress
+BALANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Steel; a pressure, or a tension far away, of 100 MPa."""
+
+    problem: Annotated[Literal["ring", "plate"], Quantity("", "pressed ring (Lamé) or stretched plate (Kirsch)")] = (
+        "plate"
+    )
+    model: Annotated[Literal["arlequin", "single"], Quantity("", "with the patch, or the coarse mesh alone")] = (
+        "arlequin"
+    )
+    cells: Annotated[Literal["quad", "tri"], Quantity("", "kind of the coarse cells")] = "quad"
+    patch_cells: Annotated[Literal["quad", "tri"], Quantity("", "kind of the patch's cells")] = "quad"
+    order: Annotated[int, Quantity("", "order of the elements; cells of order 2 are curved", within, 1, 2)] = 2
+    elements: Annotated[int, Quantity("", "coarse cells around the quadrant", positive_integer)] = 8
+    ratio: Annotated[float, Quantity("", "coarse over fine cell", within, 1.0, 20.0)] = 3.3
+    start: Annotated[
+        float, Quantity("deg", "angle where the patch starts, 0: with the quadrant", within, 0.0, 40.0)
+    ] = 0.0
+    stress: Annotated[float, Quantity("Pa", "pressure in the hole, or tension far away", positive)] = 100e6
+    young: Young = 210e9
+    poisson: Poisson = 0.3
+
+    @property
+    def outer(self) -> float:
+        """Radius of the outer border, m."""
+        return OUTER[self.problem] * RADIUS
+
+
+def _sector(outer: float, start: float, size: float, kind: str, order: int) -> Any:
+    """Cells of an angle of about `size` between the radii RADIUS and `outer`, as long as wide; curved of order 2."""
+    inner, low = np.log(RADIUS), np.radians(start)
+    counts = tuple(max(1, round(length / size)) for length in (np.log(outer) - inner, 0.5 * np.pi - low))
+    mesh = aq.mesh.rectangle((inner, np.log(outer)), (low, 0.5 * np.pi), cells=counts, kind=kind)
+    names = mesh.boundaries
+    if order == 2:
+        mesh = (skfem.MeshQuad2 if kind == "quad" else skfem.MeshTri2).from_mesh(mesh)
+    r, angle = np.exp(mesh.doflocs[0]), mesh.doflocs[1]
+    return replace(mesh, doflocs=np.stack([r * np.cos(angle), r * np.sin(angle)])).with_boundaries(names)
+
+
+def _polar(x: Array) -> tuple[Array, Array]:
+    """r and θ of points (axis, …)."""
+    return np.hypot(x[0], x[1]), np.arctan2(x[1], x[0])
+
+
+def _turned(polar: tuple[Array, Array], angle: Array) -> Array:
+    """x and y components (axis, …) of radial and circumferential ones."""
+    (radial, around), c, s = polar, np.cos(angle), np.sin(angle)
+    return np.stack([radial * c - around * s, radial * s + around * c])
+
+
+def exact_stress(parameters: Parameters, x: Array) -> Array:
+    """σ_xx, σ_yy, σ_xy (3, …), Pa, at points (axis, …)."""
+    (r, angle), load = _polar(x), parameters.stress
+    if parameters.problem == "ring":
+        q = parameters.outer**2 / r**2
+        scale = load * RADIUS**2 / (parameters.outer**2 - RADIUS**2)
+        radial, hoop, shear = scale * (1 - q), scale * (1 + q), 0.0 * r
+    else:
+        q, cos, sin = RADIUS**2 / r**2, np.cos(2 * angle), np.sin(2 * angle)
+        radial = 0.5 * load * (1 - q + (1 - 4 * q + 3 * q * q) * cos)
+        hoop = 0.5 * load * (1 + q - (1 + 3 * q * q) * cos)
+        shear = -0.5 * load * (1 + 2 * q - 3 * q * q) * sin
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack(
+        [
+            radial * c * c + hoop * s * s - 2 * shear * s * c,
+            radial * s * s + hoop * c * c + 2 * shear * s * c,
+            (radial - hoop) * s * c + shear * (c * c - s * s),
+        ]
+    )
+
+
+def exact_displacement(parameters: Parameters, x: Array) -> Array:
+    """u (axis, …), m, at points (axis, …); plane strain, κ = 3 − 4ν."""
+    (r, angle), p = _polar(x), parameters
+    shear = p.young / (2 * (1 + p.poisson))
+    if p.problem == "ring":
+        scale = p.stress * RADIUS**2 / (p.outer**2 - RADIUS**2) / (2 * shear)
+        return _turned((scale * ((1 - 2 * p.poisson) * r + p.outer**2 / r), 0.0 * r), angle)
+    kappa, a, cos, sin = 3 - 4 * p.poisson, RADIUS, np.cos(2 * angle), np.sin(2 * angle)
+    scale = p.stress / (8 * shear)
+    radial = scale * (r * (kappa - 1 + 2 * cos) + 2 * a**2 / r * (1 + (1 + kappa) * cos) - 2 * a**4 / r**3 * cos)
+    around = -2 * scale * (r + (kappa - 1) * a**2 / r + a**4 / r**3) * sin
+    return _turned((radial, around), angle)
+
+
+def level(parameters: Parameters, x: Array) -> Array:
+    """Distance (…), m, of points (axis, …) from the patch's border inside the body, positive in the patch."""
+    (r, angle), start = _polar(x), np.radians(parameters.start)
+    depth = PATCH * RADIUS - r
+    return depth if parameters.start == 0.0 else np.minimum(depth, r * np.sin(angle - start))
+
+
+def system(parameters: Parameters) -> aq.System:
+    p = parameters
+    size = 0.5 * np.pi / p.elements
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density has no part in it
+
+    def border(x: Array, t: float) -> Array:
+        """The exact tractions on a circle about the origin, on either side of it."""
+        (r, _), (xx, yy, xy) = _polar(x), exact_stress(p, x)
+        out = np.where(r > 0.5 * (RADIUS + p.outer), 1.0, -1.0) / r
+        return t * out * np.stack([xx * x[0] + xy * x[1], xy * x[0] + yy * x[1]])
+
+    options: dict[str, Any] = {"order": int(p.order), "plane": "strain"}
+    planes: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"x": 0.0}}
+    mesh = _sector(p.outer, 0.0, size, p.cells, int(p.order))
+    coarse = aq.Solid("coarse", mesh, material, imposed=planes, tractions={"left": border, "right": border}, **options)
+    if p.model == "single":
+        return aq.System([coarse])
+    if p.start != 0.0:
+        del planes["bottom"]
+    mesh = _sector(PATCH * RADIUS, p.start, size / p.ratio, p.patch_cells, int(p.order))
+    fine = aq.Solid("fine", mesh, material, imposed=planes, tractions={"left": border}, **options)
+    zone = aq.LevelSet(lambda x: level(p, x), ZONE * RADIUS)
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=zone)])
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """Statics in one step: time runs from 0 to 1 and scales the load."""
+    return aq.Study(system(parameters), aq.Static(), duration=1.0, step=1.0)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Where the patch is alone, over the largest values there: displacement, mean square of the stress; and K."""
+
+    displacement: float
+    stress: float
+    concentration: float
+
+
+def errors(result: xarray.DataTree, parameters: Parameters) -> Errors:
+    """Of the fine part, or of the coarse mesh alone in the same place."""
+    p = parameters
+    part = system(p).parts[-1]
+    assert isinstance(part, aq.Solid)
+    u = result[f"part/{part.name}"].dataset["displacement"].values[-1]
+    x = part.positions.T
+    alone = level(p, x) >= (1 - 1e-9) * ZONE * RADIUS
+    exact = exact_displacement(p, x)
+    off = float(np.linalg.norm(u.T - exact, axis=0)[alone].max() / np.linalg.norm(exact, axis=0)[alone].max())
+    points = part.quadrature_points()
+    found = part.stress(u.ravel())[..., [part.stress_components.index(name) for name in ("xx", "yy", "xy")]]
+    right = exact_stress(p, points)
+    free = level(p, points) >= ZONE * RADIUS
+    wrong = float(np.sqrt(np.mean((np.moveaxis(found, -1, 0) - right)[:, free] ** 2)) / np.abs(right[:, free]).max())
+    return Errors(off, wrong, _at_top(points, found[..., 0], p.order) / p.stress)
+
+
+def _at_top(points: Array, stress: Array, order: int) -> float:
+    """A stress at the hole's top, of which it is an even function along x, by least squares over the points near it."""
+    x, y = points[0].ravel() / RADIUS, points[1].ravel() / RADIUS - 1.0
+    distance = np.hypot(x, y)
+    near = np.argsort(distance)[:40]
+    x, y = x[near], y[near]
+    # first-order cells, whose stresses jump by O(h), tell the lower terms only
+    terms = np.stack([y**0, y, y**2, x**2, y**3, y * x**2][: 4 if order == 1 else 6], axis=1)
+    return float(np.linalg.lstsq(terms, stress.ravel()[near])[0][0])
+
+
+@lru_cache(maxsize=4)
+def single(parameters: Parameters) -> Errors:
+    """The errors of the coarse mesh alone."""
+    alone = replace(parameters, model="single")
+    return errors(build(alone).run(), alone)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """Stresses in the patch no further from the exact ones than those of the coarse mesh, but for what the junction
+    itself costs; the plate's concentration."""
+    p, found = parameters, errors(result, parameters)
+    checks = []
+    if p.model == "arlequin":
+        allowed, name = JUNCTION / p.elements**2, "stress error in the patch, at most the coarse mesh's"
+        checks.append(Check(name, found.stress, single(p).stress, allowed, "1", "at most"))
+        if p.problem == "plate":
+            checks.append(Check("stress concentration", found.concentration, CONCENTRATION, NEAR[p.order], "1"))
+    return [*checks, Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute")]
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    found = errors(result, parameters)
+    return {
+        "displacement_error": aq.Scalar(found.displacement, "1", "largest error, where the patch is alone"),
+        "stress_error": aq.Scalar(found.stress, "1", "root mean square error, where the patch is alone"),
+        "stress_concentration": aq.Scalar(found.concentration, "1", "hoop stress at the hole's top over the load"),
+    }
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.glued_ring.figures import convergence_figure
+
+    out = {"shape": plots.shape(result, "displacement", component=0)}
+    if parameters.model == "arlequin":
+        out["errors"] = convergence_figure(survey(parameters))
+    return out
+
+
+def survey(parameters: Parameters) -> dict[str, tuple[Array, Array, Array]]:
+    """Errors on three meshes, with and without the patch: cells around, displacement and stress, by model."""
+    counts = np.array([8, 12, 16])
+    out = {}
+    for model, label in (("arlequin", "with the patch"), ("single", "coarse mesh alone")):
+        own: list[Parameters] = [replace(parameters, model=model, elements=int(n)) for n in counts]  # type: ignore[arg-type]
+        found = [errors(build(p).run(), p) for p in own]
+        out[label] = counts, np.array([e.displacement for e in found]), np.array([e.stress for e in found])
+    return out

@@ -1,0 +1,308 @@
+"""A mass on a spring released on a rough floor: turning points, rest and dissipation against the closed form.
+
+The spring is alike in all directions of the floor, so that the mass stays on the line of its release and a slip along
+`direction` has the components (cos, sin) of it. Located events (`events=locate`) have one line to slip on: the model
+is then the plane of that line and of gravity. Without location (`events=step`) the floor is a plane in space, with
+friction as a disk, and the mass keeps to its line by itself.
+
+Between two events the θ-scheme keeps the energy, so that located turning points are exact but for the reading. The
+motion before a turn is even in the time τ to it: the position there is that at 0 of the polynomial in τ² through the
+last three steps of the half swing, with a remainder of at most (ωΔt)⁶/20 of its amplitude. Without location a turn
+lies inside a step over which friction acts one way: each moves the later turning points by at most
+½ (2f/m) Δt² = d (ωΔt)², d = f/k. There a turn is read from the cubic through both ends of its step, to (ωΔt)⁴/50 of
+the release; θ > ½ damps each half swing by (2θ − 1) π ωΔt/2.
+
+Penalised models (`slider_models`: modal, two-body, direct) have another exact motion, that of the shock element of
+finite K_T and C_T (`cases.reference.damped_shock`, undamped `shock`): turns are where a slip ends. Its turning points
+are checked against that, and at the benchmark's data displacements at nπ/ω against Coulomb's turning points, to 0.5 %.
+C_T is what Code_Aster's modal element takes where none is given, critical: 2 √(m (k + K_T)). Off Coulomb's, %:
+
+                                            turning points 1 to 4           displacements at nπ/ω
+    exact, K_T = 4e5 N/m              0.000   0.005   0.029   0.528     0.000   0.004   0.016   0.234
+    runge-kutta, Δt = 5e-4            0.000   0.004   0.028   0.525     0.000   0.003   0.016   0.234
+    de-vogelaere                     -0.001   0.001   0.025   0.495    -0.001   0.000   0.012   0.206
+    theta, newmark                    0.000   0.002   0.026   0.526     0.000   0.002   0.020   0.260
+    hht                               0.000   0.001   0.024   0.513     0.000   0.001   0.019   0.252
+    symplectic-euler                  0.010   0.064   0.146   1.961    -0.015  -0.020  -0.021   0.394
+    the same, between steps by lines                                   -0.021  -0.043  -0.059   0.386
+    Code_Aster A (modal, Euler)                                        -0.02   -0.045  -0.07    0.41
+    Code_Aster B (two bodies, Euler)                                   -0.02   -0.029  -0.018   0.205
+    Code_Aster C (direct, HHT; from the places printed)                -0.23   -0.27   -0.73    0.39
+
+    undamped (tangential_damping=0):
+    exact                             0.026   0.239   0.998  11.48      0.023   0.163   0.478   4.34
+    de-vogelaere                      0.024   0.241   1.009  11.61      0.021   0.165   0.483   4.40
+    theta, newmark                    0.017   0.229   0.974  11.08      0.016   0.169   0.522   4.50
+    hht                               0.016   0.218   0.928  10.62      0.015   0.162   0.505   4.36
+    symplectic-euler                  0.020   0.253   1.063  11.92     -0.009   0.054   0.212   3.41
+
+Modal, two-body and direct agree to round-off under the same scheme.
+
+Source of the case: Code_Aster V5.01.100 (SDND100), after F. Axisa, Cours IPSI, 1991.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import isfinite
+from typing import Annotated, Any
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.reference.slider import ReleasedSlider
+from cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
+from cases.shared.impact import end_time, energy_checks
+from cases.shared.sliders import (
+    EXACT,
+    PENALISED,
+    SHOWN,
+    ExactMotion,
+    Floor,
+    Model,
+    Scheme,
+    check_scheme,
+    critical_damping,
+    exact_turns,
+    published_checks,
+    shock_checks,
+    slider,
+    turning_tolerance,
+)
+from cases.shared.vocabulary import EventsName, ThetaValue, scheme_of
+from models.checks import finite, non_negative, positive
+from models.types import Array
+
+PHASE = 0.07  # of (ωΔt)⁴: the lag of the located scheme, relative
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A kilogram on 10⁴ N/m, 0.85 mm from the middle: it turns at −0.65, 0.45, −0.25 mm and rests at 0.05 mm."""
+
+    stiffness: Annotated[float, Quantity("N/m", "stiffness of the spring", positive)] = 1e4
+    mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
+    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.1
+    release: Annotated[float, Quantity("m", "displacement at the start, at rest", finite)] = 0.85e-3
+    direction: Annotated[float, Quantity("°", "of the release, in the floor", finite)] = 45.0
+    model: Annotated[Model, Quantity("", "exact, or by a shock element: modal, two bodies, direct")] = "nonsmooth"
+    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of the shock element", positive)] = 20.0
+    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of the shock element", positive)] = 4e5
+    tangential_damping: Annotated[
+        float | None, Quantity("N s/m", "C_T of the shock element; none: critical, 2 √(m (k + K_T))", non_negative)
+    ] = None
+    scheme: Annotated[Scheme | None, Quantity("", "none: theta if nonsmooth, hht if direct, else symplectic-euler")] = (
+        None
+    )
+    theta: ThetaValue = 0.5
+    events: Annotated[
+        EventsName | None,
+        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
+    ] = None
+    step: Annotated[float | None, Quantity("s", "time step; none: 1e-3, or 5e-4 penalised", positive)] = None
+    duration: Annotated[float | None, Quantity("s", "none: two half swings past rest", positive)] = None
+
+    def __post_init__(self) -> None:
+        check_scheme(self.time_scheme, PENALISED if self.penalised else EXACT, self.model)
+        if self.penalised and self.located:
+            raise aq.UserError.parameter("events", self.events, f'must be step or none with model="{self.model}"')
+
+    @property
+    def penalised(self) -> bool:
+        """Whether contact is a shock element."""
+        return self.model != "nonsmooth"
+
+    @property
+    def dashpot(self) -> float:
+        """C_T, N s/m."""
+        if self.tangential_damping is not None:
+            return self.tangential_damping
+        return critical_damping(self.mass, self.stiffness + self.tangential_stiffness)
+
+    @property
+    def time_scheme(self) -> Scheme:
+        """The scheme's name."""
+        usual: dict[Model, Scheme] = {"nonsmooth": "theta", "direct": "hht"}
+        return self.scheme if self.scheme is not None else usual.get(self.model, "symplectic-euler")
+
+    @property
+    def located(self) -> bool:
+        """Whether events are located inside the step."""
+        if self.events is None:
+            return not self.penalised and self.time_scheme == "theta"
+        return self.events == "locate"
+
+    @property
+    def time_step(self) -> float:
+        """Δt, s."""
+        if self.step is not None:
+            return self.step
+        return 5e-4 if self.penalised else 1e-3
+
+
+def duration(parameters: Parameters) -> float:
+    """End of the run, s; without rest ten half swings."""
+    p, exact = parameters, reference(parameters)
+    swings = exact.half_swings + 2.0 if isfinite(exact.half_swings) else 10.0
+    return swings * np.pi / exact.frequency if p.duration is None else p.duration
+
+
+def line(parameters: Parameters) -> Array:
+    """The direction of the release in the floor (2,)."""
+    angle = np.deg2rad(parameters.direction)
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+def build(parameters: Parameters) -> aq.Study:
+    p = parameters
+    along = np.ones(1) if p.located else line(p)
+    up = np.append(np.zeros_like(along), 1.0)
+    weight = p.mass * p.gravity
+    depth = weight / p.normal_stiffness if p.penalised else 0.0
+    floor = Floor(p.friction)
+    if p.penalised:
+        floor = Floor(p.friction, p.normal_stiffness, p.tangential_stiffness, p.dashpot)
+    start = tuple(np.append(p.release * along, -depth).tolist())
+    system = slider(p.model, p.mass, floor, p.stiffness, start, tuple(-p.gravity * up))
+    scheme = scheme_of(p.time_scheme, p.theta, "locate" if p.located else "step")
+    return aq.Study(system, scheme, duration(p), p.time_step)
+
+
+def reference(parameters: Parameters) -> ReleasedSlider:
+    """The recurrence of the turning points, for any release."""
+    p = parameters
+    return ReleasedSlider(p.stiffness, p.mass, p.release, p.friction, p.gravity, tuple(line(p).tolist()))
+
+
+@lru_cache(maxsize=8)
+def shock_reference(parameters: Parameters) -> ExactMotion:
+    """The exact motion of the shock element, up to two half swings past Coulomb's rest."""
+    return ExactMotion.of(parameters, duration(replace(parameters, duration=None)))
+
+
+def motion(result: xarray.DataTree, parameters: Parameters) -> tuple[Array, Array, Array]:
+    """Displacement and velocity (t,) along the direction, m and m/s, and how far (t,) the mass is beside it, m."""
+    group = result["part/slider"].dataset
+    u, v = (group[name].values[:, 0, :-1] for name in ("displacement", "velocity"))
+    if u.shape[1] == 1:
+        return u[:, 0], v[:, 0], np.zeros(len(u))
+    (a, b) = along = line(parameters)
+    return u @ along, v @ along, np.abs(u @ np.array([-b, a]))
+
+
+def turning_points(result: xarray.DataTree, parameters: Parameters) -> tuple[Array, Array]:
+    """Instants (n,), s, and displacements (n,), m, at which the mass turns or comes to rest."""
+    time = result.dataset["time"].values
+    u, v, _ = motion(result, parameters)
+    if "event_time" in result.dataset:
+        return located_turns(time, u, result.dataset["event_time"].values)
+    return stepped_turns(time, u, v)
+
+
+def tolerance(parameters: Parameters, n: float) -> float:
+    """Of the n-th turning point, m (see the head of this file and of `slider_shock`)."""
+    p, exact = parameters, reference(parameters)
+    phase = exact.frequency * p.time_step
+    if p.located:
+        return max(1e-6 * abs(float(exact.turning_point(n))), phase**6 / 20.0 * abs(p.release))
+    if p.penalised:
+        return turning_tolerance(p, exact, n)
+    lost = -np.expm1(-0.5 * np.pi * (2.0 * p.theta - 1.0) * phase) if p.time_scheme == "theta" else 0.0
+    return n * (exact.zone * phase**2 + lost * abs(p.release)) + phase**4 / 50.0 * abs(p.release)
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """Turning points one by one, rest, dissipation and balance."""
+    p = parameters
+    u, _, beside = motion(result, p)
+    checks = penalised_checks(result, p, u) if p.penalised else exact_checks(result, p, u)
+    checks.append(Check("way off the line", float(beside.max()), 0.0, 1e-12 * abs(p.release), "m", "absolute"))
+    return [*checks, *energy_checks(result)]
+
+
+def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> list[Check]:
+    """Of the nonsmooth model, which comes to rest for good; u (t,) m."""
+    p, exact, end = parameters, reference(parameters), end_time(result)
+    checks = turning_checks(result, p)
+    if exact.rest_time + p.time_step < end:
+        rest = exact.rest_position
+        limit = tolerance(p, exact.half_swings) if exact.half_swings else 1e-12 * abs(p.release)
+        checks.append(Check("position at rest", u[-1], rest, limit, "m", "absolute"))
+        late = result.dataset["time"].values >= np.append(0.0, turning_points(result, p)[0])[-1]
+        creep = float(np.abs(u[late] - u[-1]).max())
+        checks.append(Check("creep at rest", creep, 0.0, 1e-12 * abs(p.release), "m", "absolute"))
+        path = sum(2.0 * tolerance(p, n) for n in range(1, int(exact.half_swings) + 1))
+        checks.append(
+            Check(
+                "dissipated energy",
+                float(result.dataset["energy"].sel(kind="friction")[-1]),
+                float(exact.dissipated(end)),
+                exact.threshold * path + 1e-12 * exact.threshold * abs(p.release),
+                "J",
+                "absolute",
+            )
+        )
+    return checks
+
+
+def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> list[Check]:
+    """Of the shock element, u (t,) m: its turning points, its motion, its loss."""
+    p, exact, element = parameters, reference(parameters), shock_reference(parameters)
+    _, found = turning_points(result, p)
+    # later ones may be turns of the ringing
+    _, places = exact_turns(element, int(min(exact.half_swings, len(found))))
+    checks = [
+        Check(f"turning point {n} of the element", found[n - 1], places[n - 1], tolerance(p, n), "m", "absolute")
+        for n in range(1, min(len(places), SHOWN) + 1)
+    ]
+    return [
+        *checks,
+        *published_checks(result, p, motion(result, p), exact),
+        *shock_checks(result, p, element, exact, u),
+    ]
+
+
+def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    """How many turning points there are, and where and, if located, when the first few are."""
+    p, exact = parameters, reference(parameters)
+    instants, places = turning_points(result, p)
+    phase = exact.frequency * p.time_step
+    checks = []
+    expected = min(exact.half_swings, np.floor(end_time(result) * exact.frequency / np.pi))
+    if expected == exact.half_swings:
+        # the tolerance may decide whether the mass turns once more, most of all where |r₀|/d is odd
+        near = [replace(exact, release=abs(p.release) + sign * tolerance(p, expected)) for sign in (-1.0, 1.0)]
+        spread = max(abs(other.half_swings - expected) for other in near)
+        checks.append(Check("turning points", len(places), expected, spread, "1", "absolute"))
+    for n in range(1, min(len(places), int(expected), SHOWN) + 1):
+        place = float(exact.turning_point(n))
+        checks.append(Check(f"turning point {n}", places[n - 1], place, tolerance(p, n), "m", "absolute"))
+        if p.located:
+            when = float(exact.turning_time(n))
+            checks.append(Check(f"time of turning point {n}", instants[n - 1], when, PHASE * phase**4 + 1e-9, "s"))
+    return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    """Turning points, with a shock element those of its ringing too."""
+    last = aq.Scalar(motion(result, parameters)[0][-1], "m", "position at the end")
+    return {"final_position": last, **turn_scalars(*turning_points(result, parameters), SHOWN)}
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.shared.sliders import released_figure
+
+    p = parameters
+    u, _, _ = motion(result, p)
+    instants, places = turning_points(result, p)
+    element = shock_reference(p) if p.penalised else None
+    count = len(places) if element is None else len(exact_turns(element, len(places))[1])
+    turns = instants[:count], places[:count]
+    return {
+        "energies": plots.energies(result),
+        "motion": released_figure(result.dataset["time"].values, u, turns, reference(p), element),
+    }

@@ -1,0 +1,79 @@
+"""Means of the exact motion of a shock element on a support that shakes (SDND104, penalised model).
+
+What is read off the run of a slider on a floor that shakes: its slip, when its state changes, how long it sticks.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from cases.reference.damped_shock import DampedElement
+from cases.reference.shaken_shock import ShakenElement
+from cases.reference.shaken_slider import ShakenSlider
+from models.types import Array
+
+if TYPE_CHECKING:
+    from cases.sdnd104 import Parameters
+
+
+@dataclass(frozen=True)
+class ElementMeans:
+    """Means of the work rate and of what friction takes, W, share of the time stuck, and how often that changes."""
+
+    rate: float
+    friction: float
+    held: float
+    changes: int
+
+    @classmethod
+    def of(cls, parameters: "Parameters", exact: ShakenSlider) -> "ElementMeans":
+        """Over the interval of the parameters, with and without a dashpot."""
+        p = parameters
+        time = p.end - p.start
+        if p.dashpot > 0.0:
+            threshold = exact.friction * exact.normal_force
+            element = DampedElement(
+                p.mass, 0.0, p.tangential_stiffness, p.dashpot, threshold, p.acceleration, exact.pulsation
+            )
+            motion = element.motion(0.0, p.end)
+            way, taken, held = motion.travel(p.start, p.end)
+            changes = int(np.count_nonzero((motion.starts > p.start) & (motion.starts < p.end)))
+            return cls(exact.normal_force * way / time, taken / time, held / time, changes)
+        free = ShakenElement(exact, p.tangential_stiffness, p.end)
+        stuck, slipping, held = free.travel(p.start, p.end)
+        changes = sum(p.start < spell.start < p.end for spell in free.spells)
+        rate = exact.normal_force * (stuck + slipping) / time
+        return cls(rate, free.threshold * slipping / time, held / time, changes)
+
+
+STICKS = 2  # the status of a point that sticks
+
+
+def slip_rate(result: xarray.DataTree) -> Array:
+    """Velocity of the mass relative to the floor (t,), m/s."""
+    return np.asarray(result["part/slider"].dataset["velocity"].values[:, 0, 0])
+
+
+def changes(result: xarray.DataTree) -> Array:
+    """Instants (n,), s, at which the mass starts to slip, reverses or sticks; without location ends of steps."""
+    if "event_time" in result.dataset:
+        events = result.dataset["event_time"].values
+        return np.asarray(events[np.isfinite(events)])
+    state = np.where(sticking(result), 0.0, np.sign(slip_rate(result)))
+    return np.asarray(result.dataset["time"].values[1:][state[1:] != state[:-1]])
+
+
+def sticking(result: xarray.DataTree) -> NDArray[np.bool_]:
+    """Steps (t,) at whose end the mass sticks; it does so at the start."""
+    stuck = result["interface/contact"].dataset["status"].values[:, 0] == STICKS
+    stuck[0] = True
+    return np.asarray(stuck)
+
+
+def stuck_share(result: xarray.DataTree, start: float, end: float) -> float:
+    """Share of the steps of the interval at whose end the mass sticks."""
+    time = result.dataset["time"].values
+    return float(np.mean(sticking(result)[(time > start) & (time <= end)]))

@@ -1,0 +1,196 @@
+"""What the bar cases share: pressure histories, their comparison with a reference, checks and figures.
+
+What is read off an impact: how long it lasts, how the body leaves, what it has lost.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray
+from numpy.typing import ArrayLike
+
+from arlequin.results.scalar import Scalar
+from cases.case.checks import Check
+from cases.reference.measures import l1_error, total_variation
+from models.types import Array
+
+BALANCE_LIMIT = 1e-12
+MOMENTUM_LIMIT = 1e-12
+
+
+def mean_pressures(result: xarray.DataTree, interface: str = "contact") -> tuple[Array, Array]:
+    """Edges (t + 1,) of the steps, s, and mean contact pressures (t,) over them, Pa: force over area."""
+    group = result[f"interface/{interface}"].dataset
+    area = float(group["area"].sum())
+    force = group["force"].values
+    return result.dataset["time"].values, np.linalg.norm(force[1:], axis=1) / area
+
+
+def plateaus(result: xarray.DataTree, intervals: Array) -> Array:
+    """Mean pressure, Pa, over the inner four fifths of each contact interval (k, 2), s, that the run covers."""
+    edges, pressure = mean_pressures(result)
+    trim = 0.1 * np.diff(intervals, axis=1) * np.array([1.0, -1.0])
+    inner = (intervals + trim)[intervals[:, 1] <= edges[-1]]
+    impulse = np.concatenate([[0.0], np.cumsum(np.diff(edges) * pressure)])
+    return np.asarray(np.diff(np.interp(inner, edges, impulse), axis=1)[:, 0] / np.diff(inner, axis=1)[:, 0])
+
+
+def stored_energy(result: xarray.DataTree) -> Array:
+    """Kinetic, strain and asperity energy together (t,), J."""
+    energy = result.dataset["energy"]
+    kinds = [kind for kind in ("kinetic", "strain", "asperity") if kind in energy["kind"].values]
+    return np.asarray(energy.sel(kind=kinds).sum("kind").values)
+
+
+def end_time(result: xarray.DataTree) -> float:
+    """The last recorded instant, s."""
+    return float(result.dataset["time"][-1])
+
+
+def rigid_velocity(result: xarray.DataTree, part: str, axis: str = "x") -> float:
+    """Velocity of the part's centre of mass at the end, m/s: momentum over mass."""
+    group = result[f"part/{part}"].dataset
+    return float(group["momentum"].sel(component=axis)[-1] / group["mass"])
+
+
+def worst_balance(result: xarray.DataTree) -> float:
+    """Largest energy balance of the run, relative."""
+    return float(np.abs(result.dataset["balance"]).max())
+
+
+def worst(result: xarray.DataTree, kind: str) -> float:
+    """Largest value of an energy column, relative to the largest energy; 0 where the run has none."""
+    energy = result.dataset["energy"]
+    if kind not in energy["kind"].values:
+        return 0.0
+    return float(np.abs(energy.sel(kind=kind)).max() / np.abs(energy).max())
+
+
+def momentum_check(
+    result: xarray.DataTree, parts: Sequence[str], axes: Sequence[str], interface: str | None = None
+) -> Check:
+    """Newton's second law for the parts together: Σ p(t) − Σ p(0) − ∫ F dt, worst step, over the largest of a part.
+
+    interface: the one whose force F acts on the parts from outside; None where they are free.
+    """
+    momenta = [result[f"part/{name}"].dataset["momentum"].sel(component=list(axes)).values for name in parts]
+    given = np.zeros(momenta[0].shape)
+    if interface is not None:
+        force = result[f"interface/{interface}"].dataset["force"].sel(component=list(axes)).values
+        given[1:] = np.cumsum(force[1:], axis=0) * result.attrs["step"]
+    total = np.sum(np.stack(momenta), axis=0)
+    drift = float(np.abs(total - total[0] - given).max() / np.abs(np.stack(momenta)).max())
+    return Check("linear momentum, worst step", drift, 0.0, MOMENTUM_LIMIT, "1", "absolute")
+
+
+def energy_checks(result: xarray.DataTree) -> list[Check]:
+    """The balance, and the work of junctions where there are any."""
+    checks = [Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE_LIMIT, "1", "absolute")]
+    if "junction" in result.dataset["energy"]["kind"].values:
+        checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, 1e-12, "1", "absolute"))
+    return checks
+
+
+def stored_checks(result: xarray.DataTree, conserving: bool) -> list[Check]:
+    """The stored and kinetic energy never rises above its start; a conserving scheme keeps it."""
+    ratio = stored_energy(result) / stored_energy(result)[0]
+    checks = [Check("energy over its start, largest less 1", float(ratio.max()) - 1.0, 0.0, 1e-12, "1", "at most")]
+    if conserving:
+        worst_step = float(np.abs(ratio - 1.0).max())
+        checks.append(Check("energy kept, worst step", worst_step, 0.0, 1e-9, "1", "absolute"))
+    return checks
+
+
+def conserving(parameters: Any) -> bool:
+    """Whether contact conserves energy: massless contact nodes condensed by the midpoint scheme."""
+    p = parameters
+    return bool(p.scheme == "midpoint" and p.mass == "redistributed" and p.law == "unilateral")
+
+
+def pressure_checks(result: xarray.DataTree, reference: Any, tolerance: float) -> list[Check]:
+    """L1 error, impulse and total variation of the contact pressure against the reference."""
+    edges, pressure = mean_pressures(result)
+    impulse = float(np.sum(np.diff(edges) * pressure))
+    exact = float(np.diff(reference.impulse(edges[[0, -1]]))[0])
+    if exact == 0.0:
+        return [Check("contact impulse, no contact in this time", impulse, 0.0, 0.0, "N s", "absolute")]
+    scale = float(np.max(reference.mean_pressure(edges)))
+    variation = total_variation(reference.mean_pressure(edges), scale)
+    return [
+        Check("contact pressure, L1 error", l1_error(edges, pressure, reference), 0.0, tolerance, "1", "at most"),
+        Check("contact impulse", impulse, exact, tolerance, "N s"),
+        Check(
+            "contact pressure, total variation",
+            total_variation(pressure, scale),
+            1.3 * variation,
+            0.0,
+            "1",
+            "at most",
+        ),
+    ]
+
+
+def contact_ends(edges: Array, force: ArrayLike, level: float = 0.0) -> tuple[float, float]:
+    """Start of the first and end of the last step with more force (t,) than the level, s; nan where there is none.
+
+    edges (t + 1,): of the steps, s.
+
+    >>> contact_ends(np.array([0.0, 1.0, 2.0, 3.0]), [0.0, 5.0, 0.0])
+    (1.0, 2.0)
+    """
+    pressed = np.flatnonzero(np.asarray(force) > level)
+    return (float(edges[pressed[0]]), float(edges[pressed[-1] + 1])) if pressed.size else (np.nan, np.nan)
+
+
+def roughness(force: Array) -> float:
+    """Total variation of a force over that of one rise to its peak and one fall: 1 without oscillation."""
+    peak = float(force.max(initial=0.0))
+    return total_variation(np.append(force, 0.0), 2.0 * peak) if peak > 0.0 else 1.0
+
+
+def centre_velocity(result: xarray.DataTree, axis: str) -> float:
+    """Of the centre of mass of all parts together at the end, m/s."""
+    groups = [part.dataset for part in result["part"].children.values()]
+    momentum = sum(float(group["momentum"].sel(component=axis)[-1]) for group in groups)
+    return momentum / sum(float(group["mass"]) for group in groups)
+
+
+def impact_scalars(
+    result: xarray.DataTree, before: float, after: float, axis: str = "x", interface: str = "contact"
+) -> dict[str, Scalar]:
+    """Of one impact along an axis: the body came with `before` and has `after` at the end, away from what it hit, m/s.
+
+    While the contact goes on, and where there was none, nothing has rebounded: nan.
+    """
+    force = np.abs(result[f"interface/{interface}"].dataset["force"].sel(component=axis).values[1:])
+    time = result.dataset["time"].values
+    start, end = contact_ends(time, force)
+    rebound = after if end < time[-1] else np.nan
+    return {
+        "rebound_velocity": Scalar(rebound, "m/s", "velocity of the rebound"),
+        "restitution": Scalar(rebound / before, "1", "velocity of the rebound over that of the approach"),
+        "contact_span": Scalar(end - start, "s", "from the first contact to the end of the last"),
+        "force_variation": Scalar(roughness(force), "1", "total variation of the contact force / 2 peak"),
+        "energy_loss": energy_loss(result),
+    }
+
+
+def bar_scalars(result: xarray.DataTree, before: float, after: float) -> dict[str, Scalar]:
+    """Of the impact of a bar, whose end is under one pressure."""
+    return impact_scalars(result, before, after) | {"contact_pressure": contact_pressure(result)}
+
+
+def contact_pressure(result: xarray.DataTree) -> Scalar:
+    """Mean over the steps in contact, Pa."""
+    edges, pressure = mean_pressures(result)
+    inside, steps = pressure > 0.0, np.diff(edges)
+    mean = float(steps[inside] @ pressure[inside] / steps[inside].sum()) if inside.any() else np.nan
+    return Scalar(mean, "Pa", "mean contact pressure while in contact")
+
+
+def energy_loss(result: xarray.DataTree) -> Scalar:
+    """Share of the kinetic, strain and asperity energy that is lost between start and end."""
+    energy: Any = stored_energy(result)
+    lost = 1.0 - energy[-1] / energy[0] if energy[0] else np.nan
+    return Scalar(lost, "1", "share of the energy that is lost")

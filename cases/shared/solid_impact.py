@@ -1,0 +1,162 @@
+"""Figures of impacts of solids.
+
+What impacts of solids on contact are measured by: force, release, vibration after it.
+
+Pressure of single contact nodes over time, what is left of a result when its other fields are dropped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray
+from numpy.typing import NDArray
+
+from cases.case.checks import Check
+from cases.shared.impact import contact_ends
+from models.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def force_panels(
+    panels: Mapping[str, Mapping[str, xarray.DataTree]],
+    *,
+    component: str,
+    exact: Mapping[str, tuple[Any, Any]] | None = None,
+) -> "Figure":
+    """Contact force of several results over time, a panel for each title; exact: curves (s, N) by label, in all."""
+    from arlequin.plots import style
+
+    with style.panels(len(panels), 0.6 + 2.2 * len(panels), sharex=True, sharey=True) as (figure, rows):
+        drawn = {title: {name: _force(tree, component) for name, tree in own.items()} for title, own in panels.items()}
+        curves = [curve for own in drawn.values() for curve in own.values()]
+        factor, unit = style.prefix(np.concatenate([force for _, force in curves]), "N")
+        clock, second = style.prefix(np.concatenate([time for time, _ in curves]), "s")
+        for axes, (title, own) in zip(rows, drawn.items(), strict=True):
+            for n, (name, (time, force)) in enumerate((exact or {}).items()):
+                dash = style.DASHES[(1 + n) % len(style.DASHES)]
+                axes.plot(clock * time, factor * force, dash, color=style.REFERENCE, label=name, zorder=3)
+            for n, (name, (time, force)) in enumerate(own.items()):
+                # a force at t_n is the mean over the step that ends there
+                axes.plot(
+                    clock * time,
+                    factor * force,
+                    color=style.COLOURS[n],
+                    linestyle=style.DASHES[n % len(style.DASHES)],
+                    drawstyle="steps-pre",
+                    linewidth=1.1,
+                    label=name,
+                )
+            axes.set_title(title, loc="left", fontsize=10)
+            axes.set_ylabel(style.label("Contact force", unit))
+            if len(own) + len(exact or {}) > 1:
+                axes.legend()
+        rows[-1].set_xlabel(style.label("Time", second))
+    return figure
+
+
+def pressure_panels(panels: "Mapping[str, NodePressures]", shares: tuple[float, ...] = (0.0, 0.4, 0.8)) -> "Figure":
+    """Pressure of a few contact nodes over time, a panel for each title.
+
+    shares: which nodes, as shares of the half-width that the first of them ever presses.
+    """
+    from arlequin.plots import style
+
+    places = next(iter(panels.values())).chosen(shares).offset
+    with style.panels(len(panels), 0.6 + 1.9 * len(panels), sharex=True, sharey=True) as (figure, rows):
+        factor, unit = style.prefix(np.concatenate([nodes.pressure.ravel() for nodes in panels.values()]), "Pa")
+        clock, second = style.prefix(np.concatenate([nodes.time for nodes in panels.values()]), "s")
+        for axes, (title, nodes) in zip(rows, panels.items(), strict=True):
+            for n, place in enumerate(places):
+                values = nodes.pressure[:, int(np.abs(nodes.offset - place).argmin())]
+                axes.plot(
+                    clock * nodes.time,
+                    factor * values,
+                    color=style.COLOURS[n],
+                    drawstyle="steps-pre",
+                    linewidth=1.0,
+                    label=f"node at x = {1e3 * place:.3g} mm",
+                )
+            axes.set_title(title, loc="left", fontsize=10)
+            axes.set_ylabel(style.label("Pressure", unit))
+        rows[0].legend()
+        rows[-1].set_xlabel(style.label("Time", second))
+    return figure
+
+
+def _force(result: xarray.DataTree, component: str) -> tuple[Any, Any]:
+    return result.dataset["time"].values, result["interface/contact"].dataset["force"].sel(component=component).values
+
+
+LATER = 1.25  # of the time of release: forces are compared so far, the flight is looked at from there on
+PERIODS = 20  # that the frequency of a flight needs
+
+
+def force_means(result: xarray.DataTree, steps: int = 1) -> NDArray[np.float64]:
+    """Normal contact force (n,), N/m, as means over so many steps each."""
+    force = result["interface/contact"].dataset["force"].sel(component="y").values[1:]
+    padded = np.pad(force, (0, -force.size % steps))
+    return np.asarray(padded.reshape(-1, steps).mean(axis=1))
+
+
+def released(result: xarray.DataTree) -> float:
+    """End of the last step under contact, s; 0 where there was none."""
+    end = contact_ends(result.dataset["time"].values, force_means(result))[1]
+    return 0.0 if np.isnan(end) else end
+
+
+def height_change(result: xarray.DataTree) -> NDArray[np.float64]:
+    """Vertical displacement of the highest node of all less that of the lowest (frame,), m."""
+    ends = []
+    for sign in (1.0, -1.0):
+        parts = [part.dataset for part in result["part"].children.values()]
+        part = max(parts, key=lambda group: float((sign * group["position"].values[:, 1]).max()))
+        place = part["position"].values
+        node = int((sign * place[:, 1] - 1e-6 * np.abs(place[:, 0])).argmax())
+        ends.append(part["displacement"].values[:, node, 1])
+    return np.asarray(ends[0] - ends[1])
+
+
+def frequency(time: NDArray[np.float64], values: NDArray[np.float64], near: float) -> float:
+    """The frequency (Hz) within 5 % of `near` whose sine and cosine take most of the values, in the mean of squares."""
+    angle = 2 * np.pi * np.multiply.outer(np.linspace(0.95, 1.05, 1001) * near, time - time.mean())
+    taper = np.hanning(time.size)
+    power = np.abs(np.exp(1j * angle) @ (taper * (values - values.mean())))
+    return float(np.linspace(0.95, 1.05, 1001)[int(power.argmax())] * near)
+
+
+def vibration(result: xarray.DataTree, exact: float) -> list[Check]:
+    """The flight after the contact, if long and well recorded: the disc ovals at its frequency `exact`, Hz."""
+    time = result.dataset["frame_time"].values
+    start = LATER * released(result)
+    flight = time > start
+    if (time[-1] - start) * exact < PERIODS or (time[1] - time[0]) * exact > 0.25:
+        return []
+    found = frequency(time[flight], height_change(result)[flight], exact)
+    return [Check("frequency of the ovalling disc in flight", found, exact, 0.005, "Hz")]
+
+
+@dataclass(frozen=True)
+class NodePressures:
+    """time (f,), s; offset (k,): the nodes' first coordinate, m; pressure (f, k), Pa, means over the steps."""
+
+    time: Array
+    offset: Array
+    pressure: Array
+
+    @classmethod
+    def of(cls, result: xarray.DataTree, interface: str = "contact") -> "NodePressures":
+        """From the recorded frames."""
+        group = result[f"interface/{interface}"].dataset
+        offset = np.asarray(group["point_position"].values[:, 0], dtype=float)
+        return cls(group["frame_time"].values.copy(), offset.copy(), group["pressure"].values.copy())
+
+    def chosen(self, shares: tuple[float, ...]) -> "NodePressures":
+        """The nodes next to these shares of the largest half-width that was ever pressed."""
+        pressed = self.pressure.any(axis=0)
+        half = float(np.abs(self.offset[pressed]).max(initial=0.0))
+        nodes = [int(np.abs(self.offset - share * half).argmin()) for share in shares]
+        return NodePressures(self.time, self.offset[nodes], self.pressure[:, nodes])

@@ -1,0 +1,118 @@
+"""What several cases share: parameters with unit and range, schemes, laws and masses by name."""
+
+from typing import Annotated, Any, Literal
+
+import arlequin as aq
+from cases.case.parameters import Quantity
+from cases.reference.interface import ContactLaw
+from models.checks import non_negative, positive, positive_integer, within
+
+STEEL = 7800.0  # kg/m³
+
+SchemeName = Literal[
+    "theta",
+    "newmark",
+    "hht",
+    "modified-mean-acceleration",
+    "generalised-alpha",
+    "midpoint",
+    "central-difference",
+]
+ExplicitName = Literal["symplectic-euler", "de-vogelaere", "runge-kutta"]
+MassName = Literal["consistent", "lumped", "redistributed"]
+EventsName = Literal["step", "locate"]
+
+# parameters: a case gives each its name and default
+Young = Annotated[float, Quantity("Pa", "Young's modulus", positive)]
+Poisson = Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)]
+Density = Annotated[float, Quantity("kg/m3", "density", positive)]
+YieldStress = Annotated[float, Quantity("Pa", "at the start", positive)]
+Saturation = Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)]
+SaturationRate = Annotated[float, Quantity("", "exponent of Voce's law", positive)]
+Hardening = Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)]
+Scheme = Annotated[SchemeName, Quantity("", "time scheme")]
+ThetaValue = Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)]
+Events = Annotated[EventsName, Quantity("", "events at the end of their step, or located inside it (theta = 0.5)")]
+Mass = Annotated[MassName, Quantity("", "mass matrix")]
+Courant = Annotated[float, Quantity("", "c Δt/h", positive)]
+FieldsEvery = Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)]
+PenaltyStiffness = Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)]
+PenaltyViscosity = Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)]
+AsperityStiffness = Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive, largest=1e100)]
+AsperityExponent = Annotated[float, Quantity("", "m", within, 1.0, 100.0)]
+AsperityHeight = Annotated[float, Quantity("m", "a", non_negative)]
+AsperityDamping = Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative, largest=1e100)]
+AsperityDampingExponent = Annotated[float, Quantity("", "m'", non_negative)]
+PlainLaw = Annotated[
+    Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"], Quantity("", "contact law")
+]
+AnyLaw = Annotated[
+    Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity", "asperities", "multilevel"],
+    Quantity("", "contact law"),
+]
+
+
+def scheme_of(name: SchemeName | ExplicitName, theta: float, events: EventsName = "step") -> Any:
+    """The scheme of that name; `theta`, `events` belong to "theta", the others have their recommended constants."""
+    if events == "locate" and name != "theta":
+        raise aq.UserError.parameter("scheme", name, 'must be theta with events="locate"')
+    makers = {
+        "theta": lambda: aq.Theta(theta, events),
+        "newmark": lambda: aq.Newmark(),
+        "hht": lambda: aq.HHT(-0.05),
+        "modified-mean-acceleration": lambda: aq.ModifiedMeanAcceleration(-0.05),
+        "generalised-alpha": lambda: aq.GeneralisedAlpha.with_radius(0.8),
+        "midpoint": lambda: aq.Midpoint(),
+        "central-difference": lambda: aq.CentralDifference(),
+        "symplectic-euler": lambda: aq.SymplecticEuler(),
+        "de-vogelaere": lambda: aq.DeVogelaere(),
+        "runge-kutta": lambda: aq.RungeKutta(),
+    }
+    return makers[name]()
+
+
+def steel_of(parameters: Any) -> aq.J2:
+    """The steel of a case's parameters that hardens linearly and by saturation."""
+    p = parameters
+    hardening = aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate)
+    return aq.J2(p.young, p.poisson, STEEL, p.yield_stress, hardening)
+
+
+def laws_of(parameters: Any) -> tuple[Any, ...]:
+    """The interface laws of a case's parameters (`law` and the constants that it needs)."""
+    p = parameters
+    if p.law == "unilateral":
+        return (aq.Unilateral(level="gap"),)
+    if p.law == "unilateral-velocity":
+        return (aq.Unilateral(level="velocity"),)
+    if p.law == "penalty":
+        return (aq.Penalty(p.penalty_stiffness),)
+    if p.law == "penalty-velocity":
+        return (aq.VelocityPenalty(p.penalty_viscosity),)
+    asperities = aq.Asperities(
+        p.asperity_stiffness,
+        p.asperity_exponent,
+        p.asperity_height,
+        p.asperity_damping,
+        p.asperity_damping_exponent,
+    )
+    return (asperities,) if p.law == "asperities" else (asperities, aq.Unilateral(level="velocity"))
+
+
+def reference_law(parameters: Any) -> ContactLaw:
+    """The same law for the delay equation."""
+    p = parameters
+    if p.law in ("unilateral", "unilateral-velocity"):
+        return ContactLaw(unilateral=True)
+    if p.law == "penalty":
+        return ContactLaw(stiffness=p.penalty_stiffness)
+    if p.law == "penalty-velocity":
+        return ContactLaw(damping=p.penalty_viscosity)
+    return ContactLaw(
+        stiffness=p.asperity_stiffness,
+        exponent=p.asperity_exponent,
+        height=p.asperity_height,
+        damping=p.asperity_damping,
+        damping_exponent=p.asperity_damping_exponent,
+        unilateral=p.law == "multilevel",
+    )

@@ -1,0 +1,22 @@
+"""The worn profile of a plane contact."""
+
+import numpy as np
+import xarray
+
+from arlequin.results.scalar import Scalar
+from models.types import Array
+
+
+def worn_profile(result: xarray.DataTree) -> tuple[Array, Array]:
+    """Places x (k,), m, of the contact points, sorted, and the depth (k,), m, worn there at the end."""
+    group = result["interface/contact"].dataset
+    x = group["point_position"].values[:, 0]
+    order = np.argsort(x)
+    return x[order], group["worn_depth"].values[-1][order]
+
+
+def scar_width(result: xarray.DataTree) -> Scalar:
+    """From the first worn point to the last."""
+    x, depth = worn_profile(result)
+    worn = x[depth > 0.0]
+    return Scalar(np.ptp(worn) if worn.size else 0.0, "m", "width of the scar")

@@ -1,0 +1,199 @@
+"""The Taylor bar: a copper cylinder hits a rigid wall at 227 m/s and mushrooms.
+
+The cylinder is axisymmetric, or a quarter of it in 3D (its axis is y in both), of a metal of large plastic strains
+(`aq.J2`, multiplicative, linear hardening), on linear cells with mean dilatation, stepped by central differences with
+as many sub-steps as the flattened cells ask for. By 80 µs nearly all kinetic energy has become plastic work.
+
+Published results hold the nodes that touch the wall there for good (wall="closed"). A wall that only pushes
+(wall="unilateral") lets the rim of the foot rise, by 0.2 mm, and slide further out. At 80 µs (step=1e-7):
+
+    foot's radius (mm), length (mm), largest plastic strain (mean of a cell)
+
+    axisymmetric        R/h = 4                 8                      16                     limit (order)
+    closed              7.0765 21.4564 2.79     7.1583 21.4351 3.13    7.1965 21.4272 3.26    7.230 21.422 (1.1, 1.4)
+    unilateral          7.1706 21.4971 3.02     7.2886 21.4816 3.68    7.3350 21.4745 4.17    7.365 21.468 (1.3, 1.1)
+    closed, 3D          7.0906 21.4616 2.71
+
+    closed, published: 7.22 (hexahedra with mean dilatation, h = 0.047 mm), 7.2225 and 21.4206 (15-node tetrahedra of
+    Carina.jl), 7.2259 (composite tetrahedra, limit); other codes 6.97–7.24 and 21.4–21.5, plastic strain 2.47–3.25.
+
+Friction (unilateral only) holds the foot back. Impulses on the velocity (central differences, the θ-scheme) give forces
+of the foot that do not oscillate; Newmark's, with contact on the gap, do: over 0.2–1 µs, R/h = 8, friction 0.3, the
+normal force goes up and down by 2.4 and 7.9 times its range, friction by 1.3 and 7.3 times (figure foot_forces).
+
+Sources: J. W. Foulk III et al., Int. J. Numer. Methods Eng. 122 (2021), §4.4; J. C. Simo, Comput. Methods Appl. Mech.
+Eng. 99 (1992) 61–112, §7.2; M. L. Wilkins and M. W. Guinan, J. Appl. Phys. 44 (1973) 1200.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import xarray
+
+import arlequin as aq
+from cases.case.checks import Check
+from cases.case.parameters import Quantity
+from cases.shared.impact import worst_balance
+from cases.shared.meshes import quarter_cylinder
+from cases.shared.vocabulary import Density, Poisson, ThetaValue, Young, scheme_of
+from models.checks import non_negative, positive, positive_integer
+from models.types import Array
+
+BALANCE = 1e-10
+WORK = 1e-3  # of the internal work: what the update of the stress and the motion differ by
+# final radius of the foot and length, m, of the data of the default (see the head of this file)
+PUBLISHED = 7.2225e-3, 21.4206e-3
+CONVERGED = 0.03e-3  # what converged results may differ by, m
+FIRST = 10e-6  # s, over which the forces of the foot are drawn
+COARSE = 0.6e-3  # m, times h/R and (h/R)²: how far radius and length of a mesh are from their limits
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Copper, 6.4 mm thick and 32.4 mm long, at 227 m/s."""
+
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 32.4e-3
+    radius: Annotated[float, Quantity("m", "its radius", positive)] = 3.2e-3
+    velocity: Annotated[float, Quantity("m/s", "towards the wall", positive)] = 227.0
+    wall: Annotated[
+        Literal["closed", "unilateral"],
+        Quantity("", "what touches at the start stays, as in published results, or may lift"),
+    ] = "closed"
+    friction: Annotated[float, Quantity("", "Coulomb's coefficient on a unilateral wall", non_negative)] = 0.0
+    elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
+    dimension: Annotated[
+        Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the bar")
+    ] = "axisymmetric"
+    scheme: Annotated[
+        Literal["central-difference", "theta", "newmark"],
+        Quantity("", "explicit; θ-scheme, impulses on the velocity; Newmark's trapezoidal rule, contact on the gap"),
+    ] = "central-difference"
+    theta: ThetaValue = 0.5
+    young: Young = 117e9
+    poisson: Poisson = 0.35
+    density: Density = 8930.0
+    yield_stress: Annotated[float, Quantity("Pa", "yield stress", positive)] = 400e6
+    hardening: Annotated[float, Quantity("Pa", "modulus of linear hardening", non_negative)] = 100e6
+    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 80e-6
+    step: Annotated[float, Quantity("s", "time step, of as many sub-steps as are stable", positive)] = 2e-8
+    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 100
+
+    def __post_init__(self) -> None:
+        if self.wall == "closed" and self.friction:
+            raise aq.UserError.parameter("friction", self.friction, 'needs wall="unilateral"')
+
+
+def rows(parameters: Parameters) -> int:
+    """Cells along the bar: as long as they are wide."""
+    p = parameters
+    return max(1, round(p.elements * p.length / p.radius))
+
+
+def build(parameters: Parameters) -> aq.Study:
+    """The wall is y = 0."""
+    p = parameters
+    hardening = aq.LinearHardening(p.hardening) if p.hardening else ()
+    metal = aq.J2(p.young, p.poisson, p.density, p.yield_stress, hardening)
+    held: dict[str, Any] = {"bottom": {"y": 0.0}} if p.wall == "closed" else {}
+    if p.dimension == "axisymmetric":
+        mesh = aq.mesh.rectangle((0.0, p.radius), (0.0, p.length), cells=(p.elements, rows(p)))
+        held |= {"left": {"r": 0.0}}
+    else:
+        mesh = quarter_cylinder(p.radius, p.length, p.elements, rows(p))
+        held |= {"left": {"x": 0.0}, "back": {"z": 0.0}}
+    plane = "axisymmetric" if p.dimension == "axisymmetric" else None
+    bar = aq.Solid("bar", mesh, metal, plane=plane, kinematics="finite", mass="lumped", imposed=held)
+    along = np.eye(mesh.dim())[1]
+    interfaces = []
+    if p.wall == "unilateral":
+        wall = aq.RigidPlane(point=0.0 * along, normal=along)
+        rough = aq.Coulomb(p.friction) if p.friction else None
+        law = aq.Unilateral(level="gap" if p.scheme == "newmark" else "velocity")
+        interfaces = [aq.Interface("wall", bar.boundary("bottom"), wall, law, friction=rough)]
+    system = aq.System([bar], interfaces=interfaces, velocity=-p.velocity * along)
+    return aq.Study(system, scheme_of(p.scheme, p.theta), p.duration, p.step, p.fields_every)
+
+
+def shapes(result: xarray.DataTree) -> tuple[Array, Array]:
+    """Radius of the foot and length (frame,), m."""
+    bar = result["part/bar"].dataset
+    start = bar["position"].values
+    now = start + bar["displacement"].values
+    foot = np.isclose(start[:, 1], 0.0, atol=1e-9)
+    across = np.delete(now[:, foot], 1, axis=2)
+    return np.linalg.norm(across, axis=2).max(axis=1), np.ptp(now[:, :, 1], axis=1)
+
+
+def is_published(parameters: Parameters) -> bool:
+    """Whether the published results are those of these parameters."""
+    p = parameters
+    same = Parameters(elements=p.elements, dimension=p.dimension, step=p.step, fields_every=p.fields_every)
+    return p == same
+
+
+def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
+    p = parameters
+    checks = []
+    if is_published(p):
+        names = "foot's radius", "length"
+        for order, (name, values, exact) in enumerate(zip(names, shapes(result), PUBLISHED, strict=True), start=1):
+            near = CONVERGED + COARSE / p.elements**order
+            checks.append(Check(f"{name} at the end, published limit", float(values[-1]), exact, near, "m", "absolute"))
+    energy = result.dataset["energy"]
+    work = float(energy.sel(kind=["strain", "plastic"]).sum("kind")[-1])
+    missing = float(energy.sel(kind="scheme")[-1])
+    volume = p.length * p.radius**2 * np.pi * (1.0 if p.dimension == "axisymmetric" else 0.25)
+    kinetic = 0.5 * p.density * volume * p.velocity**2
+    name = "work of the stress update less the internal work"
+    if p.scheme == "theta" and p.theta > 0.5:  # the scheme takes energy
+        checks.append(Check(name, missing / work, 0.0, WORK, "1", "at least"))
+    else:
+        checks.append(Check(name, missing / work, 0.0, WORK, "1", "absolute"))
+    checks += [
+        Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
+        Check(
+            "kinetic energy at the end, of the start",
+            float(energy.sel(kind="kinetic")[-1]) / kinetic,
+            1.0,
+            0.0,
+            "1",
+            "at most",
+        ),
+    ]
+    if p.wall == "unilateral":
+        gap = float(result["interface/wall"].dataset["gap_min"].min())
+        # sub-steps resolve what lands; in a whole step a free surface may, at up to twice the speed of its wave
+        fastest = p.velocity if p.scheme == "central-difference" else 2.0 * p.velocity
+        checks.append(
+            Check("deepest penetration, of a step at the fastest", gap, 0.0, fastest * p.step, "m", "at least")
+        )
+    return checks
+
+
+def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
+    foot, length = shapes(result)
+    return {
+        "final_length": aq.Scalar(length[-1], "m", "length at the end"),
+        "foot_radius": aq.Scalar(foot[-1], "m", "radius of the foot at the end"),
+    }
+
+
+def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
+    from arlequin import plots
+    from cases.taylor_bar.figures import foot_forces_figure, history_figure
+
+    limits = PUBLISHED if is_published(parameters) else None
+    drawn = {"energies": plots.energies(result), "history": history_figure(result, shapes(result), limits)}
+    if parameters.dimension == "axisymmetric":
+        drawn["shape"] = plots.shape(result, "plastic_strain")
+    if parameters.friction and parameters.dimension == "axisymmetric":
+        drawn["foot_forces"] = foot_forces_figure(first_contact(parameters))
+    return drawn
+
+
+def first_contact(parameters: Parameters) -> dict[str, xarray.DataTree]:
+    """The first 10 µs by the scheme of the parameters and by Newmark's, at the same step."""
+    start = replace(parameters, duration=min(parameters.duration, FIRST))
+    runs = {"impulses on the velocity": start, "Newmark, contact on the gap": replace(start, scheme="newmark")}
+    return {name: build(p).run() for name, p in runs.items()}

@@ -1,0 +1,297 @@
+"""Timoshenko beams: straight, in the plane (u, v, θ) and in space (three displacements, three rotations)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import skfem
+
+from models import checks
+from models.beams.assembled import BeamAssembled, assemble_beam
+from models.beams.element import BeamElements, across, relative
+from models.beams.loads import make_beam_loads
+from models.beams.section import Section, SectionPoints, check_points
+from models.errors import UserError
+from models.fem.cells import check_cells
+from models.fem.elements import order_of
+from models.fem.stress import displacements
+from models.fem.surface import line
+from models.loads.body import Given
+from models.loads.motions import Motions, make_imposed
+from models.loads.turbulence import Turbulence, local_axes
+from models.materials.elastic import LinearElastic, Rayleigh
+from models.mesh import interval
+from models.nodal import Loads
+from models.part import Imposed, Surface, Weighting
+from models.types import Array, Indices
+
+Force = tuple[float, ...] | Callable[[float], Any]
+
+KINDS = ("consistent", "lumped")
+ENDS = ("left", "right")
+_ORDER = 7  # the weighted mass: cubic × cubic × linear weight
+_PLANE = (("x",), ("y",), ("rz",))
+_SPACE = (("x",), ("y",), ("z",), ("rx",), ("ry",), ("rz",))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Beam:
+    """A straight elastic Timoshenko beam; nodal statics are exact for any number of elements.
+
+    mesh: `mesh.interval(a, b, cells=n)` of the arc length s; the axis is origin + s·direction, by default the
+    x axis; `Beam.between` takes two points. dimension: 2 (components x, y, rz) or 3 (x, y, z, rx, ry, rz),
+    rotations in rad about the global axes. up: where the section's y axis points, in space (what of it lies
+    along the beam is left out; by default z × x of the beam, which is horizontal, or the global y axis for a
+    beam along z).
+
+    distributed: N/m, a vector over the axes or f(x, t) of the points (axis, p). turbulence: a random force across it
+    (in the plane the first direction's), the same for all beams that are pieces of one axis. end_loads: boundary →
+    forces (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
+    boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent or lumped.
+
+    tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. It keeps its
+    size and direction, and stores ½ ∫ N0 (v′² + w′²) ds beside the elastic energy: deflections are stiffened, and
+    a beam compressed beyond its buckling load has no natural frequencies. It does not act on torsion.
+
+    Per unit length, beside the section's own ρA: carried_mass, kg/m, moves along in all directions without stiffness
+    or rotary inertia (pellets in a tube); added_mass, kg/m, of the fluid around, moves along across the beam only and
+    has no weight under `System(…, gravity=)`; fluid_damping c, N·s/m², resists velocities across the beam, −c v̇.
+    Source: Timoshenko, Philosophical Magazine 41, 1921; Friedman & Kosmatka, Computers & Structures 47, 1993;
+    tension: Bažant & Cedolin, Stability of Structures, 1991, §1.7 (Engesser's theory).
+    """
+
+    name: str
+    mesh: Any
+    material: LinearElastic
+    section: Section
+    dimension: int = field(default=3, kw_only=True)
+    origin: tuple[float, ...] | None = field(default=None, kw_only=True)
+    direction: tuple[float, ...] | None = field(default=None, kw_only=True)
+    up: tuple[float, ...] | None = field(default=None, kw_only=True)
+    mass: str = field(default="consistent", kw_only=True)
+    damping: Rayleigh | None = field(default=None, kw_only=True)
+    tension: float = field(default=0.0, kw_only=True)
+    carried_mass: float = field(default=0.0, kw_only=True)
+    added_mass: float = field(default=0.0, kw_only=True)
+    fluid_damping: float = field(default=0.0, kw_only=True)
+    turbulence: Turbulence | None = field(default=None, kw_only=True)
+    distributed: Given | None = field(default=None, kw_only=True)
+    end_loads: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
+    points: Mapping[str, SectionPoints] = field(default_factory=dict, kw_only=True)
+    imposed: Motions = field(default_factory=dict, kw_only=True)
+    imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name)
+        if not isinstance(self.mesh, skfem.MeshLine1) or order_of(self.mesh) != 1:
+            raise UserError(f"{self.name}: a beam needs a mesh of lines (mesh.interval)")
+        if not isinstance(self.material, LinearElastic):
+            raise UserError.parameter("material", self.material, "must be a LinearElastic")
+        if not isinstance(self.section, Section):
+            raise UserError.parameter("section", self.section, "must be a Section")
+        if self.damping is not None and not isinstance(self.damping, Rayleigh):
+            raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
+        checks.one_of("dimension", self.dimension, (2, 3))
+        checks.one_of("mass", self.mass, KINDS)
+        checks.finite("tension", self.tension)
+        for name in ("carried_mass", "added_mass", "fluid_damping"):
+            checks.non_negative(name, getattr(self, name))
+        if self.turbulence is not None and not isinstance(self.turbulence, Turbulence):
+            raise UserError.parameter("turbulence", self.turbulence, "must be a Turbulence or None")
+        check_cells(self.mesh, self.name)
+        # cached: errors in the frame, loads and motions show where the beam is written
+        _ = self.frame, self.xi, self._loads_uniform, self.motions
+        check_points(self, (*ENDS, "axis"))
+
+    def __repr__(self) -> str:
+        return f"Beam({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
+
+    @classmethod
+    def between(
+        cls,
+        name: str,
+        first: tuple[float, ...],
+        last: tuple[float, ...],
+        cells: int,
+        material: LinearElastic,
+        section: Section,
+        **options: Any,
+    ) -> "Beam":
+        """A beam between two points of the plane or of space, cut in equal cells; options: the other fields."""
+        a = checks.finite_array("first", first)
+        b = checks.finite_array("last", last, a.shape)
+        if a.shape not in ((2,), (3,)) or not np.linalg.norm(b - a) > 0:
+            raise UserError.parameter("last", last, "must differ from the first point, both in 2 or 3 dimensions")
+        mesh = interval(0.0, float(np.linalg.norm(b - a)), cells=cells)
+        origin, direction = tuple(a.tolist()), tuple((b - a).tolist())
+        size = int(a.size)
+        return cls(name, mesh, material, section, dimension=size, origin=origin, direction=direction, **options)
+
+    @property
+    def model(self) -> "Beam":
+        """Itself."""
+        return self
+
+    @property
+    def components(self) -> int:
+        """3 in the plane, 6 in space."""
+        return len(self.axes)
+
+    @property
+    def axes(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the components: displacements, then rotations."""
+        return _PLANE if self.dimension == 2 else _SPACE
+
+    @cached_property
+    def basis(self) -> Any:
+        """Scalar linear basis on the arc length; its dofs are the nodes, its quadrature that of the weights."""
+        return skfem.CellBasis(self.mesh, skfem.ElementLineP1(), intorder=_ORDER)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return int(self.basis.N)
+
+    @property
+    def dof_count(self) -> int:
+        """Number of dofs: nodes × components."""
+        return self.node_count * self.components
+
+    @cached_property
+    def positions(self) -> Array:
+        """Initial positions (n, axis), m."""
+        return np.ascontiguousarray(self.place(self.basis.doflocs[0]).T)
+
+    @property
+    def wave_speed(self) -> float:
+        """√(E/ρ), m/s."""
+        return float((self.material.young / self.material.density) ** 0.5)
+
+    def boundary(self, name: str) -> Surface:
+        """The end "left" (least arc length) or "right", with its area and outward tangent; `points` of that name; or
+        "axis": all nodes in order of the arc length, as points."""
+        if name == "axis":
+            return line(self, name, self.basis.doflocs[0])
+        if name in self.points:
+            return self.points[name].surface(self, name)
+        node = self.end(name)
+        sign = -1.0 if node[0] == self.end("left")[0] else 1.0
+        tangent = sign * self.frame[:1, : self.dimension]
+        return Surface(self, name, node, np.array([self.section.area]), tangent, node[:, None])
+
+    @property
+    def connectivity(self) -> Indices:
+        """Nodes at the ends of the cells (c, 2)."""
+        return np.ascontiguousarray(self.mesh.t.T.astype(np.int64))
+
+    def quadrature_points(self) -> Array:
+        """Positions of the quadrature points (axis, c, q), m."""
+        return self.place(np.asarray(self.basis.global_coordinates())[0])
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> BeamAssembled:
+        """Matrices, forces and motions under the weights (1 by default); beams keep the mass of all nodes."""
+        shape = self.basis.dx.shape
+        if weighting is None:
+            weighting = Weighting.uniform(*shape)
+        elif weighting.stiffness.shape != shape:
+            raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {shape}")
+        return assemble_beam(self, weighting)
+
+    def resultants(self, u: Array) -> Array:
+        """Section forces (c, q, component) in local axes: N, V, M, or N, V_y, V_z, M_x, M_y, M_z (N, N·m)."""
+        local = displacements(u, self.dof_count).reshape(-1, self.components)[self.nodes]
+        local = relative(local, self.dimension).reshape(len(local), -1)
+        return self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(self.xi), local)
+
+    @property
+    def stress_components(self) -> tuple[str, ...]:
+        """Names of the last axis of `stress`, in local axes."""
+        return ("xx", "xy", "xz")[: self.dimension]
+
+    def stress(self, u: Array) -> Array:
+        """Mean stress over the section (c, q, component) in Pa: N/A and V/A (see `resultants` for moments)."""
+        return self.resultants(u)[..., : self.dimension] / self.section.area
+
+    def place(self, s: Array) -> Array:
+        """Points (axis, …) of the axis at the arc lengths s (…), m."""
+        origin = np.zeros(self.dimension) if self.origin is None else np.asarray(self.origin, dtype=float)
+        return origin.reshape(-1, *(1,) * np.ndim(s)) + np.multiply.outer(self.frame[0, : self.dimension], s)
+
+    def arc_length(self, points: Array) -> Array:
+        """Arc length (…) of the projections of points (axis, …) on the axis, m."""
+        return np.tensordot(self.frame[0, : self.dimension], points - self.place(np.zeros(points.shape[1:])), 1)
+
+    @cached_property
+    def frame(self) -> Array:
+        """Local axes as rows (3, 3): along the beam, then y and z of the section (z out of the plane in 2D)."""
+        return local_axes(self.dimension, self.origin, self.direction, self.up)
+
+    @cached_property
+    def nodes(self) -> Indices:
+        """Nodes (c, 2) of the cells, in the sense of increasing arc length."""
+        nodes = self.basis.element_dofs.T.astype(np.int64)
+        ordered = np.argsort(self.basis.doflocs[0][nodes], axis=1)
+        return np.take_along_axis(nodes, ordered, axis=1)
+
+    @cached_property
+    def xi(self) -> Array:
+        """Quadrature points (q,) of a cell, from 0 to 1, that serve every cell."""
+        s = np.asarray(self.basis.global_coordinates())[0]
+        ends = self.basis.doflocs[0][self.nodes]
+        xi = (s - ends[:, :1]) / np.diff(ends, axis=1)
+        if np.ptp(xi, axis=0).max() > 1e-9:
+            raise UserError(f"{self.name}: the cells of the mesh must all run in one sense (mesh.interval)")
+        return xi.mean(axis=0)
+
+    @cached_property
+    def elements(self) -> BeamElements:
+        """The finite elements of the cells."""
+        lengths = np.diff(self.basis.doflocs[0][self.nodes], axis=1)[:, 0]
+        section, ratio = self.section, 12 * self.material.young / self.material.shear
+        planes = [(section.inertia_z, section.shear_y), (section.inertia_y, section.shear_z)][: self.dimension - 1]
+        phi = np.stack([ratio * inertia / (shear * section.area * lengths**2) for inertia, shear in planes])
+        rotation = np.asarray(np.kron(np.eye(self.dimension - 1), self.frame), dtype=float)
+        return BeamElements(lengths, phi, rotation)
+
+    @property
+    def rigidities(self) -> Array:
+        """EA, κGA, EI in the plane; EA, κ_yGA, κ_zGA, GJ, EI_y, EI_z in space (N, N·m²)."""
+        e, g, s = self.material.young, self.material.shear, self.section
+        if self.dimension == 2:
+            return np.array([e * s.area, s.shear_y * g * s.area, e * s.inertia_z])
+        shears = [s.shear_y * g * s.area, s.shear_z * g * s.area]
+        return np.array([e * s.area, *shears, g * s.torsion, e * s.inertia_y, e * s.inertia_z])
+
+    @property
+    def inertias(self) -> Array:
+        """Mass and rotary inertia per unit length in local axes: along, across, then about x, y, z (z in the plane)."""
+        rho, s = self.material.density, self.section
+        rotary = [s.inertia_z] if self.dimension == 2 else [s.polar, s.inertia_y, s.inertia_z]
+        own = [rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary]
+        return np.array(own) + across(self, self.added_mass)
+
+    def loads(self, weight: Array) -> Loads:
+        """Distributed and end loads under the load weight (c, q)."""
+        if np.ptp(weight) == 0 and weight.flat[0] == 1:
+            return self._loads_uniform
+        return make_beam_loads(self, weight)
+
+    @cached_property
+    def motions(self) -> tuple[Imposed, ...]:
+        """Imposed motions on disjoint dofs."""
+        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        return make_imposed(self.name, given, self.end, self.axes)  # type: ignore[arg-type]
+
+    @cached_property
+    def _loads_uniform(self) -> Loads:
+        return make_beam_loads(self, np.ones(self.basis.dx.shape))
+
+    def end(self, name: str) -> Indices:
+        """The node (1,) at an end."""
+        if name not in ENDS:
+            rest = f", {', '.join(self.points)}" if self.points else ""
+            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: {', '.join(ENDS)}{rest})")
+        s = self.basis.doflocs[0]
+        return np.array([np.argmin(s) if name == "left" else np.argmax(s)], dtype=np.int64)

@@ -1,0 +1,112 @@
+"""External forces on beams: distributed along the axis, and at the ends."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, kron
+
+from models import checks
+from models.errors import UserError
+from models.loads.body import point_values, weight_at_facets
+from models.loads.harmonics import Harmonics
+from models.loads.turbulence import Stations, Turbulence
+from models.nodal import Force, Loads, Varying
+from models.types import Array
+
+if TYPE_CHECKING:
+    from models.beams.beam import Beam
+
+
+def make_beam_loads(beam: "Beam", weight: Array) -> Loads:
+    """Loads of a beam under the load weight (c, q): work-equivalent, so that nodal statics stay exact."""
+    constant = np.zeros(beam.dof_count)
+    varying: list[Force] = []
+    if beam.distributed is not None:
+        label, given, axes = f"{beam.name}: distributed", beam.distributed, beam.dimension
+        points = beam.quadrature_points().reshape(axes, -1)
+        operator = _operator(beam, weight)
+        if callable(given):
+            field = given
+            point_values(label, field(points, 0.0), axes, points.shape[1])
+            varying.append(
+                Varying(lambda t: operator @ point_values(label, field(points, t), axes, points.shape[1]).T.ravel())
+            )
+        else:
+            constant += operator @ point_values(label, given, axes, points.shape[1]).T.ravel()
+    for boundary, value in checks.mapping("end_loads", beam.end_loads, "must map ends to forces").items():
+        node = int(beam.end(boundary)[0])
+        end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
+        if callable(value):
+            end.forces(value(0.0))
+            varying.append(Varying(lambda t, end=end, value=value: end.forces(value(t))))  # type: ignore[misc]
+        else:
+            constant += end.forces(value)
+    if beam.turbulence is not None:
+        varying.append(_turbulence(beam, beam.turbulence, weight))
+    return Loads(constant, tuple(varying))
+
+
+def _turbulence(beam: "Beam", given: Turbulence, weight: Array) -> Harmonics:
+    """Harmonics of the nodal forces (d,): work-equivalent, exact in cells of uniform weight.
+
+    Their points take exactly the product of a cubic shape function and the cubic next to the force. Under a weight
+    linear in the cell the resultant is exact still, moments and nodal forces to what the cubic leaves of the force.
+    """
+    axes, operator = beam.dimension, _operator(beam, weight)
+    points = np.asarray(beam.basis.global_coordinates())[0]
+    low = beam.basis.doflocs[0][beam.nodes[:, 0]]
+    stations = Stations.in_cells(given.spacing, low, low + beam.elements.lengths, points, degree=3)
+    series = given.at_stations(stations.numbers)
+    nodal = np.zeros((beam.dof_count, len(series)))
+    for k, axis in enumerate(beam.frame[1:axes, :axes]):
+        across = csr_array(kron(stations.operator, axis[:, None]))
+        nodal += csr_array(operator @ across) @ series[:, k].T
+    return Harmonics(given.duration, np.ascontiguousarray(nodal.T))
+
+
+@dataclass(frozen=True, eq=False)
+class _EndLoad:
+    """Forces and moments at an end, times the weight there."""
+
+    beam: "Beam"
+    boundary: str
+    node: int
+    weight: float
+
+    def forces(self, value: Any) -> Array:
+        """The load vector (d,) of forces (axes) or of forces and moments (components)."""
+        beam = self.beam
+        label, rule = f"{beam.name}: load at {self.boundary!r}", "must be finite numbers: "
+        rule += f"{beam.dimension} forces, or these and {beam.components - beam.dimension} moment(s)"
+        try:
+            given = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise UserError.parameter(label, value, rule) from None
+        if given.shape not in ((beam.dimension,), (beam.components,)) or not np.isfinite(given).all():
+            raise UserError.parameter(label, value, rule)
+        total = np.zeros(beam.dof_count)
+        first = self.node * beam.components
+        total[first : first + given.size] = self.weight * given
+        return total
+
+
+def _operator(beam: "Beam", weight: Array) -> csr_array:
+    """Sparse (d, points × axes): nodal forces from forces per unit length at the quadrature points."""
+    cells, points = weight.shape
+    size, axes = beam.components, beam.dimension
+    xi = np.broadcast_to(beam.xi, weight.shape)
+    shapes = beam.elements.interpolation(np.arange(cells), xi)[:, :, :axes, :]
+    data = shapes * (weight * beam.basis.dx)[:, :, None, None]
+    dofs = (beam.nodes[:, :, None] * size + np.arange(size)).reshape(cells, -1)
+    rows = np.broadcast_to(dofs[:, None, None, :], data.shape)
+    columns = np.broadcast_to(np.arange(cells * points * axes).reshape(cells, points, axes, 1), data.shape)
+    shape = (beam.dof_count, cells * points * axes)
+    return csr_array((data.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+
+
+def _weight_at(beam: "Beam", node: int, weight: Array) -> float:
+    """The load weight at an end node."""
+    cell = np.flatnonzero((beam.nodes == node).any(axis=1))
+    s = np.asarray(beam.basis.global_coordinates())
+    return float(weight_at_facets(weight, s, cell, beam.basis.doflocs[:, [node]][:, :, None])[0, 0])

@@ -1,0 +1,270 @@
+"""Forces and tangents of cells whose points are materials of finite strain (see `models.materials._point_kernels`).
+
+All kernels take nodes (c, n), gradients (c, q, axis, n), hoop (c, q, n) = φ_n/r (axisymmetric only, else of no size),
+weight (c, q) (the weighted measure of the reference), the material's `kind` and coefficients, whether the volume is
+that of the cell (`mean`) or of the point, and the displacement u (d,). F has a third axis in plane problems too: F₃₃ =
+1, or 1 + u_r/r around the axis. With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
+
+    E = ∫ ψ_iso dV + ∫ ½ K (ln J̄)² dV,    τ = τ_dev + p J 1,  p = K ln J̄ / J̄,    f_a = ∫ τ F⁻ᵀ ∇φ_a dV.
+
+Source: Simo, Taylor & Pister, CMAME 51 (1985) 177–208 (mean dilatation).
+"""
+
+import numpy as np
+from numba import njit
+
+from models.materials._point_kernels import MEMORY, WORK, linearise, respond, volume_change, volumetric
+from models.materials.plastic import BULK
+
+
+@njit(inline="always")
+def _gather(axes, nodes, axisymmetric, u, local):
+    """A cell's displacements (i, n) relative to its first node, but for u_r, which makes a strain."""
+    for i in range(axes):
+        base = 0.0 if axisymmetric and i == 0 else u[axes * nodes[0] + i]
+        for n in range(nodes.size):
+            local[i, n] = u[axes * nodes[n] + i] - base
+
+
+@njit(inline="always")
+def _deform(axes, gradient, hoop, axisymmetric, local, H):
+    """H = ∂u/∂X (3, 3) at a point."""
+    size = gradient.shape[1]
+    for i in range(axes):
+        for j in range(axes):
+            total = 0.0
+            for n in range(size):
+                total += local[i, n] * gradient[j, n]
+            H[i, j] = total
+    if axisymmetric:
+        around = 0.0
+        for n in range(size):
+            around += hoop[n] * local[0, n]
+        H[2, 2] = around
+
+
+@njit(inline="always")
+def _inverse(axes, H, J, out):
+    """F⁻¹ (3, 3), F = 1 + H."""
+    if axes == 2:
+        flat = J / (1.0 + H[2, 2])
+        out[0, 0], out[0, 1] = (1.0 + H[1, 1]) / flat, -H[0, 1] / flat
+        out[1, 0], out[1, 1] = -H[1, 0] / flat, (1.0 + H[0, 0]) / flat
+        out[2, 2] = 1.0 / (1.0 + H[2, 2])
+        return
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        for j in range(3):
+            c, d = (j + 1) % 3, (j + 2) % 3
+            ac, bd = H[a, c] + (1.0 if a == c else 0.0), H[b, d] + (1.0 if b == d else 0.0)
+            ad, bc = H[a, d] + (1.0 if a == d else 0.0), H[b, c] + (1.0 if b == c else 0.0)
+            out[j, i] = (ac * bd - ad * bc) / J
+
+
+@njit(inline="always")
+def _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+    """H (q, 3, 3), J (q,) and J̄ − 1 (q,) of a cell; False where it is inside out."""
+    points = gradients.shape[1]
+    axisymmetric = hoop.size > 0
+    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    _gather(axes, nodes[c], axisymmetric, u, local)
+    volume = 0.0
+    whole = 0.0
+    for q in range(points):
+        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H[q])
+        grown[q] = volume_change(H[q])
+        J[q] = 1.0 + grown[q]
+        if not J[q] > 0.0:
+            return False
+        volume += weight[c, q] * grown[q]
+        whole += weight[c, q]
+    if mean:
+        for q in range(points):
+            grown[q] = volume / whole
+    return True
+
+
+@njit(inline="always")
+def _respond_cells(axes, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force):
+    """`respond_cells` on a constant number of axes."""
+    cells, points, _, size = gradients.shape
+    axisymmetric = hoop.size > 0
+    bulk = coefficients[BULK]
+    local, out = np.empty((axes, size)), np.empty((axes, size))
+    H, inverse, tau = np.zeros((points, 3, 3)), np.zeros((3, 3)), np.empty((3, 3))
+    J, grown = np.empty(points), np.empty(points)
+    stored = 0.0
+    dissipated = 0.0
+    for c in range(cells):
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+            return stored, dissipated, c
+        out[:] = 0.0
+        swelling, push = 0.0, 0.0
+        for q in range(points):
+            w = weight[c, q]
+            energy = respond(kind, axes, H[q], before[c, q], step, coefficients, tau, after[c, q])
+            if q == 0 or not mean:
+                swelling, push, _ = volumetric(bulk, grown[q])
+            stored += w * (energy + swelling)
+            dissipated += w * (after[c, q, WORK] - before[c, q, WORK])
+            pressure = push * J[q]
+            for i in range(3):
+                tau[i, i] += pressure
+            _inverse(axes, H[q], J[q], inverse)
+            for i in range(axes):
+                for j in range(axes):
+                    P = 0.0
+                    for k in range(axes):
+                        P += tau[i, k] * inverse[j, k]
+                    P *= w
+                    for n in range(size):
+                        out[i, n] += P * gradients[c, q, j, n]
+            if axisymmetric:
+                P = w * tau[2, 2] * inverse[2, 2]
+                for n in range(size):
+                    out[0, n] += P * hoop[c, q, n]
+        for i in range(axes):
+            for n in range(size):
+                force[axes * nodes[c, n] + i] += out[i, n]
+    return stored, dissipated, -1
+
+
+@njit(cache=True, nogil=True)
+def respond_cells(nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force):
+    """Adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills `after`.
+
+    Returns the stored energy, what the step dissipated (J), and a cell that is inside out (−1: none).
+    """
+    if gradients.shape[2] == 2:
+        return _respond_cells(
+            2, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force
+        )
+    return _respond_cells(3, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force)
+
+
+@njit(cache=True)
+def linearised(kind, axes, H, before, step, m, tau, after, moduli):
+    """`_point_kernels.linearise`, compiled by itself: inlined it takes long to compile, and factors take longer."""
+    linearise(kind, axes, H, before, step, m, tau, after, moduli)
+
+
+@njit(cache=True)
+def scatter(axes, nodes, slots, starts, K, data):
+    """Adds the matrix K (n axes, n axes) of a cell to data, the values of a CSR matrix (see `block_slots`)."""
+    for a in range(nodes.size):
+        for i in range(axes):
+            start = starts[axes * nodes[a] + i]
+            for b in range(nodes.size):
+                for j in range(axes):
+                    data[start + slots[a, b] + j] += K[axes * a + i, axes * b + j]
+
+
+@njit(inline="always")
+def _tangent_cells(
+    axes, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
+):
+    """`tangent_cells` on a constant number of axes."""
+    cells, points, _, size = gradients.shape
+    axisymmetric = hoop.size > 0
+    bulk = coefficients[BULK]
+    pairs = axes * axes + (1 if axisymmetric else 0)
+    local = np.empty((axes, size))
+    H, inverse, tau, after = np.zeros((points, 3, 3)), np.zeros((3, 3)), np.empty((3, 3)), np.empty(MEMORY)
+    moduli = np.empty((3, 3, 3, 3))
+    J, grown = np.empty(points), np.empty(points)
+    D = np.empty((pairs, pairs))
+    B = np.empty((pairs, axes * size))
+    product = np.empty((pairs, axes * size))
+    K = np.empty((axes * size, axes * size))
+    opening = np.empty(axes * size)  # ∂J̄/∂u
+    row, column = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
+    for i in range(axes):
+        for j in range(axes):
+            row[axes * i + j], column[axes * i + j] = i, j
+    if axisymmetric:
+        row[pairs - 1] = column[pairs - 1] = 2
+    for c in range(cells):
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+            return c
+        K[:] = 0.0
+        opening[:] = 0.0
+        whole = 0.0
+        for q in range(points):
+            w = weight[c, q]
+            linearised(kind, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
+            _, push, stiffer = volumetric(bulk, grown[q])
+            pressure = push * J[q]
+            for i in range(3):
+                tau[i, i] += pressure
+            _inverse(axes, H[q], J[q], inverse)
+            B[:] = 0.0
+            for n in range(size):
+                for j in range(axes):
+                    slope = 0.0
+                    for k in range(axes):
+                        slope += gradients[c, q, k, n] * inverse[k, j]
+                    for i in range(axes):
+                        B[axes * i + j, axes * n + i] = slope
+                if axisymmetric:
+                    B[pairs - 1, axes * n] = hoop[c, q, n] * inverse[2, 2]
+            for a in range(pairs):
+                i, j = row[a], column[a]
+                for b in range(pairs):
+                    k, m = row[b], column[b]
+                    value = moduli[i, j, k, m]
+                    if i == j and k == m:
+                        value += pressure
+                    if j == k:
+                        value -= tau[i, m]
+                    D[a, b] = w * value
+            if not mean:  # p changes with the point's own J
+                change = w * stiffer * J[q] * J[q]
+                for a in range(pairs):
+                    for b in range(pairs):
+                        if row[a] == column[a] and row[b] == column[b]:
+                            D[a, b] += change
+            whole += w
+            for a in range(pairs):
+                if row[a] == column[a]:
+                    for d in range(axes * size):
+                        opening[d] += w * J[q] * B[a, d]
+            product[:] = 0.0
+            for a in range(pairs):
+                for b in range(pairs):
+                    value = D[a, b]
+                    if value != 0.0:
+                        for d in range(axes * size):
+                            product[a, d] += value * B[b, d]
+            for a in range(pairs):
+                for e in range(axes * size):
+                    slope = B[a, e]
+                    if slope != 0.0:
+                        for d in range(axes * size):
+                            K[e, d] += slope * product[a, d]
+        if mean:
+            _, _, stiffer = volumetric(bulk, grown[0])
+            change = stiffer / whole
+            for e in range(axes * size):
+                for d in range(axes * size):
+                    K[e, d] += change * opening[e] * opening[d]
+        scatter(axes, nodes[c], slots[c], starts, K, data)
+    return -1
+
+
+@njit(cache=True)
+def tangent_cells(nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data):
+    """Adds ∂f/∂u of `respond_cells` to data, the values of a CSR matrix (see `_finite_kernels.block_slots`).
+
+    With g = F⁻ᵀ ∇φ and c = ∂τ_dev/∂h (δF = h F):
+
+        K_ai,bk = ∫ g_a,j [c_ijkm + p J δ_ij δ_km − τ_im δ_jk] g_b,m dV + V p′(J̄) ∂J̄/∂u_ai ∂J̄/∂u_bk.
+
+    Returns a cell that is inside out (−1: none).
+    """
+    if gradients.shape[2] == 2:
+        return _tangent_cells(
+            2, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
+        )
+    return _tangent_cells(
+        3, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
+    )

@@ -1,0 +1,326 @@
+"""Mean forces of a step from u₀ to u₁ and their tangents, of cells whose points are materials of finite strain.
+
+    f_a = ∫ F_½ S̄ ∇φ_a dV,   F_½ = ½(F₀ + F₁),   S̄ symmetric, of E = ½(FᵀF − 1) at both ends
+
+so that Σ f = 0 and Σ x_½ × f = 0, and the work on u₁ − u₀ is ∫ S̄:(E₁ − E₀). Laws with flow (see `_point_kernels`):
+
+    S̄ = (1 − θ) S₀ + θ S₁,   S = F⁻¹ τ F⁻ᵀ, that of the start elastic from the memory.
+
+The neo-Hookean energy is a function of tr C and det C, C = FᵀF; with G the mean of cof C along the line from C₀ to C₁,
+det C₁ − det C₀ = G:(C₁ − C₀), exact by Simpson's rule. The difference quotients of the energy are then a stress,
+
+    S̄ = μ [m(J^(−2/3)) 1 + m(tr C) Δ(J^(−2/3))/Δ(J²) G] + (ΔU/ΔJ̄) 2/(J₀ + J₁) G,   m the mean of both ends,
+
+of order 2, with ∫ S̄:(E₁ − E₀) = E(u₁) − E(u₀) at any step, mean dilatation or not; (θ − ½)(S₁ − S₀) is added to it.
+
+All kernels take what those of `_cell_kernels` take. Source: Gonzalez, CMAME 190 (2000) 1763–1783; Betsch, Janz & Hesch,
+CMAME 335 (2018) 660–696 (the mean of the cofactor).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from models.fem._cell_kernels import _inverse, _shape_cell, linearised, scatter
+from models.materials._point_kernels import MEMORY, respond, volumetric
+from models.materials.hyperelastic import NEO_HOOKE
+from models.materials.plastic import BULK, SHEAR, YIELD
+
+
+@njit(inline="always")
+def _pulled_back(tau, inverse, S):
+    """S = F⁻¹ τ F⁻ᵀ (3, 3)."""
+    for i in range(3):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(3):
+                for l in range(3):  # noqa: E741
+                    total += inverse[i, k] * tau[k, l] * inverse[j, l]
+            S[i, j] = total
+            S[j, i] = total
+
+
+@njit(inline="always")
+def _twice_strain(H, A):
+    """A = C − 1 = H + Hᵀ + HᵀH (3, 3), exact to round-off of the strain."""
+    for i in range(3):
+        for j in range(i + 1):
+            total = H[i, j] + H[j, i]
+            for k in range(3):
+                total += H[k, i] * H[k, j]
+            A[i, j] = total
+            A[j, i] = total
+
+
+@njit(inline="always")
+def _add_cofactor(A, factor, G):
+    """G += factor · cof A of a symmetric (3, 3)."""
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        for j in range(3):
+            c, d = (j + 1) % 3, (j + 2) % 3
+            G[i, j] += factor * (A[a, c] * A[b, d] - A[a, d] * A[b, c])
+
+
+@njit(cache=True)
+def _quotient(change):
+    """ln(1 + z)/z."""
+    return math.log1p(change) / change if abs(change) > 1e-9 else 1.0 - 0.5 * change
+
+
+@njit(cache=True)
+def _neo_hooke_mean(m, H0, H1, J0, J1, grown0, grown1, A0, A1, G, S):
+    """S̄ (3, 3) of the neo-Hookean law at θ = ½; A0, A1, G (3, 3) are work space.
+
+    With C = 1 + A, G = 1 + G′ and l = ln J, nothing of size 1 is subtracted: m(J^(−2/3)) = 1 + j,
+
+        m(tr C) Δ(J^(−2/3))/Δ(J²) = −(1 + ⅓ tr Ā) e^(−4/3 (l₀ + l₁))/(1 + 4/3 sinh²((l₁ − l₀)/3)) = x − 1,
+
+    and the isochoric stress is μ [(j + x) 1 + (x − 1) G′].
+    """
+    _twice_strain(H0, A0)
+    _twice_strain(H1, A1)
+    G[:] = 0.0
+    _add_cofactor(A0, 1.0 / 6.0, G)
+    _add_cofactor(A1, 1.0 / 6.0, G)
+    trace = 0.0
+    for i in range(3):
+        for j in range(3):
+            A0[i, j] = 0.5 * (A0[i, j] + A1[i, j])
+        trace += A0[i, i]
+    _add_cofactor(A0, 2.0 / 3.0, G)
+    for i in range(3):
+        G[i, i] += trace
+        for j in range(3):
+            G[i, j] -= A0[i, j]
+    l0, l1 = math.log1p(J0), math.log1p(J1)
+    iso = 0.5 * (math.expm1(-2.0 / 3.0 * l0) + math.expm1(-2.0 / 3.0 * l1))
+    far = 4.0 / 3.0 * math.sinh((l1 - l0) / 3.0) ** 2
+    off = (math.expm1(-4.0 / 3.0 * (l0 + l1)) - far) / (1.0 + far)
+    x = -(off + trace / 3.0 * (1.0 + off))
+    start = 1.0 + grown0
+    mean = 0.5 * (math.log1p(grown0) + math.log1p(grown1))
+    push = m[BULK] * mean * _quotient((grown1 - grown0) / start) / start * 2.0 / (2.0 + J0 + J1)
+    one, along = m[SHEAR] * (iso + x) + push, m[SHEAR] * (x - 1.0) + push
+    for i in range(3):
+        for j in range(3):
+            S[i, j] = along * G[i, j]
+        S[i, i] += one
+
+
+@njit(cache=True)
+def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
+    """S (3, 3) at the end of a step, and the memory there."""
+    respond(kind, axes, H, before, step, m, tau, after)
+    _, push, _ = volumetric(m[BULK], grown)
+    for i in range(3):
+        tau[i, i] += push * J
+    _inverse(axes, H, J, inverse)
+    _pulled_back(tau, inverse, S)
+
+
+@njit(cache=True)
+def _mean_stress(kind, axes, theta, step, m, elastic, H0, H1, J, grown, before, work, after, S):
+    """S̄ (3, 3) at a point; H0, H1 (3, 3), J and J̄ − 1 (2,) of both ends; work (5, 3, 3), zero at first."""
+    first, last = work[3], work[4]
+    if kind != NEO_HOOKE or theta != 0.5:
+        _stress(kind, axes, H0, J[0], grown[0], before, 0.0, elastic, work[0], work[1], after, first)
+        _stress(kind, axes, H1, J[1], grown[1], before, step, m, work[0], work[1], after, last)
+    if kind != NEO_HOOKE:
+        for i in range(3):
+            for j in range(3):
+                S[i, j] = (1.0 - theta) * first[i, j] + theta * last[i, j]
+        return
+    _neo_hooke_mean(m, H0, H1, J[0] - 1.0, J[1] - 1.0, grown[0], grown[1], work[0], work[1], work[2], S)
+    if theta != 0.5:
+        for i in range(3):
+            for j in range(3):
+                S[i, j] += (theta - 0.5) * (last[i, j] - first[i, j])
+
+
+@njit(cache=True)
+def _without_flow(kind, m):
+    """The coefficients of the same elasticity that never yields."""
+    out = m.copy()
+    if kind != NEO_HOOKE:
+        out[YIELD] = np.inf
+    return out
+
+
+@njit(inline="always")
+def _mean_force(axes, nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force):
+    """`mean_force` on a constant number of axes."""
+    cells, points, _, size = gradients.shape
+    axisymmetric = hoop.size > 0
+    elastic = _without_flow(kind, m)
+    local, out = np.empty((axes, size)), np.empty((axes, size))
+    H = np.zeros((2, points, 3, 3))
+    J, grown = np.empty((2, points)), np.empty((2, points))
+    S, work, after = np.empty((3, 3)), np.zeros((5, 3, 3)), np.empty(MEMORY)
+    for c in range(cells):
+        _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], grown[0])
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], grown[1]):
+            return c
+        out[:] = 0.0
+        for q in range(points):
+            w = weight[c, q]
+            _mean_stress(
+                kind,
+                axes,
+                theta,
+                step,
+                m,
+                elastic,
+                H[0, q],
+                H[1, q],
+                J[:, q],
+                grown[:, q],
+                before[c, q],
+                work,
+                after,
+                S,
+            )
+            for i in range(axes):
+                for j in range(axes):
+                    P = S[i, j]
+                    for k in range(axes):
+                        P += 0.5 * (H[0, q, i, k] + H[1, q, i, k]) * S[k, j]
+                    P *= w
+                    for n in range(size):
+                        out[i, n] += P * gradients[c, q, j, n]
+            if axisymmetric:
+                P = w * (1.0 + 0.5 * (H[0, q, 2, 2] + H[1, q, 2, 2])) * S[2, 2]
+                for n in range(size):
+                    out[0, n] += P * hoop[c, q, n]
+        for i in range(axes):
+            for n in range(size):
+                force[axes * nodes[c, n] + i] += out[i, n]
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def mean_force(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force):
+    """Adds the mean force of the step from u₀, of the memory `before` (c, q, 9), to u₁.
+
+    Returns a cell that is inside out at u₁ (−1: none).
+    """
+    if gradients.shape[2] == 2:
+        return _mean_force(2, nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force)
+    return _mean_force(3, nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force)
+
+
+@njit(cache=True)
+def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, starts, slots, data):
+    """Adds ∂f/∂u₁ of `mean_force` to data, the values of a CSR matrix: symmetric, an approximation where u₀ ≠ u₁.
+
+        K = θ ∫ B_½ᵀ C₁ B_½ dV + θ V p′(J̄) ∂J̄/∂u ⊗ ∂J̄/∂u + ½ ∫ (∇φ_a·S̄ ∇φ_b) 1 dV,   B_½ δu = sym(F_½ᵀ δF),
+
+    C₁ = ∂S/∂E at the end; it is taken there in space, L_v τ = a:h, with h_ij = (F_½ F₁⁻¹)_ki (δF F₁⁻¹)_kj.
+    Returns a cell that is inside out (−1: none).
+    """
+    cells, points, axes, size = gradients.shape
+    axisymmetric = hoop.size > 0
+    bulk = m[BULK]
+    elastic = _without_flow(kind, m)
+    pairs = axes * axes + (1 if axisymmetric else 0)
+    local = np.empty((axes, size))
+    H = np.zeros((2, points, 3, 3))
+    J, grown = np.empty((2, points)), np.empty((2, points))
+    S, work, after = np.empty((3, 3)), np.zeros((5, 3, 3)), np.empty(MEMORY)
+    tau, inverse, moduli, middle = np.empty((3, 3)), np.zeros((3, 3)), np.empty((3, 3, 3, 3)), np.zeros((3, 3))
+    D, B = np.empty((pairs, pairs)), np.empty((pairs, axes * size))
+    K, opening = np.empty((axes * size, axes * size)), np.empty(axes * size)
+    row, column = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
+    for i in range(axes):
+        for j in range(axes):
+            row[axes * i + j], column[axes * i + j] = i, j
+    if axisymmetric:
+        row[pairs - 1] = column[pairs - 1] = 2
+    for c in range(cells):
+        _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], grown[0])
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], grown[1]):
+            return c
+        K[:] = 0.0
+        opening[:] = 0.0
+        whole = 0.0
+        for q in range(points):
+            w = weight[c, q]
+            whole += w
+            _mean_stress(
+                kind,
+                axes,
+                theta,
+                step,
+                m,
+                elastic,
+                H[0, q],
+                H[1, q],
+                J[:, q],
+                grown[:, q],
+                before[c, q],
+                work,
+                after,
+                S,
+            )
+            linearised(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
+            _, push, stiffer = volumetric(bulk, grown[1, q])
+            pressure = push * J[1, q]
+            for i in range(3):
+                tau[i, i] += pressure
+            _inverse(axes, H[1, q], J[1, q], inverse)
+            for i in range(3):  # F_½ F₁⁻¹
+                for j in range(3):
+                    middle[i, j] = inverse[i, j]
+                    for k in range(3):
+                        middle[i, j] += 0.5 * (H[0, q, i, k] + H[1, q, i, k]) * inverse[k, j]
+            swelling = 0.0 if mean else stiffer * J[1, q] * J[1, q]  # of the point's own p
+            for a in range(pairs):
+                i, j = row[a], column[a]
+                for b in range(a + 1):
+                    k, l = row[b], column[b]  # noqa: E741
+                    value = 0.5 * (moduli[i, j, k, l] + moduli[k, l, i, j])
+                    if i == j and k == l:
+                        value += pressure + swelling
+                    if i == k:
+                        value -= tau[j, l]
+                    if j == k:
+                        value -= 0.5 * tau[i, l]
+                    if i == l:
+                        value -= 0.5 * tau[j, k]
+                    D[a, b] = D[b, a] = theta * w * value
+            B[:] = 0.0
+            for n in range(size):
+                for j in range(axes):
+                    slope = 0.0
+                    for k in range(axes):
+                        slope += gradients[c, q, k, n] * inverse[k, j]
+                    for i in range(axes):
+                        for k in range(axes):
+                            B[axes * i + j, axes * n + k] = middle[k, i] * slope
+                if axisymmetric:
+                    B[pairs - 1, axes * n] = middle[2, 2] * hoop[c, q, n] * inverse[2, 2]
+            for a in range(pairs):
+                if row[a] == column[a]:
+                    for d in range(axes * size):
+                        opening[d] += w * J[1, q] * B[a, d]
+            K += B.T @ (D @ B)
+            for a in range(size):
+                for b in range(size):
+                    along = 0.0
+                    for i in range(axes):
+                        for j in range(axes):
+                            along += gradients[c, q, i, a] * S[i, j] * gradients[c, q, j, b]
+                    along *= 0.5 * w
+                    for i in range(axes):
+                        K[axes * a + i, axes * b + i] += along
+                    if axisymmetric:
+                        K[axes * a, axes * b] += 0.5 * w * hoop[c, q, a] * S[2, 2] * hoop[c, q, b]
+        if mean:
+            _, _, stiffer = volumetric(bulk, grown[1, 0])
+            change = theta * stiffer / whole
+            for e in range(axes * size):
+                for d in range(axes * size):
+                    K[e, d] += change * opening[e] * opening[d]
+        scatter(axes, nodes[c], slots[c], starts, K, data)
+    return -1

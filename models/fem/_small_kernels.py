@@ -1,0 +1,136 @@
+"""Forces and tangents of cells of small plastic strains (see `models.materials._point_kernels`, SMALL_J2).
+
+Arguments as in `models.fem._cell_kernels`. With ē = ∫ tr ε dV/∫ dV over the cell (or ē = tr ε), K the bulk modulus,
+
+    E = ∫ ψ_dev dV + ∫ ½ K ē² dV,    σ = s(ε, memory) + K ē 1,    f_a = ∫ σ ∇φ_a dV.
+
+Source: Hughes, Int. J. Numer. Methods Eng. 15 (1980) 1413–1418 (B̄).
+"""
+
+import numpy as np
+from numba import njit
+
+from models.fem._cell_kernels import _deform, _gather, linearised, scatter
+from models.materials._point_kernels import MEMORY, WORK, respond
+from models.materials.plastic import BULK, SMALL_J2
+
+
+@njit(inline="always")
+def _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown):
+    """∂u/∂x (q, 3, 3) and ē (q,) of a cell."""
+    points = gradients.shape[1]
+    axisymmetric = hoop.size > 0
+    around = hoop[c] if axisymmetric else hoop.reshape((points, 0))
+    _gather(axes, nodes[c], axisymmetric, u, local)
+    volume, whole = 0.0, 0.0
+    for q in range(points):
+        _deform(axes, gradients[c, q], around[q], axisymmetric, local, H[q])
+        grown[q] = H[q, 0, 0] + H[q, 1, 1] + H[q, 2, 2]
+        volume += weight[c, q] * grown[q]
+        whole += weight[c, q]
+    if mean:
+        grown[:] = volume / whole
+
+
+@njit(inline="always")
+def _respond(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force):
+    """`respond_small` on a constant number of axes."""
+    cells, points, _, size = gradients.shape
+    axisymmetric = hoop.size > 0
+    bulk = coefficients[BULK]
+    local, out = np.empty((axes, size)), np.empty((axes, size))
+    H, tau, grown = np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(points)
+    stored, dissipated = 0.0, 0.0
+    for c in range(cells):
+        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
+        out[:] = 0.0
+        for q in range(points):
+            w = weight[c, q]
+            energy = respond(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after[c, q])
+            stored += w * (energy + 0.5 * bulk * grown[q] * grown[q])
+            dissipated += w * (after[c, q, WORK] - before[c, q, WORK])
+            for i in range(3):
+                tau[i, i] += bulk * grown[q]
+            for i in range(axes):
+                for j in range(axes):
+                    stress = w * tau[i, j]
+                    for n in range(size):
+                        out[i, n] += stress * gradients[c, q, j, n]
+            if axisymmetric:
+                for n in range(size):
+                    out[0, n] += w * tau[2, 2] * hoop[c, q, n]
+        for i in range(axes):
+            for n in range(size):
+                force[axes * nodes[c, n] + i] += out[i, n]
+    return stored, dissipated
+
+
+@njit(cache=True, nogil=True)
+def respond_small(nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force):
+    """Adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills `after`.
+
+    Returns the stored energy and what the step dissipated (J).
+    """
+    if gradients.shape[2] == 2:
+        return _respond(2, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force)
+    return _respond(3, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force)
+
+
+@njit(inline="always")
+def _tangent(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data):
+    """`tangent_small` on a constant number of axes."""
+    cells, points, _, size = gradients.shape
+    axisymmetric = hoop.size > 0
+    bulk = coefficients[BULK]
+    pairs = axes * axes + (1 if axisymmetric else 0)
+    row, column = np.full(pairs, 2), np.full(pairs, 2)
+    for i in range(axes):
+        for j in range(axes):
+            row[axes * i + j], column[axes * i + j] = i, j
+    local, H, grown = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty(points)
+    tau, after, moduli = np.empty((3, 3)), np.empty(MEMORY), np.empty((3, 3, 3, 3))
+    D, B = np.empty((pairs, pairs)), np.empty((pairs, axes * size))
+    K, opening = np.empty((axes * size, axes * size)), np.empty(axes * size)
+    for c in range(cells):
+        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
+        K[:] = 0.0
+        opening[:] = 0.0
+        whole = 0.0
+        for q in range(points):
+            w = weight[c, q]
+            linearised(SMALL_J2, axes, H[q], before[c, q], step, coefficients, tau, after, moduli)
+            B[:] = 0.0
+            for n in range(size):
+                for j in range(axes):
+                    for i in range(axes):
+                        B[axes * i + j, axes * n + i] = gradients[c, q, j, n]
+                if axisymmetric:
+                    B[pairs - 1, axes * n] = hoop[c, q, n]
+            for a in range(pairs):
+                opens = row[a] == column[a]
+                for b in range(pairs):
+                    D[a, b] = w * moduli[row[a], column[a], row[b], column[b]]
+                    if opens and row[b] == column[b] and not mean:
+                        D[a, b] += w * bulk
+                if opens:
+                    for d in range(axes * size):
+                        opening[d] += w * B[a, d]
+            K += B.T @ (D @ B)
+            whole += w
+        if mean:
+            for e in range(axes * size):
+                for d in range(axes * size):
+                    K[e, d] += bulk / whole * opening[e] * opening[d]
+        scatter(axes, nodes[c], slots[c], starts, K, data)
+
+
+@njit(cache=True)
+def tangent_small(nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data):
+    """Adds ∂f/∂u of `respond_small` to data, the values of a CSR matrix (see `_finite_kernels.block_slots`).
+
+    K_ab = ∫ ∇φ_a · c · ∇φ_b dV + K V ∂ē/∂u_a ∂ē/∂u_b, c = ∂s/∂∇u of the law.
+    """
+    if gradients.shape[2] == 2:
+        _tangent(2, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data)
+    else:
+        _tangent(3, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data)

@@ -1,0 +1,57 @@
+"""Cauchy stress of the points of cells that have a memory (see `models.fem._cell_kernels`,
+`models.fem._small_kernels`).
+
+Arguments as there, but for `still`, the coefficients of the material without a yield stress, and the memory of the
+state whose stress it is: nothing flows. `out` (c, q, 6): xx, yy, zz, yz, xz, xy.
+"""
+
+import numpy as np
+from numba import njit
+
+from models.fem._cell_kernels import _shape_cell
+from models.fem._small_kernels import _strain_cell
+from models.materials._point_kernels import MEMORY, respond, volumetric
+from models.materials.plastic import BULK, SMALL_J2
+
+
+@njit(cache=True)
+def _deviatoric(kind, axes, H, memory, still, tau, after):
+    """`_point_kernels.respond`, compiled once for all that call it here."""
+    respond(kind, axes, H, memory, 0.0, still, tau, after)
+
+
+@njit(inline="always")
+def _write(tau, J, mean, out):
+    """τ_dev/J + mean 1, the six components."""
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        out[i] = tau[i, i] / J + mean
+        out[3 + i] = tau[a, b] / J
+
+
+@njit(cache=True)
+def finite_stress(nodes, gradients, hoop, weight, kind, still, mean, u, memory, out):
+    """σ = τ_dev/J + K ln J̄/J̄ 1; returns a cell that is inside out (−1: none)."""
+    cells, points, axes, size = gradients.shape
+    local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
+    J, grown = np.empty(points), np.empty(points)
+    for c in range(cells):
+        if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
+            return c
+        for q in range(points):
+            _deviatoric(kind, axes, H[q], memory[c, q], still, tau, after)
+            _write(tau, J[q], volumetric(still[BULK], grown[q])[1], out[c, q])
+    return -1
+
+
+@njit(cache=True)
+def small_stress(nodes, gradients, hoop, weight, still, mean, u, memory, out):
+    """σ = s + K ē 1 of small strains."""
+    cells, points, axes, size = gradients.shape
+    local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
+    grown = np.empty(points)
+    for c in range(cells):
+        _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
+        for q in range(points):
+            _deviatoric(SMALL_J2, axes, H[q], memory[c, q], still, tau, after)
+            _write(tau, 1.0, still[BULK] * grown[q], out[c, q])

@@ -1,0 +1,50 @@
+"""Bars: uniaxial stress, one displacement along the axis."""
+
+from dataclasses import dataclass, field
+
+from models import checks
+from models.errors import UserError
+from models.fem.continuum import Continuum
+from models.fem.stress import displacement_gradient, displacements
+from models.types import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bar(Continuum):
+    """An elastic bar in uniaxial stress, σ = E u′, of constant section (m²), order 1 or 2.
+
+    mesh: `mesh.interval(a, b, cells=n)`, with boundaries `left` and `right`. The other parameters: see
+    `Continuum`.
+    """
+
+    section: float = field(default=1.0, kw_only=True)
+
+    def _check_geometry(self) -> None:
+        if self.mesh.dim() != 1:
+            raise UserError(f"{self.name}: a bar needs a mesh of lines (mesh.interval); use Solid in 2D and 3D")
+        checks.positive("section", self.section)
+
+    @property
+    def axes(self) -> tuple[tuple[str, ...], ...]:
+        """The one component, along the bar."""
+        return (("x",),)
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """(0, E/2): the modulus of the bar, λ + 2μ, is Young's."""
+        return 0.0, self.material.linear.young / 2
+
+    @property
+    def depth(self) -> float:
+        """Section, m²."""
+        return self.section
+
+    @property
+    def stress_components(self) -> tuple[str, ...]:
+        """The axial stress."""
+        return ("xx",)
+
+    def stress(self, u: Array) -> Array:
+        """Axial stress (c, q, 1), Pa."""
+        gradient = displacement_gradient(self.cells, displacements(u, self.dof_count), 1)
+        return self.material.linear.young * gradient[..., 0]

@@ -1,0 +1,237 @@
+"""Linear elastic parts on scikit-fem meshes: what `Solid` and `Bar` share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import checks
+from models.errors import UserError
+from models.fem.cells import CellArrays, cell_arrays, check_cells
+from models.fem.elastic import ElasticAssembled, assemble_elastic
+from models.fem.elements import facet_basis, order_of, scalar_basis, shape_of
+from models.fem.mass import KINDS
+from models.fem.surface import facet_indices, facet_measure, make_surface
+from models.loads.body import Given, Region, make_loads, weight_at_facets
+from models.loads.motions import Motions, make_imposed
+from models.loads.turbulence import SpanForce
+from models.materials.elastic import LinearElastic, Material, Rayleigh
+from models.nodal import Force, Loads
+from models.part import Assembled, Imposed, Surface, Weighting
+from models.types import Array, Indices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Continuum:
+    """A linear elastic part: mesh, material, order, mass, damping, loads and imposed motions.
+
+    order: 1 or 2, by default that of the mesh; mass: consistent, lumped or redistributed (no mass at the
+    nodes named massless at assembly); body_force in N/m³ and tractions (boundary → Pa): a vector or a
+    function f(x, t) of the points (axis, p) and the time that gives the components, or for the body force of a solid
+    a `SpanForce`; imposed displacements (m) and imposed_velocity (m/s): boundary → component → number or function of t.
+    """
+
+    name: str
+    mesh: Any
+    material: Material
+    order: int | None = field(default=None, kw_only=True)
+    mass: str = field(default="consistent", kw_only=True)
+    damping: Rayleigh | None = field(default=None, kw_only=True)
+    body_force: Given | SpanForce | None = field(default=None, kw_only=True)
+    tractions: Mapping[str, Given] = field(default_factory=dict, kw_only=True)
+    imposed: Motions = field(default_factory=dict, kw_only=True)
+    imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name)
+        shape_of(self.mesh)
+        if not isinstance(self.material, self.laws):
+            names = " or ".join(law.__name__ for law in self.laws)
+            raise UserError.parameter("material", self.material, f"must be a {names}")
+        if self.damping is not None and not isinstance(self.damping, Rayleigh):
+            raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
+        order = order_of(self.mesh) if self.order is None else self.order
+        checks.one_of("order", order, (1, 2))
+        object.__setattr__(self, "order", order)
+        checks.one_of("mass", self.mass, KINDS)
+        self._check_geometry()
+        check_cells(self.mesh, self.name)
+        # both are cached: errors in loads and motions show where the part is written
+        _ = self._motions, self._loads_uniform
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
+
+    # what a subclass says
+
+    laws: ClassVar[tuple[type, ...]] = (LinearElastic,)  # materials that it takes
+
+    @property
+    def axes(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the components, aliases second: (("x",), ("y",))."""
+        raise NotImplementedError
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """(λ, μ) of the reduced law, Pa; a bar has λ = 0, μ = E/2."""
+        raise NotImplementedError
+
+    @property
+    def depth(self) -> float:
+        """Thickness (m) of plane problems, section (m²) of bars, else 1."""
+        return 1.0
+
+    @property
+    def axisymmetric(self) -> bool:
+        """Whether x is the radius."""
+        return False
+
+    @property
+    def stress_components(self) -> tuple[str, ...]:
+        """Names of the last axis of `stress`."""
+        raise NotImplementedError
+
+    def stress(self, u: Array) -> Array:
+        """Stress (c, q, component) in Pa at the quadrature points."""
+        raise NotImplementedError
+
+    def _check_geometry(self) -> None:
+        """Raise UserError where the mesh does not suit the kind of part."""
+
+    # what every continuum has
+
+    @property
+    def model(self) -> "Continuum":
+        """Itself."""
+        return self
+
+    @property
+    def components(self) -> int:
+        """Displacement components per node."""
+        return int(self.mesh.dim())
+
+    @cached_property
+    def basis(self) -> Any:
+        """The scalar scikit-fem basis, whose dofs are the nodes."""
+        return scalar_basis(self.mesh, self._order)
+
+    @cached_property
+    def positions(self) -> Array:
+        """Initial positions (n, axis), m."""
+        return np.ascontiguousarray(self.basis.doflocs.T)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return int(self.basis.N)
+
+    @property
+    def dof_count(self) -> int:
+        """Number of dofs: nodes × components."""
+        return self.node_count * self.components
+
+    @property
+    def wave_speed(self) -> float:
+        """√((λ + 2μ)/ρ), m/s; plane stress √(E/((1 − ν²)ρ)); bars √(E/ρ)."""
+        lam, mu = self.lame
+        return float(np.sqrt((lam + 2 * mu) / self.material.density))
+
+    @cached_property
+    def cells(self) -> CellArrays:
+        """Element arrays, not weighted."""
+        return cell_arrays(self.basis, self.depth, self.axisymmetric)
+
+    def boundary(self, name: str) -> Surface:
+        """The named boundary as a surface."""
+        return make_surface(self, name, self._order, self.depth, self.axisymmetric)
+
+    @property
+    def connectivity(self) -> Indices:
+        """Nodes at the corners of the cells (c, corner)."""
+        return np.ascontiguousarray(self.mesh.t.T.astype(np.int64))
+
+    def quadrature_points(self) -> Array:
+        """Positions of the quadrature points (axis, c, q), m."""
+        return np.asarray(self.basis.global_coordinates())
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled:
+        """Matrices, forces and motions under the weights (1 by default).
+
+        massless: nodes without mass, used by `mass="redistributed"` only.
+        """
+        return self._elastic(weighting, massless)
+
+    def _elastic(self, weighting: Weighting | None, massless: Indices | None) -> ElasticAssembled:
+        if weighting is None:
+            weighting = Weighting.uniform(*self.cells.dx.shape)
+        elif weighting.stiffness.shape != self.cells.dx.shape:
+            raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {self.cells.dx.shape}")
+        return assemble_elastic(self, weighting, massless)
+
+    def loads(self, weighting: Weighting) -> Loads:
+        """Body force and tractions under the load weights."""
+        if np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
+            return self._loads_uniform
+        return self._make_loads(weighting)
+
+    @property
+    def motions(self) -> tuple[Imposed, ...]:
+        """Imposed motions on disjoint dofs."""
+        return self._motions
+
+    @property
+    def _order(self) -> int:
+        assert self.order is not None
+        return self.order
+
+    @cached_property
+    def _loads_uniform(self) -> Loads:
+        return self._make_loads(None)
+
+    @cached_property
+    def _motions(self) -> tuple[Imposed, ...]:
+        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        return make_imposed(self.name, given, self._boundary_nodes, self.axes)  # type: ignore[arg-type]
+
+    def _boundary_nodes(self, name: str) -> Indices:
+        facets = facet_indices(self.name, self.mesh, name)
+        return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
+
+    def _make_loads(self, weighting: Weighting | None) -> Loads:
+        given: dict[str, tuple[Given, Region]] = {}
+        spans: tuple[Force, ...] = ()
+        weight = None if weighting is None else weighting.load
+        if isinstance(self.body_force, SpanForce):
+            if self.components == 1 or self.axisymmetric:
+                rule = "must not be a SpanForce on a bar or a body of revolution: it acts across an axis"
+                raise UserError.parameter(f"{self.name}: body_force", self.body_force, rule)
+            spans = (self.body_force.on(self._cell_region(weight), self.positions, self._order),)
+        elif self.body_force is not None:
+            given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weight))
+        for boundary, value in checks.mapping("tractions", self.tractions, "must map boundaries to tractions").items():
+            given[f"{self.name}: traction on {boundary!r}"] = (value, self._facet_region(boundary, weighting))
+        own = make_loads(given, self.components, self.node_count)
+        return replace(own, varying=own.varying + spans)
+
+    def _cell_region(self, weight: Array | None) -> Region:
+        cells = self.cells
+        dx = cells.dx if weight is None else cells.dx * weight
+        values = np.broadcast_to(cells.values, (cells.count, *cells.values.shape))
+        return Region(self.quadrature_points(), dx, values, cells.nodes)
+
+    def _facet_region(self, boundary: str, weighting: Weighting | None) -> Region:
+        basis = facet_basis(self.mesh, self._order, facet_indices(self.name, self.mesh, boundary))
+        points = np.asarray(basis.global_coordinates())
+        measure = facet_measure(basis, self.depth, self.axisymmetric)
+        for weight in () if weighting is None else weighting.facets:
+            if callable(weight):
+                measure = measure * weight(points, basis.tind)
+            else:
+                measure = measure * weight_at_facets(weight, self.quadrature_points(), basis.tind, points)
+        values: NDArray[np.float64] = np.stack(
+            [np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis], axis=2
+        )
+        return Region(points, measure, values, basis.element_dofs.T)

@@ -1,0 +1,199 @@
+"""A linear elastic part assembled under given weights."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from models.errors import UserError
+from models.fem.cells import CellArrays
+from models.fem.frequency import highest_frequency
+from models.fem.mass import element_lumped, lumped, node_major, redistributed
+from models.fem.quads import Quads, are_quads
+from models.fem.stiffness import scalar_mass, stiffness_matrix
+from models.nodal import Loaded, Loads
+from models.part import Imposed, Weighting
+from models.types import Array, Indices
+
+if TYPE_CHECKING:
+    from models.fem.continuum import Continuum
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ElasticAssembled(Loaded):
+    """M, K, D, internal force, load and imposed motions of a linear elastic part.
+
+    kernel: element arrays for the internal force (one point per cell where the strain is uniform in it), with
+    the weighted measure kernel_weight (c, q); mass_weight (c, q) is ρ × mass weight × measure.
+    """
+
+    mass: csr_array
+    stiffness: csr_array
+    damping: csr_array | None
+    imposed: tuple[Imposed, ...]
+    loads: Loads
+    components: int
+    lame: tuple[float, float]
+    kernel: CellArrays
+    kernel_weight: Array
+    cells: CellArrays
+    stiffness_weight: Array
+    mass_weight: Array
+    mass_kind: str
+    order: int
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal force (d,) in N and stored energy in J, from the strains at the quadrature points.
+
+        f = ∫ Bᵀ σ(B u), E = ½ ∫ σ:ε: a rigid translation gives 0, where K u leaves round-off of its size.
+        """
+        from models.fem import _kernels
+
+        u = np.ascontiguousarray(u, dtype=float)
+        if u.shape != (self.stiffness.shape[0],):
+            raise UserError(f"displacement of shape {u.shape}, expected ({self.stiffness.shape[0]},)")
+        if self.quads is not None:
+            return self.quads.internal(u)
+        lam, mu = self.lame
+        force = np.zeros_like(u)
+        cells, weight = self.kernel, self.kernel_weight
+        if self.components == 1:
+            energy = _kernels.internal_line(cells.nodes, cells.gradients, weight, lam + 2 * mu, u, force)
+        elif self.components == 3:
+            energy = _kernels.internal_solid(cells.nodes, cells.gradients, weight, lam, mu, u, force)
+        elif cells.hoop is not None:
+            energy = _kernels.internal_axisymmetric(cells.nodes, cells.gradients, cells.hoop, weight, lam, mu, u, force)
+        else:
+            energy = _kernels.internal_plane(cells.nodes, cells.gradients, weight, lam, mu, u, force)
+        return force, float(energy)
+
+    @cached_property
+    def quads(self) -> Quads | None:
+        """The cells where they are linear quadrilaterals of plane problems."""
+        if not are_quads(self.kernel, self.components):
+            return None
+        return Quads.of(self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // 2)
+
+    def internal_each(self, u: Array, force: Array) -> Array:
+        """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
+        from models.fem import _kernels
+
+        if self.quads is not None:
+            return self.quads.internal_each(u, force)
+        force[:], energies = 0.0, np.zeros(len(u))
+        lam, mu = self.lame
+        cells, weight = self.kernel, self.kernel_weight
+        out = u, force, energies
+        if self.components == 1:
+            _kernels.each_line(cells.nodes, cells.gradients, weight, lam + 2 * mu, *out)
+        elif self.components == 3:
+            _kernels.each_solid(cells.nodes, cells.gradients, weight, lam, mu, *out)
+        elif cells.hoop is not None:
+            _kernels.each_axisymmetric(cells.nodes, cells.gradients, cells.hoop, weight, lam, mu, *out)
+        else:
+            _kernels.each_plane(cells.nodes, cells.gradients, weight, lam, mu, *out)
+        return energies
+
+    def strain_form(self) -> tuple[csr_array, Array] | None:
+        """The elongations B (s, d) of a bar at its quadrature points, and E A dx (s,); None of solids."""
+        if self.components != 1:
+            return None
+        cells, points, _, size = self.kernel.gradients.shape
+        rows = np.arange(cells * points).reshape(cells, points, 1) + np.zeros(size, dtype=np.int64)
+        columns = np.broadcast_to(self.kernel.nodes[:, None, :], rows.shape)
+        entries = (self.kernel.gradients[:, :, 0].ravel(), (rows.ravel(), columns.ravel()))
+        strains = csr_array(coo_array(entries, shape=(cells * points, self.stiffness.shape[0])))
+        return strains, (self.lame[0] + 2 * self.lame[1]) * self.kernel_weight.ravel()
+
+    def highest_frequency(self) -> float:
+        """Bound of the largest angular frequency, rad/s; the central difference needs Δt < 2/ω.
+
+        With the element masses of the part's own kind (lumped, or consistent); infinite with massless nodes.
+        """
+        if self.mass_kind == "massless":
+            return math.inf
+
+        def masses(chosen: np.ndarray) -> Array:
+            if self.mass_kind == "lumped":
+                dx = np.ascontiguousarray(self.cells.dx[chosen])
+                part = CellArrays(self.cells.nodes[chosen], self.cells.values, self.cells.gradients, dx)
+                return element_lumped(part, self.mass_weight[chosen], self.order)
+            values = self.cells.values
+            products = (values[:, :, None] * values[:, None, :]).reshape(values.shape[0], -1)
+            return (self.mass_weight[chosen] @ products).reshape(len(chosen), values.shape[1], values.shape[1])
+
+        lam, mu = self.lame
+        return highest_frequency(self.cells, self.stiffness_weight, masses, self.components, lam, mu)
+
+    def frequency_at(self, u: Array) -> float:
+        """The largest angular frequency of the cells in the shape that u (d,) gives them, rad/s; lumped mass."""
+        from models.fem import _frequency_kernels
+
+        cells = self.cells
+        hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
+        arrays = np.ascontiguousarray(cells.gradients), hoop, np.ascontiguousarray(self.stiffness_weight)
+        square = _frequency_kernels.largest_square(cells.nodes, *arrays, self._lumped, *self.lame, u)
+        return math.sqrt(square)
+
+    @cached_property
+    def _lumped(self) -> Array:
+        """Lumped masses (c, n) of the cells, kg."""
+        return np.ascontiguousarray(element_lumped(self.cells, self.mass_weight, self.order))
+
+
+def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices | None) -> ElasticAssembled:
+    """Assemble a continuum part under the weights."""
+    cells, basis = part.cells, part.basis
+    lam, mu = part.lame
+    # scikit-fem multiplies by basis.dx: what is left of the measure is thickness, section or 2πr
+    depth = cells.dx / basis.dx
+    stiffness = stiffness_matrix(basis, weighting.stiffness * depth, part.components, lam, mu, cells.radius)
+    mass_weight = weighting.mass * cells.dx * part.material.density
+    kind = part.mass
+    if kind == "lumped":
+        scalar = lumped(cells, mass_weight, part._order, part.node_count)
+    else:
+        scalar = scalar_mass(basis, weighting.mass * depth * part.material.density)
+        if kind == "redistributed" and massless is not None and len(massless):
+            scalar = redistributed(scalar, part.positions, massless)
+            kind = "massless"
+    mass = node_major(scalar, part.components)
+    damping = None
+    if part.damping is not None and (part.damping.mass or part.damping.stiffness):
+        damping = csr_array(part.damping.mass * mass + part.damping.stiffness * stiffness)
+    kernel, kernel_weight = _for_kernel(part, weighting.stiffness * cells.dx)
+    return ElasticAssembled(
+        mass=mass,
+        stiffness=stiffness,
+        damping=damping,
+        imposed=part.motions,
+        loads=part.loads(weighting),
+        components=part.components,
+        lame=(lam, mu),
+        kernel=kernel,
+        kernel_weight=kernel_weight,
+        cells=cells,
+        stiffness_weight=weighting.stiffness * cells.dx,
+        mass_weight=mass_weight,
+        mass_kind=kind,
+        order=part._order,
+    )
+
+
+def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
+    """Element arrays of the internal force: cells with weight; one point where the strain is uniform."""
+    cells = part.cells
+    active = np.flatnonzero(weight.any(axis=1))
+    uniform = not part.axisymmetric and part._order == 1 and cells.nodes.shape[1] == part.mesh.dim() + 1
+    if active.size == cells.count and not uniform:
+        return cells, weight
+    points = slice(0, 1) if uniform else slice(None)
+    gradients = np.ascontiguousarray(cells.gradients[active][:, points])
+    hoop = None if cells.hoop is None else cells.hoop[active]
+    radius = None if cells.radius is None else cells.radius[active]
+    kept = weight[active].sum(axis=1, keepdims=True) if uniform else np.ascontiguousarray(weight[active])
+    nodes = np.ascontiguousarray(cells.nodes[active])
+    return CellArrays(nodes, cells.values[points], gradients, kept, radius, hoop), kept

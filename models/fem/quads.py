@@ -1,0 +1,138 @@
+"""Linear quadrilaterals in plane elasticity, by twelve numbers a cell.
+
+The gradients of the four shape functions are, at any point of any quadrilateral,
+
+    ∂φ_n/∂x_j = b_jn + γ_n h_j,   h = ∇(ξη),   γ_n = ¼ s_n − c_n,   s = (1, −1, 1, −1),
+
+with b the gradients at the centre and c_n = ¼ s_m x_jm b_jn; b and c change their signs from a node to the one across.
+(c is kept, not its factors ¼ s_m x_jm: these lose digits in thin cells that lie askew.) With G_ij = b_jn u_in and
+g_i = γ_n u_in the displacement gradient is G_ij + g_i h_j, and the quadrature of forces and energy needs its moments
+alone, exactly:
+
+    W = Σ_q w_q,   W_j = Σ_q w_q h_j,   W_ij = Σ_q w_q h_i h_j.
+
+Source of the form: Flanagan & Belytschko, International Journal for Numerical Methods in Engineering 17, 1981.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from models.fem.cells import CellArrays
+from models.linalg.threads import each
+from models.types import Array, Indices
+
+_SIDES = np.array([1.0, -1.0, 1.0, -1.0])  # s, that is ξη at the nodes
+_EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
+_PIECES, _WORTH = 8, 512  # of the nodes, the same on every machine, and nodes in a piece that are worth a thread
+_TWICE = 1.25  # cells that all pieces together may have, over those that there are
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Nodes from `first` up to `last`, and the cells that have some of them, as runs (r, 2): first cell, count."""
+
+    first: int
+    last: int
+    runs: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Quads:
+    """Cells (c, 4) with their moments (12, c), or (12, 1) of congruent cells: b_x0, b_x1, b_y0, b_y1, c_0, c_1, W, W_j,
+    W_ij.
+
+    Each piece of the nodes sums all its forces, and cells on its border are gone through by both sides: nothing
+    depends on the number of threads.
+    """
+
+    nodes: Indices
+    moments: Array
+    lame: tuple[float, float]
+    pieces: tuple[Piece, ...]
+
+    @classmethod
+    def of(cls, cells: CellArrays, weight: Array, lame: tuple[float, float], node_count: int) -> "Quads":
+        """weight (c, q): the weighted measure."""
+        order = np.argsort(cells.nodes.min(axis=1), kind="stable")  # cells next to one another share their nodes
+        nodes = np.ascontiguousarray(cells.nodes[order])
+        return cls(nodes, _moments(cells.gradients[order], weight[order]), lame, _pieces(nodes, node_count))
+
+    def force(self, piece: Piece, u: Array, out: Array) -> float:
+        """Writes the internal forces at u (d,) on the nodes of a piece to out (d,), N; their share of the energy, J."""
+        from models.fem import _quad_kernels
+
+        own = self.nodes, self.moments, *self.lame, piece.first, piece.last
+        return float(_quad_kernels.internal_quads(piece.runs, *own, u, out))
+
+    def internal_each(self, u: Array, out: Array) -> Array:
+        """Internal forces of each u (n, d), written to out (n, d), N; their energies (n,), J: what `internal` gives."""
+        u, energies = np.ascontiguousarray(u), np.zeros(len(u))
+        whole = out if out.flags.c_contiguous else np.empty_like(u)
+        for piece in self.pieces:
+            for i in range(len(u)):  # the kernel of one: in a compiled loop its sums may be ordered otherwise
+                energies[i] += self.force(piece, u[i], whole[i])
+        if whole is not out:
+            out[:] = whole
+        return energies
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal force (d,) in N and stored energy in J."""
+        out = np.empty_like(u)
+        energies = each(lambda piece: self.force(piece, u, out), self.pieces)
+        return out, sum(energies)
+
+
+def are_quads(cells: CellArrays, components: int) -> bool:
+    """Whether these are linear quadrilaterals of plane problems, with a quadrature that sees all their modes."""
+    _, points, axes, size = cells.gradients.shape
+    return components == axes == 2 and size == 4 and cells.hoop is None and points > 1
+
+
+def _moments(gradients: Array, weight: Array) -> Array:
+    """(12, c), or (12, 1) where all cells are the same."""
+    h = gradients @ _SIDES  # (c, q, j): s_n b_jn = 0, s_n γ_n = 1
+    mean, central = gradients.mean(axis=1), h.mean(axis=1)
+    spread = h - central[:, None]
+    gamma = np.einsum("cqjn,cqj->cn", gradients - mean[:, None], spread)
+    gamma /= np.einsum("cqj,cqj->c", spread, spread)[:, None]
+    b = mean - central[:, :, None] * gamma[:, None]
+    shift = 0.5 * (gamma[:, 2:] - gamma[:, :2])
+    first, second = np.einsum("cq,cqj->cj", weight, h), np.einsum("cq,cqi,cqj->cij", weight, h, h)
+    rows = b[:, 0, :2], b[:, 1, :2], shift, weight.sum(axis=1)[:, None], first, second[:, 0], second[:, 1, 1:]
+    moments = np.ascontiguousarray(np.concatenate(rows, axis=1).T)
+    # the size of each row, whatever the cells' shape: b sets that of lengths
+    size, total = np.abs(moments[:4]).max(), moments[6].max(initial=0.0)
+    sizes = np.array([size] * 4 + [1.0] * 2 + [total] + [total * size] * 2 + [total * size**2] * 3)
+    middle = moments[:, :1]
+    if (np.abs(moments - middle) <= _EQUAL * sizes[:, None]).all():
+        return moments.mean(axis=1, keepdims=True)
+    return moments
+
+
+def _pieces(nodes: Indices, node_count: int) -> tuple[Piece, ...]:
+    """As many as there may be where the numbering of the nodes is near that of the cells."""
+    breaks = np.flatnonzero((np.diff(nodes, axis=0) != 1).any(axis=1)) + 1
+    start = np.concatenate([[0], breaks]).astype(np.int64)
+    lowest, highest = nodes.min(axis=1), nodes.max(axis=1)
+    count = max(1, min(_PIECES, node_count // _WORTH))
+    while True:
+        bounds = [node_count * i // count for i in range(count + 1)]
+        pieces = tuple(
+            Piece(a, b, _touched(nodes, start, np.flatnonzero((lowest < b) & (highest >= a)), (a, b)))
+            for a, b in pairwise(bounds)
+        )
+        if count == 1 or sum(piece.runs[:, 1].sum() for piece in pieces) <= _TWICE * len(nodes):
+            return pieces
+        count //= 2
+
+
+def _touched(nodes: Indices, start: Indices, near: Indices, own: tuple[int, int]) -> Indices:
+    """Runs (r, 2) of the cells with nodes of their `own`, which `start` cuts; near: cells that may have some."""
+    some = near[((nodes[near] >= own[0]) & (nodes[near] < own[1])).any(axis=1)]
+    run = np.searchsorted(start, some, side="right") - 1
+    new = np.append(True, (np.diff(some) != 1) | (np.diff(run) != 0)) if some.size else np.zeros(0, dtype=bool)
+    first = some[new]
+    counts = np.diff(np.append(np.flatnonzero(new), some.size))
+    return np.stack([first, counts], axis=1).astype(np.int64)

@@ -1,0 +1,153 @@
+"""Solids: plane strain, plane stress, axisymmetric and three-dimensional elasticity, of small or finite rotations."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from skfem import MeshHex1, MeshQuad1
+
+from models import checks
+from models.errors import UserError
+from models.fem.continuum import Continuum
+from models.fem.finite_strain import FiniteAssembled
+from models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
+from models.fem.stress import cauchy_stress, displacement_gradient, displacements
+from models.materials.elastic import LinearElastic, Rayleigh
+from models.materials.hyperelastic import NeoHooke
+from models.materials.plastic import J2
+from models.part import Assembled, Weighting
+from models.types import Array, Indices
+
+PLANES = ("strain", "stress", "axisymmetric")
+KINEMATICS = ("small", "finite")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solid(Continuum):
+    """An elastic solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2.
+
+    plane: "strain", "stress" or "axisymmetric" for 2D meshes (axisymmetric: x is r ≥ 0, y is z, the whole
+    circle), None in 3D; thickness (m) multiplies everything in plane problems. The other parameters: see
+    `Continuum`.
+
+    kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
+    E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
+    `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
+    per reference area and volume. `NeoHooke` is of large strains, "finite" alone, `J2` of either (`InelasticAssembled`,
+    `SmallInelasticAssembled`); volumetric: whether their pressure is that of the cell ("mean") or of the "points"; by
+    default what does not lock.
+    """
+
+    laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2)
+
+    plane: str | None = None
+    thickness: float = field(default=1.0, kw_only=True)
+    kinematics: Literal["small", "finite"] = field(default="small", kw_only=True)
+    volumetric: Literal["mean", "points"] | None = field(default=None, kw_only=True)
+
+    def _check_geometry(self) -> None:
+        dimension = self.mesh.dim()
+        if dimension == 1:
+            raise UserError(f"{self.name}: a solid needs a 2D or 3D mesh; use Bar on a mesh of lines")
+        if dimension == 2:
+            checks.one_of("plane", self.plane, PLANES)
+        elif self.plane is not None:
+            raise UserError.parameter("plane", self.plane, "must be None for a 3D mesh")
+        checks.one_of("kinematics", self.kinematics, KINEMATICS)
+        checks.positive("thickness", self.thickness)
+        if self.thickness != 1.0 and self.plane not in ("strain", "stress"):
+            raise UserError.parameter("thickness", self.thickness, "is for plane strain and plane stress only")
+        if not isinstance(self.material, LinearElastic):
+            self._check_law()
+        elif self.volumetric is not None:
+            raise UserError.parameter("volumetric", self.volumetric, "is for NeoHooke and J2: leave it out")
+        if self.axisymmetric and self.mesh.p[0].min() < -1e-12 * np.ptp(self.mesh.p):
+            raise UserError(f"{self.name}: axisymmetric: x is the radius, and some nodes have x < 0")
+
+    def _check_law(self) -> None:
+        law = type(self.material).__name__
+        if self.kinematics != "finite" and not isinstance(self.material, J2):
+            raise UserError.parameter("kinematics", self.kinematics, f'must be "finite" with {law}')
+        if self.plane == "stress":
+            raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
+        if self.volumetric is not None:
+            checks.one_of("volumetric", self.volumetric, ("mean", "points"))
+        if self.damping is not None and self.damping.stiffness > 0.0 and self.kinematics == "finite":
+            raise UserError(
+                f"{self.name}: damping of the stiffness would resist rotation: {law} takes that of the mass"
+            )
+
+    @property
+    def axisymmetric(self) -> bool:
+        """Whether x is the radius r and y the axis z."""
+        return self.plane == "axisymmetric"
+
+    @property
+    def axes(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the components."""
+        if self.axisymmetric:
+            return ("r", "x"), ("z", "y")
+        return (("x",), ("y",), ("z",))[: self.mesh.dim()]
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """(λ, μ), with λ* of plane stress where it applies, Pa."""
+        law = self.material.linear
+        return law.lame_plane_stress() if self.plane == "stress" else law.lame()
+
+    @property
+    def mean_dilatation(self) -> bool:
+        """Whether the pressure of finite strains is that of the cell, by `volumetric` or where linear cells lock."""
+        whole = isinstance(self.mesh, MeshQuad1 | MeshHex1) and self.order == 1
+        return whole if self.volumetric is None else self.volumetric == "mean"
+
+    @property
+    def depth(self) -> float:
+        """Thickness, m."""
+        return self.thickness
+
+    @property
+    def stress_components(self) -> tuple[str, ...]:
+        """Names of the stress components; "tt" is the hoop stress."""
+        if self.plane is None:
+            return "xx", "yy", "zz", "yz", "xz", "xy"
+        named = {"strain": ("xx", "yy", "zz", "xy"), "stress": ("xx", "yy", "xy")}
+        return named.get(self.plane, ("rr", "zz", "tt", "rz"))
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled:
+        """Matrices, forces and motions under the weights (1 by default); a `Nonlinear` part where finite.
+
+        massless: nodes without mass, used by `mass="redistributed"` only.
+        """
+        linear = self._elastic(weighting, massless)
+        if isinstance(self.material, NeoHooke | J2):
+            small = self.kinematics == "small"
+            make = SmallInelasticAssembled if small else InelasticAssembled
+            return make(linear, self.material, self.mean_dilatation)
+        return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
+
+    def stress(self, u: Array, memory: Array | None = None) -> Array:
+        """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.
+
+        In finite kinematics the Cauchy stress, on the axes of space (not turned with the part). J2 needs the memory
+        (c, q, 9) that its points have at u, which no other material has.
+        """
+        if self.kinematics == "finite" or isinstance(self.material, J2):
+            return cauchy_stress(self, displacements(u, self.dof_count), memory)
+        u = displacements(u, self.dof_count)
+        lam, mu = self.lame
+        gradient = displacement_gradient(self.cells, u, self.components)
+        size = self.mesh.dim()
+        normal = [gradient[..., k, k] for k in range(size)]
+        if self.cells.hoop is not None:
+            radial = u.reshape(-1, 2)[self.cells.nodes, 0]
+            normal.append(np.einsum("cqn,cn->cq", self.cells.hoop, radial))
+        elif self.plane == "strain":
+            normal.append(np.zeros_like(normal[0]))
+        pressure = lam * sum(normal)
+        shears = [(1, 2), (0, 2), (0, 1)] if size == 3 else [(0, 1)]
+        return np.stack(
+            [pressure + 2 * mu * e for e in normal]
+            + [mu * (gradient[..., i, j] + gradient[..., j, i]) for i, j in shears],
+            axis=-1,
+        )

@@ -1,0 +1,102 @@
+"""Named boundaries of a continuum part as surfaces: nodes, areas, normals, facets."""
+
+from typing import Any
+
+import numpy as np
+
+from models.errors import UserError
+from models.fem.elements import facet_basis
+from models.part import MeshedPart, Part, Surface
+from models.types import Array, Indices
+
+# the same facet seen from the other side: corners reversed from the first one, mid-edges to match
+_REVERSED = {
+    (2, 2): [1, 0],
+    (2, 3): [1, 0, 2],
+    (3, 3): [0, 2, 1],
+    (3, 6): [0, 2, 1, 5, 4, 3],
+    (3, 4): [0, 3, 2, 1],
+    (3, 9): [0, 3, 2, 1, 7, 6, 5, 4, 8],
+}
+
+
+def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
+    """Facets of a named boundary; unknown names list the ones that exist."""
+    known = mesh.boundaries or {}
+    if not isinstance(name, str) or name not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise UserError(f"{part}: no boundary is named {name!r} (boundaries: {names})")
+    facets = np.unique(np.asarray(known[name], dtype=np.int64))
+    if facets.size == 0:
+        raise UserError(f"{part}: the boundary {name!r} has no facets")
+    if (mesh.f2t[1, facets] != -1).any():
+        raise UserError(f"{part}: the boundary {name!r} has facets inside the part")
+    return facets
+
+
+def make_surface(part: MeshedPart, name: str, order: int, depth: float, axisymmetric: bool) -> Surface:
+    """The surface of a named boundary; depth: thickness (m) of plane problems, section (m²) of bars."""
+    facets = facet_indices(part.name, part.mesh, name)
+    basis = facet_basis(part.mesh, order, facets)
+    measure = facet_measure(basis, depth, axisymmetric)
+    outward = np.broadcast_to(np.asarray(basis.normals), (part.mesh.dim(), *measure.shape))
+    areas = np.zeros(part.node_count)
+    normals = np.zeros((part.mesh.dim(), part.node_count))
+    for n in range(basis.Nbfun):
+        value = np.broadcast_to(np.asarray(basis.basis[n][0]), measure.shape)
+        np.add.at(areas, basis.element_dofs[n], (value * measure).sum(axis=1))
+        # |φ|: corners of 6-node triangles have ∫ φ = 0 and still need a normal (r left out: it may vanish)
+        weighted = np.abs(value) * np.asarray(basis.dx) * outward
+        np.add.at(normals.T, basis.element_dofs[n], weighted.sum(axis=2).T)
+    ordered = _oriented(part, _facet_nodes(part.basis, facets, order), outward.mean(axis=2))
+    nodes = np.unique(ordered)
+    # a corner of a folded surface could average to nothing: keep it finite
+    length = np.maximum(np.linalg.norm(normals[:, nodes], axis=0), np.finfo(float).tiny)
+    return Surface(part, name, nodes, areas[nodes], np.ascontiguousarray((normals[:, nodes] / length).T), ordered)
+
+
+def facet_measure(basis: Any, depth: float, axisymmetric: bool) -> Array:
+    """Measure of the facets' quadrature points (f, q), m²."""
+    if axisymmetric:
+        return np.asarray(basis.dx * 2 * np.pi * np.asarray(basis.global_coordinates())[0])
+    return np.asarray(basis.dx * depth)
+
+
+def _facet_nodes(basis: Any, facets: np.ndarray, order: int) -> Indices:
+    """Nodes of the facets (f, nodes): corners in cyclic order, mid-edges, centre."""
+    mesh = basis.mesh
+    rows = [basis.nodal_dofs[0][mesh.facets[:, facets]]]
+    if order == 2 and mesh.dim() == 3:
+        rows.append(basis.edge_dofs[0][mesh.f2e[:, facets]])
+    # on the line a facet is a point: its only dof is the vertex's
+    if order == 2 and mesh.dim() > 1 and basis.facet_dofs.shape[0] > 0:
+        rows.append(basis.facet_dofs[:1, facets])
+    return np.ascontiguousarray(np.vstack(rows).T.astype(np.int64))
+
+
+def _oriented(part: MeshedPart, facets: Indices, outward: Array) -> Indices:
+    """The facets turned counter-clockwise seen from outside; outward (axis, f)."""
+    axes = part.mesh.dim()
+    if axes == 1:
+        return facets
+    corners = part.positions[facets]
+    first = corners[:, 1] - corners[:, 0]
+    if axes == 2:
+        normal = np.stack([first[:, 1], -first[:, 0]], axis=1)
+    else:
+        normal = np.cross(first, corners[:, 2] - corners[:, 0])
+    wrong = np.einsum("fi,if->f", normal, outward) < 0
+    turned = facets.copy()
+    turned[wrong] = facets[wrong][:, _REVERSED[axes, facets.shape[1]]]
+    return turned
+
+
+def line(part: Part, name: str, s: Array) -> Surface:
+    """All nodes of a part in the order of their arc lengths s (n,), as points without normals.
+
+    The area of each is 1 m times the length that it stands for: on a rod, pressures in Pa read as N/m.
+    """
+    nodes = np.argsort(s).astype(np.int64)
+    half = 0.5 * np.diff(s[nodes])
+    areas = np.append(half, 0.0) + np.append(0.0, half)
+    return Surface(part, name, nodes, areas, np.zeros((nodes.size, part.positions.shape[1])), nodes[:, None])

@@ -1,0 +1,379 @@
+"""Sparse Cholesky factorisation of symmetric positive definite matrices as a visible object.
+
+The only importer of `sksparse`; serves the two APIs of scikit-sparse, 0.4.16 (SuiteSparse 5) and 0.5 (≥ 7.4).
+
+Source: Chen, Davis, Hager, Rajamanickam, Algorithm 887: CHOLMOD, ACM Trans. Math. Softw. 35 (2008) 22.
+
+Which BLAS a loaded library really calls.
+"""
+
+import ctypes
+import os
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array
+
+from models.errors import FAILURE, UserError
+from models.linalg.matrix import canonical, not_definite, only_diagonal, symmetric_diagonal
+from models.types import Array
+
+
+class _Symbol(ctypes.Structure):
+    """`Dl_info` of dladdr: the file and the symbol an address lies in."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def blas_called_by(library: str) -> str:
+    """The BLAS that the loaded shared library at this path calls, with its version where it tells.
+
+    A process may hold several (NumPy and SciPy wheels bring their own), so the dynamic linker is asked which
+    file `dgemm_` comes from; where it cannot say, the files mapped into the process are looked through.
+    """
+    name = _name_of_symbol(library)
+    if name is None:
+        name = _name_of_maps(Path("/proc/self/maps"))
+    return name or "unknown BLAS"
+
+
+def name_of(path: str) -> str:
+    """The name of the BLAS in a file, from its resolved path.
+
+    >>> name_of("/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3")
+    'OpenBLAS'
+    >>> name_of("/usr/lib/x86_64-linux-gnu/blas/libblas.so.3.11.0")
+    'reference BLAS (slow)'
+    """
+    text = path.lower()
+    for mark, name in (
+        ("openblas", "OpenBLAS"),
+        ("mkl", "MKL"),
+        ("accelerate", "Accelerate"),
+        ("veclib", "Accelerate"),
+        ("blis", "BLIS"),
+        ("flexiblas", "FlexiBLAS"),
+        ("atlas", "ATLAS"),
+    ):
+        if mark in text:
+            return name
+    if re.search(r"lib(ref)?c?blas", text):
+        return "reference BLAS (slow)"
+    return f"BLAS in {path}"
+
+
+def _name_of_symbol(library: str) -> str | None:
+    """Ask the dynamic linker which file `dgemm_` comes from for this library."""
+    try:
+        handle = ctypes.CDLL(library)
+        address = ctypes.cast(handle.dgemm_, ctypes.c_void_p)
+        info = _Symbol()
+        if not ctypes.CDLL(None).dladdr(address, ctypes.byref(info)) or not info.file:
+            return None
+    except (OSError, AttributeError, TypeError):
+        return None  # not on this system, or BLAS linked statically under other names
+    name = name_of(os.path.realpath(os.fsdecode(info.file)))
+    return f"OpenBLAS {_openblas_version(handle)}".rstrip() if name == "OpenBLAS" else name
+
+
+def _openblas_version(handle: Any) -> str:
+    """The version in "OpenBLAS 0.3.21 NO_AFFINITY USE64BITINT …", or nothing."""
+    try:
+        ask = handle.openblas_get_config
+    except AttributeError:
+        return ""
+    ask.restype = ctypes.c_char_p
+    found = re.search(rb"\d+(\.\d+)+", ask() or b"")
+    return found.group().decode() if found else ""
+
+
+def _name_of_maps(maps: Path) -> str | None:
+    """The first BLAS among the files mapped into the process, apart from those bundled with wheels."""
+    try:
+        lines = maps.read_text().splitlines()
+    except OSError:
+        return None
+    files = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
+    libraries = sorted(f for f in files if re.search(r"blas|mkl|blis|atlas", f) and ".libs/" not in f)
+    names = [name_of(os.path.realpath(f)) for f in libraries]
+    fast = [name for name in names if "reference" not in name]
+    return next(iter(fast + names), None)
+
+
+ORDERINGS = ("default", "amd", "metis", "nesdis", "natural")
+_PIVOT = 1e-14  # smallest pivot / diagonal entry: below it no digit of the pivot is left
+
+
+class Factor(Protocol):
+    """A factorised matrix A (d, d)."""
+
+    shape: tuple[int, int]
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries of the factor."""
+
+    def solve(self, b: ArrayLike) -> Array:
+        """x with A x = b; b and x (d,) or (d, r)."""
+
+    def lower(self) -> tuple[NDArray[np.int32], csc_array]:
+        """Order (d,) and L, by columns with sorted rows: A[order][:, order] = L Lᵀ; a copy."""
+
+    def refactorise(self, A: Any) -> "Factor":
+        """Factor another matrix in place, reusing the symbolic analysis where its pattern is the same."""
+
+
+def factorise(A: Any, ordering: str | None = None) -> Factor:
+    """Factor a symmetric positive definite sparse matrix; a diagonal one gets a `DiagonalFactor`.
+
+    A (d, d) sparse, both triangles stored. Not finite, symmetric or positive definite: `UserError(code=1)`.
+    ordering: one of `ORDERINGS`. None or "default" takes AMD, and tries METIS too where AMD leaves more than
+    500 operations per entry of L: 3D, and large 2D.
+
+    >>> import numpy as np, scipy.sparse as sp
+    >>> A = sp.csr_array(np.array([[4.0, 1.0], [1.0, 3.0]]))
+    >>> factorise(A).solve([1.0, 2.0]) * 11
+    array([1., 7.])
+    """
+    if ordering is not None and ordering not in ORDERINGS:
+        raise UserError.parameter("ordering", ordering, "must be one of " + ", ".join(ORDERINGS))
+    matrix = canonical(A)
+    diagonal = only_diagonal(matrix)
+    return CholeskyFactor(matrix, ordering or "default") if diagonal is None else DiagonalFactor(diagonal)
+
+
+class DiagonalFactor:
+    """The factor of a diagonal matrix (lumped mass): x_d = b_d / a_d.
+
+    >>> DiagonalFactor([2.0, 4.0]).solve([1.0, 1.0])
+    array([0.5 , 0.25])
+    """
+
+    shape: tuple[int, int]
+
+    def __init__(self, diagonal: ArrayLike) -> None:
+        self._set(np.array(diagonal, dtype=float))
+
+    @property
+    def nnz(self) -> int:
+        return self.shape[0]
+
+    def solve(self, b: ArrayLike) -> Array:
+        rhs = _right_hand_side(b, self.shape[0])
+        return rhs / (self.diagonal if rhs.ndim == 1 else self.diagonal[:, None])
+
+    def lower(self) -> tuple[NDArray[np.int32], csc_array]:
+        order = np.arange(self.shape[0], dtype=np.int32)
+        return order, csc_array((np.sqrt(self.diagonal), order, np.append(order, order.size)), shape=self.shape)
+
+    def refactorise(self, A: Any) -> "DiagonalFactor":
+        diagonal = only_diagonal(canonical(A))
+        if diagonal is None:
+            raise ValueError("the matrix is not diagonal any more: call factorise")
+        self._set(diagonal)
+        return self
+
+    def _set(self, diagonal: Array) -> None:
+        if not (np.isfinite(diagonal).all() and (diagonal > 0).all()):
+            raise not_definite(int(np.argmin(np.where(np.isfinite(diagonal), diagonal, -np.inf))))
+        self.diagonal = diagonal
+        self.shape = (diagonal.size, diagonal.size)
+
+
+class CholeskyFactor:
+    """P A Pᵀ = L Lᵀ (L D Lᵀ where L is very sparse) by CHOLMOD, simplicial or supernodal as it finds better.
+
+    `analyses` counts the symbolic analyses done: 1 as long as the pattern stays the same.
+    """
+
+    shape: tuple[int, int]
+
+    def __init__(self, A: Any, ordering: str = "default") -> None:
+        self.ordering = ordering
+        self.analyses = 0
+        self._nnz: int | None = None
+        self._engine: _Engine | None = None
+        self._pattern: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+        self.refactorise(A)
+
+    @property
+    def nnz(self) -> int:
+        if self._nnz is None:
+            self._nnz = self._ready().nnz()
+        return self._nnz
+
+    def solve(self, b: ArrayLike) -> Array:
+        return self._ready().solve(_right_hand_side(b, self.shape[0]))
+
+    def lower(self) -> tuple[NDArray[np.int32], csc_array]:
+        lower = csc_array(self._ready().lower())
+        lower.sort_indices()
+        return self._ready().permutation(), lower
+
+    def refactorise(self, A: Any) -> "CholeskyFactor":
+        engine, self._engine, self._nnz = self._engine, None, None  # a failure leaves no stale factor behind
+        matrix = canonical(A)
+        diagonal = symmetric_diagonal(matrix)
+        self.shape = matrix.shape
+        if engine is None or not self._same_pattern(matrix):
+            engine = _engine(matrix, self.ordering)
+            self._pattern = (matrix.indptr, matrix.indices)
+            self.analyses += 1
+        engine.factorise(matrix)
+        _check_pivots(engine, diagonal)
+        self._engine = engine
+        return self
+
+    def _same_pattern(self, A: Any) -> bool:
+        assert self._pattern is not None
+        indptr, indices = self._pattern
+        return np.array_equal(A.indptr, indptr) and np.array_equal(A.indices, indices)
+
+    def _ready(self) -> "_Engine":
+        if self._engine is None:
+            raise UserError("the last factorisation failed: there is no factor to solve with", code=FAILURE)
+        return self._engine
+
+
+def _check_pivots(engine: "_Engine", diagonal: Array) -> None:
+    """Refuse pivots that are negative (L D Lᵀ goes through) or pure round-off (a rigid motion left free)."""
+    pivots, order = engine.pivots(), engine.permutation()
+    bad = ~(pivots > _PIVOT * diagonal[order])
+    if bad.any():
+        raise not_definite(int(order[np.argmax(bad)]))
+
+
+def _right_hand_side(b: ArrayLike, size: int) -> Array:
+    rhs = np.asarray(b, dtype=float)
+    if rhs.ndim not in (1, 2) or rhs.shape[0] != size:
+        raise ValueError(f"a right-hand side of shape ({size},) or ({size}, r) is needed, not {rhs.shape}")
+    return rhs
+
+
+# -- the two APIs of scikit-sparse --
+
+
+class _Engine(Protocol):
+    """What is asked of CHOLMOD, the same for both APIs of scikit-sparse."""
+
+    def factorise(self, A: Any) -> None: ...
+    def solve(self, b: Array) -> Array: ...
+    def pivots(self) -> Array: ...
+    def permutation(self) -> NDArray[np.int32]: ...
+    def nnz(self) -> int: ...
+    def lower(self) -> Any: ...
+
+
+def _engine(A: Any, ordering: str) -> _Engine:
+    """Analyse the pattern of A with whichever API is installed."""
+    cholmod = _cholmod()
+    kind: Callable[..., _Engine] = _Engine05 if hasattr(cholmod, "CholeskyFactor") else _Engine04
+    try:
+        return kind(cholmod, A, ordering)
+    except (cholmod.CholmodNotInstalledError, *_invalid(cholmod)):
+        if ordering not in ("metis", "nesdis"):
+            raise
+        return kind(cholmod, A, "default")  # this CHOLMOD was built without its partition module
+
+
+def _cholmod() -> ModuleType:
+    try:
+        from sksparse import cholmod
+    except ImportError as error:
+        message = f"scikit-sparse cannot be used ({error}): see Install in the README"
+        raise UserError(message, code=FAILURE) from error
+    return cholmod
+
+
+def _invalid(cholmod: ModuleType) -> tuple[type[Exception], ...]:
+    names = ("CholmodInvalidError", "CholmodInvalidInputError")  # 0.4, 0.5
+    return tuple(getattr(cholmod, name) for name in names if hasattr(cholmod, name))
+
+
+def _run(cholmod: ModuleType, action: Callable[..., Any], *arguments: Any) -> Any:
+    """Call CHOLMOD and turn its failures into the user's one line."""
+    try:
+        return action(*arguments)
+    except cholmod.CholmodNotPositiveDefiniteError:
+        raise not_definite() from None
+    except (cholmod.CholmodOutOfMemoryError, MemoryError):
+        message = "not enough memory to factorise the matrix: take a coarser mesh"
+        raise UserError(message, code=FAILURE) from None
+    except cholmod.CholmodError as error:
+        raise UserError(f"CHOLMOD failed: {error}", code=FAILURE) from error
+
+
+class _Engine04:
+    """scikit-sparse 0.4.16: `analyze`, then `cholesky_inplace`; a supernodal factor stays supernodal."""
+
+    def __init__(self, cholmod: ModuleType, A: Any, ordering: str) -> None:
+        self._cholmod = cholmod
+        self._factor = cholmod.analyze(A, mode="auto", ordering_method=ordering)
+
+    def factorise(self, A: Any) -> None:
+        _run(self._cholmod, self._factor.cholesky_inplace, A)
+
+    def solve(self, b: Array) -> Array:
+        return self._factor.solve_A(b)
+
+    def pivots(self) -> Array:
+        return self._factor.D()
+
+    def permutation(self) -> NDArray[np.int32]:
+        return self._factor.P()
+
+    def nnz(self) -> int:
+        return int(self._factor.L().nnz)  # a copy of L: this API has no count
+
+    def lower(self) -> Any:
+        return self._factor.L()
+
+
+class _Engine05:
+    """scikit-sparse 0.5: `CholeskyFactor`, then `factorize`, which turns a supernodal factor simplicial.
+
+    The symbolic factor is kept and copied each time: another `factorize` of the same object runs simplicial.
+    """
+
+    def __init__(self, cholmod: ModuleType, A: Any, ordering: str) -> None:
+        self._cholmod = cholmod
+        self._symbolic = cholmod.CholeskyFactor(A, lower=True, order=ordering, supernodal_mode="auto")
+        self._factor: Any = None
+
+    def factorise(self, A: Any) -> None:
+        self._factor = None  # the old one goes before the new one takes memory
+        self._factor = _run(self._cholmod, lambda: self._symbolic.copy().factorize(A, ldl=False))
+
+    def solve(self, b: Array) -> Array:
+        # its estimate (min L_ii / max L_ii)² takes different units for near singular; pivots are checked here
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", self._cholmod.CholmodWarning)
+            return self._factor.solve(b)
+
+    def pivots(self) -> Array:
+        return np.square(self._factor.factor.diagonal())
+
+    def permutation(self) -> NDArray[np.int32]:
+        return self._factor.get_perm()
+
+    def nnz(self) -> int:
+        return int(self._factor.nnz)
+
+    def lower(self) -> Any:
+        return self._factor.factor
+
+
+def blas_name() -> str:
+    """The BLAS that CHOLMOD calls in this process: "OpenBLAS 0.3.21", or "reference BLAS (slow)"."""
+    return blas_called_by(_cholmod().__file__ or "")

@@ -1,0 +1,166 @@
+"""Point masses: nodes without cells, for sliders, supports and what springs hold."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from models import checks
+from models.errors import UserError
+from models.loads.motions import Motions, make_imposed
+from models.nodal import Nodal
+from models.part import Imposed, Surface, Weighting
+from models.types import Array, Indices
+
+Force = tuple[float, ...] | float | Callable[[float], Any]
+AXES = ("x", "y", "z")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointMasses:
+    """n masses m_k (kg) at points of a line, the plane or space: M v̇ = f(t), without stiffness of their own.
+
+    positions: one point (axis,) or several (n, axis), m (numbers stand for points of a line); mass: one for all or
+    (n,). names: boundary → numbers of the masses; all of them together are `all`. forces: boundary → N on each mass,
+    a vector or a function of t. imposed, imposed_velocity: boundary → component → number or function of t (m, m/s): a
+    support is a mass with an imposed motion. On a contact surface each has the area 1 m²: pressures in Pa read as N.
+    """
+
+    name: str
+    positions: Any
+    mass: Any
+    names: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    forces: Mapping[str, Force] = field(default_factory=dict, kw_only=True)
+    imposed: Motions = field(default_factory=dict, kw_only=True)
+    imposed_velocity: Motions = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.valid_name(self.name)
+        points = checks.finite_array(f"positions of '{self.name}'", self.positions)
+        points = points.reshape(1, -1) if points.ndim < 2 else points
+        if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or not len(points):
+            raise UserError.parameter("positions", self.positions, "must be points (n, axis) with 1 to 3 coordinates")
+        masses = checks.finite_array(f"mass of '{self.name}'", self.mass)
+        if masses.shape not in ((), (len(points),)) or not (masses > 0.0).all():
+            raise UserError.parameter("mass", self.mass, f"must be positive: one number, or {len(points)} of them")
+        object.__setattr__(self, "positions", np.ascontiguousarray(points))
+        object.__setattr__(self, "mass", np.broadcast_to(masses, len(points)).copy())
+        # cached: errors in names, loads and motions show where the masses are written
+        _ = self._groups, self.motions, self.load(0.0)
+
+    def __repr__(self) -> str:
+        return f"PointMasses({self.name!r}, {self.node_count} masses)"
+
+    @property
+    def components(self) -> int:
+        """One displacement an axis."""
+        return int(self.positions.shape[1])
+
+    @property
+    def node_count(self) -> int:
+        """Number of masses."""
+        return len(self.positions)
+
+    @property
+    def dof_count(self) -> int:
+        """Number of dofs: masses × axes."""
+        return int(self.positions.size)
+
+    @property
+    def connectivity(self) -> Indices:
+        """Each mass is a cell of one node (n, 1)."""
+        return np.arange(self.node_count)[:, None]
+
+    def boundary(self, name: str) -> Surface:
+        """Masses of a name as points of contact and ends of springs; they have no normal (0)."""
+        nodes = self._nodes(name)
+        normals = np.zeros((nodes.size, self.components))
+        return Surface(self, name, nodes, np.ones(nodes.size), normals, nodes[:, None])
+
+    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> "LumpedAssembled":
+        """Matrices, forces and motions; masses share their place with no other part and keep their mass."""
+        if weighting is not None:
+            raise UserError(f"{self.name}: point masses cannot be glued; use a spring or a relation")
+        return LumpedAssembled(self, self.motions)
+
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N."""
+        total = np.zeros((self.node_count, self.components))
+        for name, given in checks.mapping("forces", self.forces, "must map boundaries to forces").items():
+            label = f"{self.name}: force on {name!r}"
+            vector = checks.finite_array(label, given(t) if callable(given) else given)
+            if vector.size != self.components:
+                raise UserError.parameter(label, vector.tolist(), f"must have {self.components} component(s)")
+            total[self._nodes(name)] += vector.ravel()
+        return total.ravel()
+
+    @cached_property
+    def motions(self) -> tuple[Imposed, ...]:
+        """Imposed motions on disjoint dofs."""
+        given = {"displacement": self.imposed, "velocity": self.imposed_velocity}
+        axes = tuple((axis,) for axis in AXES[: self.components])
+        return make_imposed(self.name, given, self._nodes, axes)  # type: ignore[arg-type]
+
+    @cached_property
+    def _groups(self) -> dict[str, Indices]:
+        groups = {"all": np.arange(self.node_count)}
+        named = checks.mapping("names", self.names, "must map names to numbers of points")
+        for name, given in named.items():
+            nodes = np.unique(np.atleast_1d(np.asarray(given)))
+            whole = nodes.dtype.kind in "iu" and nodes.size
+            if not whole or nodes.min() < 0 or nodes.max() >= self.node_count:
+                raise UserError.parameter(f"names[{name!r}]", given, f"must be whole numbers in [0, {self.node_count})")
+            groups[name] = nodes.astype(np.int64)
+        return groups
+
+    def _nodes(self, name: str) -> Indices:
+        if name not in self._groups:
+            known = ", ".join(sorted(self._groups))
+            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: {known})")
+        return self._groups[name]
+
+
+@dataclass(frozen=True, eq=False)
+class LumpedAssembled(Nodal):
+    """M of point masses; no stiffness and no damping of their own."""
+
+    part: PointMasses
+    imposed: tuple[Imposed, ...]
+
+    @cached_property
+    def mass(self) -> csr_array:
+        """Diagonal M (d, d), kg."""
+        return csr_array(diags_array(np.repeat(self.part.mass, self.part.components)))
+
+    @cached_property
+    def stiffness(self) -> csr_array:
+        """None: zeros (d, d)."""
+        return csr_array((self.part.dof_count, self.part.dof_count))
+
+    @property
+    def damping(self) -> None:
+        """None."""
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """No force and no energy."""
+        return np.zeros_like(u), 0.0
+
+    def load(self, t: float) -> Array:
+        """External force (d,) at the time t, N."""
+        return self.part.load(t)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return not any(callable(force) for force in self.part.forces.values())
+
+    def strain_form(self) -> tuple[csr_array, Array]:
+        """No strains."""
+        return csr_array((0, self.part.dof_count)), np.zeros(0)
+
+    def highest_frequency(self) -> float:
+        """0 rad/s: springs add theirs."""
+        return 0.0

@@ -1,0 +1,213 @@
+"""Gmsh files (formats 2.2 and 4.1, text or binary, first and second order) with their physical names."""
+
+import contextlib
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import skfem
+
+from models import checks
+from models.errors import UserError
+from models.fem.cells import check_cells
+from models.types import Array, Indices
+
+# meshio's cell type → mesh class, and its dimension and number of corners for the blocks that name things
+_MESHES: dict[str, Any] = {
+    "line": skfem.MeshLine1,
+    "triangle": skfem.MeshTri1,
+    "triangle6": skfem.MeshTri2,
+    "quad": skfem.MeshQuad1,
+    "quad9": skfem.MeshQuad2,
+    "tetra": skfem.MeshTet1,
+    "tetra10": skfem.MeshTet2,
+    "hexahedron": skfem.MeshHex1,
+    "hexahedron27": skfem.MeshHex2,
+}
+_CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8}
+_NOUNS = {0: "points", 1: "lines", 2: "surfaces", 3: "volumes"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Cells of one type (c, nodes), and which of them each named group holds."""
+
+    kind: str
+    dimension: int
+    cells: Indices
+    groups: dict[str, Indices]
+
+
+def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] = ()) -> Any:
+    """The mesh of a Gmsh file, with its physical groups as named boundaries and as cell sets (`subdomains`).
+
+    boundaries, cells: names that must exist in the file. Groups without a name go by their number.
+    Second-order files give second-order (curved) meshes. Nodes that no cell uses are left out, and z too in
+    plane meshes.
+    """
+    path = Path(checks.path("path", path))
+    points, blocks = _load(path, _content(path))
+    top = max((block.dimension for block in blocks if block.cells.size), default=0)
+    if top == 0:
+        raise UserError(f"{path}: the mesh has no cells", code=1)
+    mesh, cell_groups, corner_nodes = _build_cells(path, points, [b for b in blocks if b.dimension == top], top)
+    facet_groups = _facet_groups(path, mesh, corner_nodes, [b for b in blocks if b.dimension == top - 1])
+    _require(path, "boundary", boundaries, facet_groups)
+    _require(path, "cell", cells, cell_groups)
+    mesh = replace(mesh, _boundaries=facet_groups, _subdomains=cell_groups)
+    check_cells(mesh, str(path), code=1)
+    return mesh
+
+
+def _content(path: Path) -> bytes:
+    """The file's bytes, checked to be a whole Gmsh mesh."""
+    if not path.exists():
+        raise UserError(f"{path}: no such mesh file")
+    if not path.is_file():  # of a pipe or a device, reading would not end
+        raise UserError(f"{path}: cannot be read (it is not a file)", code=1)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})", code=1) from None
+    if not content.strip():
+        raise UserError(f"{path}: the mesh file is empty", code=1)
+    if not content.lstrip().startswith((b"$MeshFormat", b"$Comments")):
+        raise UserError(f"{path}: not a Gmsh mesh file (it does not start with $MeshFormat)", code=1)
+    for section in (b"MeshFormat", b"Nodes", b"Elements"):
+        if b"$End" + section not in content:
+            raise UserError(f"{path}: the mesh file is truncated (no $End{section.decode()})", code=1)
+    return content
+
+
+def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
+    """Points (p, 3) and blocks of the file."""
+    from meshio import gmsh
+
+    try:
+        # meshio prints its warnings on stderr, and NumPy warns of text that stops early: here they are errors
+        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            data = gmsh.read(path)
+    except Exception as error:  # the parser fails on bad files in whatever way its lines happen to
+        if "Incompatible cell data 'gmsh:physical'" in str(error):
+            hint = "only some of its elements belong to physical groups; save it with Mesh.SaveAll = 0"
+            raise UserError(f"{path}: {hint}", code=1) from None
+        raise UserError(f"{path}: the mesh file is damaged ({error or type(error).__name__})", code=1) from None
+    names = _physical_names(content)
+    tags = data.cell_data.get("gmsh:physical", [np.zeros(len(block), dtype=int) for block in data.cells])
+    blocks = []
+    for number, (block, tag) in enumerate(zip(data.cells, tags, strict=True)):
+        # a negative tag says that the entity is turned round; it is the same group
+        numbers = np.abs(np.asarray(tag))
+        groups = {
+            names.get((block.dim, int(value)), str(value)): np.flatnonzero(numbers == value)
+            for value in np.unique(numbers[numbers != 0])
+        }
+        # entities in several groups: format 4.1 keeps only the first tag with the cells
+        for name, members in data.cell_sets.items():
+            if not name.startswith("gmsh:") and len(members[number]):
+                groups[name] = np.union1d(groups.get(name, []), members[number]).astype(np.int64)
+        cells = np.asarray(block.data, dtype=np.int64)
+        if cells.size and (cells.min() < 0 or cells.max() >= len(data.points)):
+            raise UserError(f"{path}: the mesh file is damaged (an element names a node that is not there)", code=1)
+        blocks.append(_Block(block.type, block.dim, cells, groups))
+    points = np.asarray(data.points, dtype=float)
+    if not np.isfinite(points).all():
+        raise UserError(f"{path}: the mesh file is damaged (a coordinate is not finite)", code=1)
+    return points, blocks
+
+
+def _physical_names(content: bytes) -> dict[tuple[int, int], str]:
+    """(dimension, tag) → name; meshio keys them by name and loses one of two groups of the same name."""
+    section = re.search(rb"\$PhysicalNames(.*?)\$EndPhysicalNames", content, re.DOTALL)
+    if section is None:
+        return {}
+    entries = re.findall(r'^\s*(\d+)\s+(\d+)\s+"(.*)"\s*$', section[1].decode(errors="replace"), re.MULTILINE)
+    return {(int(dimension), int(tag)): name for dimension, tag, name in entries}
+
+
+def _build_cells(
+    path: Path, points: Array, blocks: list[_Block], top: int
+) -> tuple[Any, dict[str, np.ndarray], Indices]:
+    """Mesh without names, its cell groups, and the file's node of each vertex of the mesh."""
+    kinds = sorted({block.kind for block in blocks})
+    if len(kinds) > 1:
+        raise UserError(f"{path}: the mesh mixes {' and '.join(kinds)}; one kind of cell is needed", code=1)
+    if kinds[0] not in _MESHES:
+        known = ", ".join(_MESHES)
+        raise UserError(f"{path}: cells of type {kinds[0]} are not supported (supported: {known})", code=1)
+    cells = np.vstack([block.cells for block in blocks])
+    # format 2.2 repeats a cell for each group it is in
+    _, first, number = np.unique(np.sort(cells, axis=1), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))
+    number = order[number.ravel()]
+    cells = cells[np.sort(first)]
+    groups: dict[str, np.ndarray] = {}
+    start = 0
+    for block in blocks:
+        for name, members in block.groups.items():
+            groups[name] = np.union1d(groups.get(name, []), number[start + members]).astype(np.int32)
+        start += len(block.cells)
+    corners = _CORNERS[kinds[0].rstrip("0123456789")]
+    used, compact = np.unique(cells, return_inverse=True)
+    compact = compact.reshape(cells.shape)
+    vertices = np.unique(compact[:, :corners])
+    positions = _flat(path, points[used], top)
+    columns = _node_order(kinds[0], cells.shape[1])
+    mesh = _MESHES[kinds[0]](positions, np.ascontiguousarray(compact[:, columns].T.astype(np.int32)))
+    return mesh, groups, used[vertices]
+
+
+def _node_order(kind: str, size: int) -> list[int]:
+    """meshio's order of a cell's nodes → scikit-fem's (they differ for hexahedra)."""
+    from skfem.io.meshio import INV_HEX_MAPPING
+
+    return INV_HEX_MAPPING[:size] if kind.startswith("hexahedron") else list(range(size))
+
+
+def _flat(path: Path, points: Array, top: int) -> Array:
+    """Coordinates (axis, p) without the axes that a plane or straight mesh does not need."""
+    extent = np.ptp(points, axis=0)
+    if (extent[top:] > 1e-10 * extent.max()).any():
+        where = "the plane z = constant" if top == 2 else "a line along x"
+        hint = "; give its surface or volume a physical group" if top == 1 else ""
+        raise UserError(f"{path}: the mesh has only {_NOUNS[top]}, and not in {where}{hint}", code=1)
+    return np.ascontiguousarray(points[:, :top].T)
+
+
+def _facet_groups(path: Path, mesh: Any, vertex_nodes: Indices, blocks: list[_Block]) -> dict[str, np.ndarray]:
+    """Facet numbers of each named group, matched by their corner nodes whatever the order of the file."""
+    groups: dict[str, np.ndarray] = {}
+    known = np.sort(mesh.facets.T, axis=1)
+    for block in blocks:
+        if not block.groups:
+            continue
+        corners = block.cells[:, : _CORNERS[block.kind.rstrip("0123456789")]]
+        at = np.minimum(np.searchsorted(vertex_nodes, corners), len(vertex_nodes) - 1)
+        foreign = (vertex_nodes[at] != corners).any(axis=1)
+        if corners.shape[1] != known.shape[1]:
+            foreign[:] = True
+        else:
+            _, number = np.unique(np.vstack([known, np.sort(at, axis=1)]), axis=0, return_inverse=True)
+            number = number.ravel()
+            facet_of = np.full(number.max() + 1, -1)
+            facet_of[number[: len(known)]] = np.arange(len(known))
+            facets = facet_of[number[len(known) :]]
+            foreign |= facets < 0
+        for name, members in block.groups.items():
+            if foreign[members].any():
+                raise UserError(f"{path}: the physical group {name!r} has facets that are not sides of cells", code=1)
+            groups[name] = np.union1d(groups.get(name, []), facets[members]).astype(np.int32)
+    return groups
+
+
+def _require(path: Path, what: str, names: Sequence[str], groups: dict[str, np.ndarray]) -> None:
+    for name in [names] if isinstance(names, str) else names:
+        if name not in groups:
+            exist = ", ".join(sorted(groups)) or "none"
+            raise UserError(f"{path}: no {what} physical group is named {name!r} (groups of that kind: {exist})")

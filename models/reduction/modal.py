@@ -1,0 +1,437 @@
+"""Modal reduction: a part that moves in its lowest modes and static shapes only.
+
+A part reduced to modes, assembled.
+
+Modes of vibration and static shapes of an assembled part, M-orthonormal.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse import csc_array, csr_array, diags_array, hstack
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from models import checks
+from models.beams.assembled import BeamAssembled
+from models.beams.beam import Beam
+from models.errors import UserError
+from models.fem.continuum import Continuum
+from models.linalg.matrix import binade
+from models.nodal import Force, Linear, Loaded, StandIn
+from models.part import Assembled, Imposed, Surface, Weighting
+from models.reduction.rigid_modes import Flexibility
+from models.reduction.static_shapes import diagonalised, enriched
+from models.types import Array, Indices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModalAssembled(Linear):
+    """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the moved supports' values.
+
+    Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
+    displacements under a unit motion of each support, and Ψ' = Ψ − Φ C, C = ΦᵀMΨ, what of them is M-orthogonal to Φ,
+    so that q is what Φ holds of the absolute motion. With e = q − C s, the motion relative to Ψ s,
+
+        E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
+
+    A fluid's drag D (nodal, nodal) resists the absolute motion: SᵀDS. force: Sᵀ f.
+
+    Source: Craig & Bampton, AIAA J. 6, 1968; Clough & Penzien, Dynamics of Structures, 1993, §26 (multiple supports).
+    """
+
+    nodal: Assembled
+    basis: Array
+    squares: Array
+    supports: tuple[Imposed, ...]
+    carried: Array
+    support_strains: Array
+    coupling: Array
+    rayleigh: tuple[float, float]
+    ratios: Array | None
+    drag: csr_array | None
+    force: Force
+
+    def carrying(self, nodal: Any) -> "ModalAssembled":
+        """The same under the loads of the part as it is assembled anew."""
+        return replace(self, nodal=nodal, force=nodal.loads.projected(self.shapes))
+
+    @cached_property
+    def shapes(self) -> Array:
+        """S = (Φ, Ψ') (nodal, d), full."""
+        return np.column_stack([self.basis, self.carried]) if self.supports else self.basis
+
+    def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """S u and S v (f, nodal), one after the other: products with many depend on how many there are."""
+        return tuple(np.array([self.shapes @ x for x in field]) for field in (u, v))  # type: ignore[return-value]
+
+    @property
+    def inertia(self) -> csr_array:
+        """Mass matrix (nodal, nodal) of the finite elements, kg."""
+        return self.nodal.mass
+
+    @property
+    def heavy(self) -> csr_array:
+        """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
+        return self.nodal.heavy
+
+    def coordinates(self, field: Array, given: Array) -> Array:
+        """q = ΦᵀM u of the nodal field with the supports at their values s (g,), nan: their mean in the field."""
+        field = field.copy()
+        for item in self.nodal.imposed:
+            if item.rest:
+                field[item.dofs] = 0.0
+        means = np.array([field[item.dofs].mean() for item in self.supports])
+        values = np.where(np.isnan(given), means, given)
+        for item, value in zip(self.supports, values, strict=True):
+            field[item.dofs] = value
+        return np.concatenate([self.basis.T @ (self.nodal.mass @ field), values])
+
+    @cached_property
+    def mass(self) -> csr_array:
+        """diag(1, Ψ'ᵀMΨ') (d, d): kg in the columns of the supports."""
+        own = self.carried.T @ (self.nodal.mass @ self.carried)
+        blocks = [sp.eye_array(self.squares.size), sp.csr_array(0.5 * (own + own.T))]
+        return csr_array(sp.block_diag(blocks, format="csr"))
+
+    @cached_property
+    def stiffness(self) -> csr_array:
+        """SᵀKS (d, d)."""
+        supports = sp.block_diag(
+            [sp.csr_array((self.squares.size,) * 2), sp.csr_array(self.support_strains.T @ self.support_strains)]
+        )
+        return csr_array(self._relative(self.squares) + supports)
+
+    @cached_property
+    def damping(self) -> csr_array | None:
+        """That of the ratios, or a M + b K as the part's own, and the drag SᵀDS; None where there is none of them."""
+        a, b = self.rayleigh
+        own = None
+        if self.ratios is not None:
+            own = self._relative(2.0 * self.ratios * np.sqrt(self.squares))
+        elif a or b:
+            own = csr_array(a * self.mass + b * self.stiffness)
+        if self.drag is None:
+            return own
+        full = self.shapes.T @ (self.drag @ self.shapes)
+        drag = csr_array(0.5 * (full + full.T))
+        return drag if own is None else csr_array(own + drag)
+
+    @cached_property
+    def _to_relative(self) -> csr_array:
+        """T (r, d), e = T (q, s)."""
+        return csr_array(sp.hstack([sp.eye_array(self.squares.size), csr_array(-self.coupling)], format="csr"))
+
+    def _relative(self, values: Array) -> csr_array:
+        """Tᵀ diag(values) T (d, d)."""
+        product = csr_array(self._to_relative.T @ sp.diags_array(values) @ self._to_relative)
+        product.eliminate_zeros()
+        return product
+
+    @cached_property
+    def imposed(self) -> tuple[Imposed, ...]:
+        """The motions of the supports, each on its coordinate."""
+        first = self.squares.size
+        return tuple(
+            replace(item, dofs=np.array([first + i]), function=_value(item.function))
+            for i, item in enumerate(self.supports)
+        )
+
+    def internal(self, u: Array) -> tuple[Array, float]:
+        """Internal force (d,) in N (kg½ m/s² on modes) and stored energy in J."""
+        if u.shape != (self.shapes.shape[1],):
+            raise UserError(f"coordinates of shape {u.shape}, expected ({self.shapes.shape[1]},)")
+        q, s = u[: self.squares.size], u[self.squares.size :]
+        relative = q - self.coupling @ s
+        pull, strain = self.squares * relative, self.support_strains @ s
+        energy = 0.5 * float(pull @ relative) + 0.5 * float(strain @ strain)
+        return np.concatenate([pull, self.support_strains.T @ strain - self.coupling.T @ pull]), energy
+
+    def load(self, t: float) -> Array:
+        """Sᵀ f (d,) at the time t."""
+        return self.force(t)
+
+    def loads_at(self, times: Array) -> Array:
+        """Sᵀ f (t, d) at the times (t,)."""
+        return self.force.at(times)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the external force is the same at all times."""
+        return self.nodal.steady
+
+    def strain_form(self) -> tuple[csr_array, Array]:
+        """e = q − C s of the modes that are strained, with ω², and G s with 1."""
+        elastic = self.squares > 0.0
+        relative = self._to_relative[np.flatnonzero(elastic)]
+        own = sp.hstack([csr_array((len(self.supports), self.squares.size)), csr_array(self.support_strains)])
+        rows = csr_array(sp.vstack([relative, own], format="csr"))
+        return rows, np.concatenate([self.squares[elastic], np.ones(len(self.supports))])
+
+    def highest_frequency(self) -> float:
+        """Largest angular frequency of the shapes, rad/s."""
+        return math.sqrt(float(self.squares.max(initial=0.0)))
+
+
+def _value(function: Callable[[float], Array]) -> Callable[[float], Array]:
+    """The one value of a uniform motion."""
+    return lambda t: function(t)[:1]
+
+
+_DENSE = 300  # free dofs up to which all modes are computed
+_UNSTABLE = 1e-12  # negative square of a frequency, relative to the largest, that is no round-off
+
+
+class Basis(NamedTuple):
+    """Shapes Φ (nodal, r), ΦᵀMΦ = 1, ΦᵀKΦ = diag(ω²), and squares ω² (r,), rad²/s², increasing."""
+
+    shapes: Array
+    squares: Array
+
+
+def modal_basis(flexibility: Flexibility, modes: int, forces: csc_array, highest: float) -> Basis:
+    """The lowest modes, up to the angular frequency `highest`, and the static shapes G f of forces (nodal, k).
+
+    (K − ω² M) φ = 0, imposed dofs at rest; rigid motions count as modes, with ω = 0 exactly. What the static shapes add
+    to the modes is made orthogonal to them and the small problem is solved again: it shows as further, higher modes
+    (`enriched`).
+    Source: Craig & Kurdila, Fundamentals of Structural Dynamics, 2006, §17.5; MacNeal, Comput. Struct. 1, 1971.
+    """
+    own, rigid = flexibility.own, flexibility.rigid
+    count, most = rigid.shape[1], flexibility.free.size
+    if not count <= modes <= most:
+        rule = f"must be in [{count}, {most}], from the rigid motions to the free degrees of freedom"
+        raise UserError.parameter("modes", modes, rule)
+    elastic = _vibrations(flexibility, modes - count)
+    forces_of = _internal(own, elastic)
+    squares = np.einsum("dr,dr->r", elastic, forces_of)
+    if squares.min(initial=0.0) < -_UNSTABLE * np.abs(squares).max(initial=0.0):
+        raise UserError("the part is not stable at rest: its compression is beyond its buckling load")
+    kept = squares <= highest**2
+    stiffness = np.zeros((count + kept.sum(),) * 2)
+    stiffness[count:, count:] = elastic[:, kept].T @ forces_of[:, kept]
+    basis = np.concatenate([rigid, elastic[:, kept]], axis=1)
+    return Basis(*diagonalised(own, count, enriched(flexibility, basis, stiffness, forces)))
+
+
+def _vibrations(flexibility: Flexibility, count: int) -> Array:
+    """The lowest elastic modes (nodal, count), by shift-invert Lanczos; of a small part all of them, dense.
+
+    The flexibility G of the pencil has the eigenvalues 1/ω², and 0 for the rigid motions.
+    Source: Ericsson & Ruhe, Mathematics of Computation 35, 1980.
+    """
+    own, free = flexibility.own, flexibility.free
+    size, rigid = free.size, flexibility.rigid.shape[1]
+    out = np.zeros((own.mass.shape[0], count))
+    if not count:
+        return out
+    mass, stiffness = (matrix[free][:, free] for matrix in (own.mass, own.stiffness))
+    if size <= _DENSE or 2 * count > size:
+        _, vectors = scipy.linalg.eigh(stiffness.toarray(), mass.toarray())
+        out[free] = vectors[:, rigid : rigid + count]
+    else:
+        # for ARPACK, whose smallest eigenvalue that counts is absolute
+        unit = binade(float((stiffness.diagonal() / mass.diagonal()).mean()))
+
+        def flexible(b: Array) -> Array:
+            wide = np.zeros(out.shape[0])
+            wide[free] = b
+            return unit * flexibility.solve(wide)[free]
+
+        inverse = LinearOperator((size, size), matvec=flexible, dtype=float)
+        start = flexible(np.cos(1.0 + np.arange(size)) * mass.diagonal())
+        _, vectors = eigsh(stiffness / unit, count, mass, sigma=0.0, OPinv=inverse, v0=start, which="LM")
+        out[free] = vectors
+    return _orthonormal(own, flexibility.elastic(out))
+
+
+def _orthonormal(own: Assembled, fields: Array) -> Array:
+    """Fields (nodal, k) made M-orthonormal, to round-off."""
+    gram = fields.T @ (own.mass @ fields)
+    return np.asarray(scipy.linalg.solve_triangular(np.linalg.cholesky(gram), fields.T, lower=True).T)
+
+
+def _internal(own: Assembled, fields: Array) -> Array:
+    """Internal forces (nodal, k) of fields, from strains."""
+    forces = [own.internal(np.ascontiguousarray(field))[0] for field in fields.T]
+    return np.stack(forces, axis=1) if forces else np.zeros_like(fields)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Modal(StandIn):
+    """A bar, beam or solid reduced to its lowest modes; takes the place of the part (and its name) in a system.
+
+    modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:
+    boundaries of the part: the displacement under a unit force along each axis, shared among a boundary's nodes as its
+    area is (of a floating part under forces of inertia too), is added to the shapes, so that statics under such forces
+    is exact. detailed: boundaries of which each node has its own such forces: statics under any forces on them is
+    exact. Name the boundaries that are touched, held or pulled. What junctions pull joins too (`assemble`). Shapes that
+    the others hold are left out. The shapes are one full array, 8 B × dofs × shapes. damping: viscous ratio ζ of all
+    modes, or one for each with the last one for all that follow; by default the Rayleigh damping of the part. A beam's
+    `fluid_damping` comes beside both. Moved supports (motions imposed other than 0) carry the part along their static
+    shapes. All nodes keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the
+    shapes hold them (M-orthogonal projection).
+
+    >>> from models.fem.bar import Bar
+    >>> from models.materials.elastic import LinearElastic
+    >>> from models.mesh import interval
+    >>> bar = Bar("bar", interval(0.0, 1.0, cells=50), LinearElastic(young=1.0, density=1.0))
+    >>> free = Modal(bar, 3).frequencies
+    >>> print([round(float(f), 3) for f in free])
+    [0.0, 0.5, 1.001]
+    """
+
+    part: Continuum | Beam
+    modes: int = 10
+    static: Sequence[Surface] = field(default=(), kw_only=True)
+    detailed: Sequence[Surface] = field(default=(), kw_only=True)
+    damping: float | Sequence[float] | None = field(default=None, kw_only=True)
+    frequency: float | None = field(default=None, kw_only=True)
+    _last: list["_Reduction"] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.part, Continuum | Beam):
+            raise UserError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
+        checks.positive_integer("modes", self.modes)
+        for name, surfaces in (("static", self.static), ("detailed", self.detailed)):
+            rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
+            for surface in checks.items(name, surfaces, Surface, rule):
+                if surface.part is not self.part:
+                    raise UserError.parameter(name, surface, rule)
+        if self.frequency is not None:
+            checks.positive("frequency", self.frequency)
+        if self.damping is not None:
+            ratios = checks.finite_array("damping", self.damping)
+            if ratios.ndim > 1 or not ratios.size or (ratios < 0.0).any():
+                raise UserError.parameter("damping", self.damping, "must be a ratio not below 0, or one for each mode")
+
+    def __repr__(self) -> str:
+        return f"Modal({self.part!r}, {self.modes})"
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """Natural frequencies (r,), Hz, those of the static shapes among them."""
+        return np.sqrt(self._whole.squares) / (2 * np.pi)
+
+    def assemble(
+        self, weighting: Weighting | None = None, massless: Indices | None = None, pulls: Sequence[csr_array] = ()
+    ) -> ModalAssembled:
+        """The reduced part; under weights its shapes are those of the weighted part. The last one is kept.
+
+        pulls: operators (m, nodal) of junctions, whose multipliers pull at the part: statics under them is exact.
+        """
+        if weighting is None and not pulls:
+            return self._whole
+        for last in self._last:
+            if last.serves(weighting, pulls):
+                return last.assembled
+        own = self._reduced(weighting, pulls)
+        self._last[:] = [_Reduction(weighting, tuple(pulls), own)]
+        return own
+
+    def carrying(self, part: Continuum | Beam) -> "Modal":
+        """The same reduction of a part that differs from this one's in its loads alone: no shape is sought again."""
+        if part.mesh is not self.part.mesh or part.material is not self.part.material:
+            raise UserError(f"'{part.name}': carries other loads on another mesh or material: reduce it anew")
+
+        def on(surfaces: Sequence[Surface]) -> list[Surface]:
+            return [replace(surface, part=part) for surface in surfaces]
+
+        other = replace(self, part=part, static=on(self.static), detailed=on(self.detailed))
+        for last in self._last:
+            loaded = last.assembled.carrying(part.assemble(last.weighting))
+            other._last.append(replace(last, assembled=loaded))
+        return other
+
+    @cached_property
+    def _whole(self) -> ModalAssembled:
+        return self._reduced(None, ())
+
+    def _reduced(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> ModalAssembled:
+        nodal = self.part.assemble(weighting)
+        assert isinstance(nodal, Loaded)
+        flexibility = Flexibility.of(self.part, nodal)
+        highest = math.inf if self.frequency is None else 2 * np.pi * self.frequency
+        free = np.zeros(self.dof_count)
+        free[flexibility.free] = 1.0
+        forces = csc_array(diags_array(free) @ self._forces(pulls))
+        basis, squares = modal_basis(flexibility, self.modes, forces, highest)
+        supports = tuple(item for item in nodal.imposed if not item.rest)
+        moved = _support_shapes(flexibility, supports)
+        coupling = basis.T @ (nodal.mass @ moved)
+        carried = moved - basis @ coupling
+        shapes = np.column_stack([basis, carried]) if supports else basis
+        own = self.part.damping
+        return ModalAssembled(
+            nodal=nodal,
+            basis=basis,
+            squares=squares,
+            supports=supports,
+            carried=carried,
+            support_strains=_support_strains(nodal, moved),
+            coupling=coupling,
+            rayleigh=(0.0, 0.0) if own is None else (own.mass, own.stiffness),
+            ratios=self._ratios(squares.size),
+            drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
+            force=nodal.loads.projected(shapes),
+        )
+
+    def _forces(self, pulls: Sequence[csr_array]) -> csc_array:
+        """Forces (nodal, k): 1 N along each axis on each static boundary, on each node of the detailed ones; pulls."""
+        columns = [csc_array((self.dof_count, 0))]
+        for surface in self.static:
+            areas = np.maximum(surface.areas, 0.0)
+            shares = np.kron((areas / areas.sum())[:, None], np.eye(surface.positions.shape[1]))
+            columns.append(csc_array(surface.motion.T @ shares))
+        columns.extend(csc_array(surface.motion.T) for surface in self.detailed)
+        columns.extend(csc_array(operator.T) for operator in pulls)
+        return csc_array(hstack(columns, format="csc"))
+
+    def _ratios(self, count: int) -> Array | None:
+        if self.damping is None:
+            return None
+        given = np.atleast_1d(np.asarray(self.damping, dtype=float))[:count]
+        return np.concatenate([given, np.full(count - given.size, given[-1])])
+
+
+@dataclass(frozen=True, eq=False)
+class _Reduction:
+    """A reduced part, and the weights and pulls that it was reduced with."""
+
+    weighting: Weighting | None
+    pulls: tuple[csr_array, ...]
+    assembled: ModalAssembled
+
+    def serves(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> bool:
+        """Whether these are the same."""
+        if (self.weighting is None) != (weighting is None) or len(self.pulls) != len(pulls):
+            return False
+        if self.weighting is not None and weighting is not None:
+            kinds = ("stiffness", "mass", "load")
+            if not all(np.array_equal(getattr(self.weighting, kind), getattr(weighting, kind)) for kind in kinds):
+                return False
+        return all(a.shape == b.shape and (a != b).nnz == 0 for a, b in zip(self.pulls, pulls, strict=True))
+
+
+def _support_shapes(flexibility: Flexibility, supports: Sequence[Imposed]) -> Array:
+    """Static displacements Ψ (nodal, g) under a unit motion of each support, the others at rest."""
+    own, free = flexibility.own, flexibility.free
+    moved = np.zeros((own.mass.shape[0], len(supports)))
+    for i, item in enumerate(supports):
+        moved[item.dofs, i] = 1.0
+    pull = np.zeros_like(moved)
+    pull[free] = (own.stiffness @ moved)[free]
+    return moved - flexibility.solve(pull) if supports else moved
+
+
+def _support_strains(nodal: Assembled, moved: Array) -> Array:
+    """G (g, g), GᵀG = ΨᵀKΨ: a common motion, which stretches nothing, has G s = 0 to round-off."""
+    stiffness = moved.T @ (nodal.stiffness @ moved)
+    _, vectors = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+    energies = [nodal.internal(np.ascontiguousarray(shape))[1] for shape in (moved @ vectors).T]
+    return np.sqrt(2.0 * np.array(energies))[:, None] * vectors.T

@@ -1,0 +1,96 @@
+"""The gaps of layers where pairings change them; see `PointLaws.carried`."""
+
+import numpy as np
+from numba import float64, int64, njit, types
+
+from multilevel.laws._signature import ACCOUNT, REGULAR_KERNEL
+
+_HALVINGS, _WIDENINGS = 60, 400
+
+
+@njit(cache=True)
+def _change(k, start, end, history, rows, kernels, kind, coefficients, own, trial):
+    """What the laws of point k store more at the gap `end` than at `start`, J/m²: −mean pressure · (end − start)."""
+    total = 0.0
+    for row in range(rows[k], rows[k + 1]):
+        own[:] = history[row]
+        own[0] = start
+        trial[:] = own
+        total -= kernels[kind[row]](coefficients[row], own, end, 1.0, 0.5, trial)[0] * (end - start)
+    return total
+
+
+@njit(cache=True)
+def _far(k, gap, history, rows, kernels, kind, coefficients, own, trial):
+    """A gap from which on the laws of point k store nothing."""
+    width = max(abs(gap), 1e-30)
+    last = _change(k, gap, gap + width, history, rows, kernels, kind, coefficients, own, trial)
+    for _ in range(_WIDENINGS):
+        following = _change(k, gap, gap + 4.0 * width, history, rows, kernels, kind, coefficients, own, trial)
+        if following == last and last != 0.0:
+            break
+        if width > 1e150:
+            break
+        width *= 4.0
+        last = following
+    return gap + width
+
+
+@njit(
+    types.void(
+        float64[:, ::1], float64[::1], int64[::1], float64[::1], types.ListType(REGULAR_KERNEL), int64[::1],
+        float64[:, ::1], float64[::1],
+    ),
+    cache=True,
+)  # fmt: skip
+def reopen(history, gap, rows, area, kernels, kind, coefficients, beyond):
+    """Moves the gaps in `history` (rows, h) to those of the points (k,) as far as the account pays for it, in place.
+
+    beyond (k,): what the gaps of the layers are more than those of the points afterwards, m.
+    """
+    count = gap.size
+    start, change = np.empty(count), np.zeros(count)
+    own, trial = np.empty(history.shape[1]), np.empty(history.shape[1])
+    account, asked = history[0, ACCOUNT], 0.0
+    beyond[:] = 0.0
+    for k in range(count):
+        if rows[k] == rows[k + 1]:
+            continue
+        a, b = history[rows[k], 0], gap[k]
+        if not np.isfinite(a) and np.isfinite(b):
+            a = _far(k, b, history, rows, kernels, kind, coefficients, own, trial)
+        start[k] = a
+        end = b
+        if not np.isfinite(b) and np.isfinite(a):
+            end = _far(k, a, history, rows, kernels, kind, coefficients, own, trial)
+        if np.isfinite(a):
+            change[k] = area[k] * _change(k, a, end, history, rows, kernels, kind, coefficients, own, trial)
+        if change[k] <= 0.0:
+            account -= change[k]
+            for row in range(rows[k], rows[k + 1]):
+                history[row, 0] = b
+        else:
+            asked += change[k]
+    share = 1.0
+    if asked > account:
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS if account > 0.0 else 0):
+            share, total = 0.5 * (low + high), 0.0
+            for k in range(count):
+                if change[k] > 0.0:
+                    end = start[k] + share * (gap[k] - start[k])
+                    total += area[k] * _change(k, start[k], end, history, rows, kernels, kind, coefficients, own, trial)
+            if total <= account:
+                low = share
+            else:
+                high = share
+        share = low
+    paid = 0.0
+    for k in range(count):
+        if change[k] > 0.0:
+            end = gap[k] if share == 1.0 else start[k] + share * (gap[k] - start[k])
+            paid += area[k] * _change(k, start[k], end, history, rows, kernels, kind, coefficients, own, trial)
+            beyond[k] = end - gap[k]
+            for row in range(rows[k], rows[k + 1]):
+                history[row, 0] = end
+    history[0, ACCOUNT] = max(account - paid, 0.0)

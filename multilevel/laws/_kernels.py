@@ -1,0 +1,97 @@
+"""Kernels of the layer of asperities: mean pressure over a step, and at an instant; see
+`multilevel.laws.asperities`."""
+
+import numpy as np
+from numba import njit
+
+from multilevel.laws._signature import REGULAR
+
+
+@njit(cache=True)
+def mean_power(start, end, exponent):
+    """Mean of ⟨s⟩₊^m over the segment from `start` to `end`, and its derivative by `end`.
+
+    mean = (⟨end⟩^{m+1} − ⟨start⟩^{m+1}) / ((m + 1)(end − start)), written so that it stays exact to round-off
+    when the two ends are close (|x| ≤ 1/2, x = end/start − 1): start^m · expm1((m+1) log1p(x)) / ((m+1) x).
+    """
+    width = end - start
+    if start <= 0.0 and end <= 0.0:
+        return 0.0, 0.0
+    if start <= 0.0 or end <= 0.0:  # the layer is entered or left within the step
+        deep = max(start, end)
+        mean = deep ** (exponent + 1.0) / ((exponent + 1.0) * abs(width))
+        if end > 0.0:
+            return mean, (end**exponent - mean) / width
+        return mean, -mean / width
+    ratio = width / start
+    if abs(ratio) > 0.5:  # nothing cancels in the closed form, and powers of a large ratio would overflow
+        mean = (end ** (exponent + 1.0) - start ** (exponent + 1.0)) / ((exponent + 1.0) * width)
+        return mean, (end**exponent - mean) / width
+    mean = start**exponent
+    if ratio != 0.0:
+        mean *= np.expm1((exponent + 1.0) * np.log1p(ratio)) / ((exponent + 1.0) * ratio)
+    if abs(ratio) < 1e-4:  # Taylor series: the closed form of the derivative cancels here
+        m = exponent
+        slope = start ** (m - 1.0) * m * (0.5 + (m - 1.0) * ratio / 3.0 * (1.0 + 3.0 * (m - 2.0) * ratio / 8.0))
+        return mean, slope
+    return mean, (end**exponent - mean) / width
+
+
+@njit(cache=True)
+def power(crush, exponent):
+    """⟨s⟩₊^m and its derivative by s."""
+    if crush <= 0.0:
+        return 0.0, 0.0
+    return crush**exponent, exponent * crush ** (exponent - 1.0)
+
+
+@njit(REGULAR, cache=True)
+def power_law(coefficients, history, gap, step, theta, trial):
+    """Power-law layer with loading (or two-way) damping; equations in `multilevel.laws.asperities.Asperities`.
+
+    coefficients: κ, m, a, c, m', 1 where damping acts both ways.
+    """
+    kappa, exponent, height, viscosity, damping_exponent, both = coefficients[:6]
+    start = height - history[0]
+    end = height - gap
+    trial[0] = gap
+
+    mean, slope = mean_power(start, end, exponent)
+    if theta >= 0.5:  # discrete gradient at 1/2, end of the step at 1
+        edge, edge_slope = power(end, exponent)
+        share = 2.0 * theta - 1.0
+    else:  # beginning of the step at 0
+        edge, edge_slope = power(start, exponent)[0], 0.0
+        share = 1.0 - 2.0 * theta
+    stored = kappa * ((1.0 - share) * mean + share * edge)
+    stored_slope = -kappa * ((1.0 - share) * slope + share * edge_slope)
+    if viscosity == 0.0:
+        return stored, stored_slope, 0.0, 0.0
+
+    rate = (gap - history[0]) / step
+    if rate >= 0.0 and both == 0.0:
+        return stored, stored_slope, 0.0, 0.0
+    area, area_slope = mean_power(start, end, damping_exponent)
+    dissipated = -viscosity * area * rate
+    dissipated_slope = viscosity * (area_slope * rate - area / step)
+    if dissipated < -stored:  # the layer cannot pull
+        return stored, stored_slope, -stored, -stored_slope
+    return stored, stored_slope, dissipated, dissipated_slope
+
+
+@njit(cache=True)
+def layer(coefficients, gap, rate):
+    """Stored and lossy pressure of the same layer at an instant, and the slopes of their sum by gap and rate."""
+    kappa, exponent, height, viscosity, damping_exponent, both = coefficients[:6]
+    crush = height - gap
+    if crush <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    stored, slope = power(crush, exponent)
+    stored *= kappa
+    if viscosity == 0.0 or (rate >= 0.0 and both == 0.0):
+        return stored, 0.0, -kappa * slope, 0.0
+    share, share_slope = power(crush, damping_exponent)
+    lossy = -viscosity * share * rate
+    if lossy < -stored:  # it cannot pull
+        return stored, -stored, 0.0, 0.0
+    return stored, lossy, -kappa * slope + viscosity * share_slope * rate, -viscosity * share

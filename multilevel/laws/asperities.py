@@ -1,0 +1,74 @@
+"""A layer of asperities on the surface: power-law compliance with viscous loss."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from models.checks import hold, non_negative, one_of, positive, within
+from models.types import Array
+
+
+@dataclass(frozen=True)
+class Asperities:
+    """Asperities of height a on the surface; the substrates touch at g = 0, the asperities at g = a.
+
+        p(g, ġ) = κ ⟨a − g⟩₊^m + c ⟨a − g⟩₊^m' ⟨−ġ⟩₊
+
+    stiffness κ in Pa/m^m, exponent m ≥ 1, height a in m, damping c in Pa·s/m^(1+m'), damping_exponent m' ≥ 0 (0:
+    constant coefficient while the layer is engaged). damping_acts "loading": while the gap closes (default);
+    "both": also while it opens, with p ≥ 0 kept. Stored energy per area: κ ⟨a − g⟩^{m+1}/(m + 1).
+
+    Over a step from g₀ to g₁ the stored part is the discrete gradient −(E(g₁) − E(g₀))/(g₁ − g₀) with the weight 2
+    − 2θ and p(g₁) with 2θ − 1 (θ ≥ 1/2), so that θ = 1/2 stores exactly the work that it takes; the lossy part is c
+    times the path mean of ⟨a − g⟩^m' times ⟨−(g₁ − g₀)/Δt⟩, so that its loss is never negative.
+
+    Source: Oden & Martins, Comput. Methods Appl. Mech. Eng. 52 (1985) 527–634; Gonzalez, J. Nonlinear Sci.
+    6 (1996) 449–467.
+    """
+
+    stiffness: float
+    exponent: float = 1.0
+    height: float = 0.0
+    damping: float = 0.0
+    damping_exponent: float = 0.0
+    damping_acts: Literal["loading", "both"] = "loading"
+
+    def __post_init__(self) -> None:
+        # Pa/m^m: of a large exponent it is a large number
+        positive("stiffness", self.stiffness, 1e300)
+        hold(self, height=non_negative, damping=non_negative, damping_exponent=non_negative)
+        object.__setattr__(self, "exponent", within("exponent", self.exponent, 1.0, 100.0))
+        one_of("damping_acts", self.damping_acts, ("loading", "both"))
+
+    @property
+    def damped(self) -> bool:
+        return self.damping > 0.0
+
+    def coefficients(self) -> Array:
+        both = float(self.damping_acts == "both")
+        return np.array([self.stiffness, self.exponent, self.height, self.damping, self.damping_exponent, both])
+
+    def kernel(self) -> Any:
+        from multilevel.laws._kernels import power_law
+
+        return power_law
+
+    def pressure(self, gap: Array) -> Array:
+        return self.stiffness * np.maximum(self.height - gap, 0.0) ** self.exponent
+
+    def damping_pressure(self, gap: Array, rate: Array) -> Array:
+        crush = np.maximum(self.height - gap, 0.0)
+        loss = -self.damping * np.where(crush > 0.0, crush**self.damping_exponent, 0.0) * rate
+        if self.damping_acts == "loading":
+            return np.maximum(loss, 0.0)
+        return np.maximum(loss, -self.pressure(gap))
+
+    def energy(self, gap: Array) -> Array:
+        m = self.exponent
+        return self.stiffness * np.maximum(self.height - gap, 0.0) ** (m + 1.0) / (m + 1.0)
+
+    def stiffness_bound(self) -> float:
+        if self.exponent == 1.0:
+            return self.stiffness
+        return self.stiffness * self.exponent * self.height ** (self.exponent - 1.0)

@@ -1,0 +1,107 @@
+"""Rigid obstacles of facets: a polyline in 2D, a surface of triangles in 3D."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from models.checks import finite_array, flag
+from models.errors import UserError
+from models.types import Array, Indices
+from multilevel.search.facets import FacetMesh
+from multilevel.search.search import FacetTree, in_space
+
+END = 1e-6  # of a segment: a point this little past an open end still has a partner
+
+
+class _Faceted(ABC):
+    """An obstacle of facets (f, a) between `points` (n, a), a axes."""
+
+    points: Any
+
+    @property
+    @abstractmethod
+    def _facets(self) -> Indices: ...
+
+    @property
+    def axes(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def flat(self) -> bool:
+        return False
+
+    def closest(self, positions: Array) -> tuple[Array, Array]:
+        """Gaps and normals, at any distance and depth: a rigid body has no other side to be mistaken for."""
+        found = self._tree.closest(in_space(positions), np.inf, END, np.inf)
+        return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
+
+    @cached_property
+    def _tree(self) -> FacetTree:
+        return FacetTree.build(FacetMesh.build(self._facets, self.points), self.points)
+
+
+@dataclass(frozen=True)
+class RigidPolyline(_Faceted):
+    """A rigid boundary in 2D through `points` (n, 2), m, with the solid on the left of the way along them.
+
+    closed=True joins the last point to the first: counter-clockwise points bound a body, clockwise ones a hole. At a
+    corner the normal points from (or to) it; points past the ends of an open polyline have no partner (gap +inf).
+    """
+
+    points: Any
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        points = finite_array("points", self.points, (None, 2))
+        if len(points) < 2 + flag("closed", self.closed):
+            raise UserError.parameter("points", self.points, f"must be at least {2 + self.closed} points")
+        steps = np.diff(points, axis=0, append=points[:1])[: None if self.closed else -1]
+        if not steps.any(axis=1).all():
+            raise UserError.parameter("points", self.points, "must not repeat a point in a row")
+        object.__setattr__(self, "points", points)
+
+    @property
+    def _facets(self) -> Indices:
+        start = np.arange(len(self.points) - 1 + self.closed)
+        return np.stack([start, (start + 1) % len(self.points)], axis=1)
+
+
+@dataclass(frozen=True)
+class RigidSurface(_Faceted):
+    """A rigid boundary in 3D: `triangles` (f, 3) of the `points` (n, 3), m, counter-clockwise seen from outside.
+
+    Edges and corners as on a polyline; points past a free edge have no partner (gap +inf).
+    """
+
+    points: Any
+    triangles: Any
+
+    def __post_init__(self) -> None:
+        points = finite_array("points", self.points, (None, 3))
+        given = np.asarray(self.triangles)
+        if given.ndim != 2 or given.shape[1] != 3 or len(given) == 0 or given.dtype.kind not in "iu":
+            raise UserError.parameter("triangles", self.triangles, "must be whole numbers of shape (any, 3)")
+        triangles: Indices = given.astype(np.int64)
+        if triangles.min() < 0 or triangles.max() >= len(points):
+            raise UserError.parameter("triangles", self.triangles, f"must number points, 0 to {len(points) - 1}")
+        corners = points[triangles]
+        sides = np.roll(corners, -1, axis=1) - corners
+        area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+        flat = np.flatnonzero(~(area > 1e-12 * (sides**2).sum(axis=2).max(axis=1)))
+        if flat.size:
+            raise UserError.parameter("triangles", triangles[flat[0]], f"triangle {flat[0]} has no area")
+        edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
+        _, at, times = np.unique(edges, axis=0, return_index=True, return_counts=True)
+        if times.max() > 1:
+            first = at[np.argmax(times)] // 3
+            rule = "must all turn the same way seen from outside, at most two at an edge"
+            raise UserError.parameter(f"triangles[{first}]", triangles[first].tolist(), rule)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "triangles", triangles)
+
+    @property
+    def _facets(self) -> Indices:
+        return self.triangles

@@ -1,0 +1,297 @@
+"""Collocated pairings: contact at the nodes or at the quadrature points of the slave surface.
+
+A pairing of points with points: masses and ends of beams that meet along a fixed direction.
+
+The contact points of a slave surface: its nodes, or the quadrature points of its facets.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from models.checks import finite_array, non_negative, one_of, positive
+from models.errors import UserError
+from models.fem.elements import facet_basis
+from models.fem.surface import facet_indices, facet_measure
+from models.part import Surface
+from models.types import Array, Indices
+from multilevel.obstacles.base import Obstacle
+from multilevel.pairing.kinematics import Kinematics, Pairing, Partners
+from multilevel.search.facets import FacetMesh, frames
+from multilevel.search.search import OVERHANG, FacetTree, in_space
+
+
+@dataclass(frozen=True, eq=False)
+class PointPairing:
+    """Points against points: g = n·(x_s − x_m), slips along fixed tangents across n; n out of the master.
+
+    The forces on both are opposite, so that linear momentum is kept. With n fixed they have a moment about each other
+    unless the points lie on a line along it, as in Code_Aster's element between two nodes: for small displacements.
+    normal (a,); partners (k,): the master's node of each of the slave's; areas (k,), m², of the slave.
+    """
+
+    normal: Array
+    partners: Indices
+    areas: Array
+
+    @classmethod
+    def of(cls, slave: Surface, master: Surface, direction: Any) -> "PointPairing":
+        """direction (a,), from slave to master: n = −direction. The master is one node, or matches node by node."""
+        axes = slave.positions.shape[1]
+        along = finite_array("direction", np.atleast_1d(direction), (axes,))
+        if not along.any():
+            raise UserError.parameter("direction", along.tolist(), "must not be zero")
+        apart = np.linalg.norm(slave.positions[:, None] - master.positions[None], axis=2)
+        near = apart.argmin(axis=1)
+        if len(master.nodes) > 1 and (len(slave.nodes) != len(master.nodes) or np.unique(near).size != near.size):
+            raise UserError(
+                f"{len(slave.nodes)} points of '{slave.name}' and {len(master.nodes)} of '{master.name}': the master "
+                "must be one point, or match the slave point by point"
+            )
+        return cls(-along / np.linalg.norm(along), near.astype(np.int64), slave.areas)
+
+    @property
+    def fixed(self) -> bool:
+        return True
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        """slave, master (n, a), m."""
+        count, axes = slave.shape
+        normals = np.repeat(self.normal[None], count, axis=0)
+        frame = frames(normals)
+        point = np.arange(count)
+        sides = []
+        for nodes, size in ((point, count), (self.partners, len(master))):
+            columns = np.repeat(nodes[:, None] * axes + np.arange(axes), axes, axis=0)
+            entries = (frame.ravel(), (np.repeat(np.arange(count * axes), axes), columns.ravel()))
+            sides.append(csr_array(entries, shape=(count * axes, axes * size)))
+        rows = csr_array(hstack([sides[0], -sides[1]]))
+        gap = (slave - master[self.partners]) @ self.normal
+        return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), slave)
+
+
+@dataclass(frozen=True, eq=False)
+class SlavePoints:
+    """Points k at Σ_m weights_km x_nodes(k,m): nodes (k, m) numbered within the surface, weights (k, m) = φ_m.
+
+    areas (k,), m², in the reference configuration: they sum to the area of the surface.
+    """
+
+    nodes: Indices
+    weights: Array
+    areas: Array
+
+    def positions(self, surface: Array) -> Array:
+        """Positions (k, a) at the positions (n, a) of the surface's nodes."""
+        return np.einsum("km,kma->ka", self.weights, surface[self.nodes])
+
+
+def at_nodes(surface: Surface) -> SlavePoints:
+    """The nodes of the surface, with the areas ∫ φ_k dΓ."""
+    count = len(surface.nodes)
+    return SlavePoints(np.arange(count)[:, None], np.ones((count, 1)), surface.areas)
+
+
+def at_gauss_points(surface: Surface) -> SlavePoints:
+    """The quadrature points of the facets (`models.fem.elements.facet_basis`), facet by facet, with their measures."""
+    part = surface.meshed.model
+    order = 1 if surface.facets.shape[1] in (2, 4) or _is_plain_triangle(surface) else 2
+    basis = facet_basis(part.mesh, order, facet_indices(part.name, part.mesh, surface.name))
+    measure = facet_measure(basis, part.depth, part.axisymmetric)  # type: ignore[attr-defined]
+    values = np.stack([np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis])
+    # a basis function of the cell → the node of the facet that it belongs to (none: it vanishes on the facet)
+    same = basis.element_dofs.T[:, :, None] == surface.facets[:, None, :]
+    weights = np.einsum("bfq,fbm->fqm", values, same.astype(float)).reshape(measure.size, -1)
+    nodes = np.repeat(np.searchsorted(surface.nodes, surface.facets), measure.shape[1], axis=0)
+    return SlavePoints(nodes, np.ascontiguousarray(weights), measure.ravel())
+
+
+def _is_plain_triangle(surface: Surface) -> bool:
+    return surface.positions.shape[1] == 3 and surface.facets.shape[1] == 3
+
+
+GRAZING = 0.05  # cosine to the master's normal below which a direction meets nothing, as in the search
+REACH = 2.0  # default of how far a partner may be, in sizes of the largest facet
+
+
+def pair_points(
+    slave: Surface,
+    master: Obstacle | Surface,
+    points: Literal["nodes", "gauss"] = "nodes",
+    *,
+    direction: Any = None,
+    reach: float | None = None,
+    overhang: float = OVERHANG,
+) -> Pairing:
+    """Pairs the nodes or Gauss points of a slave surface with an obstacle or a deformable surface.
+
+    direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): partners
+    farther away do not count (default: twice the largest facet of the master); overhang: how far past a free end of
+    the master a point keeps its partner, in facet sizes. These three are for deformable masters; one of points has no
+    normal and needs the direction.
+    """
+    one_of("points", points, ("nodes", "gauss"))
+    axes = slave.positions.shape[1]
+    if axes == 1 and points == "gauss":
+        raise UserError.parameter("points", points, "must be nodes: the end of a bar is one point")
+    made = at_nodes(slave) if points == "nodes" else at_gauss_points(slave)
+    if not isinstance(master, Surface):
+        for name, given in (("direction", direction), ("reach", reach)):
+            if given is not None:
+                raise UserError.parameter(name, given, "is for a deformable master")
+        if master.axes != axes:
+            raise UserError(f"the obstacle has {master.axes} coordinates, part '{slave.part.name}' has {axes}")
+        return ObstaclePairing(made, master)
+    other = master.positions.shape[1]
+    if other != axes:
+        raise UserError(f"part '{master.part.name}' has {other} coordinates, part '{slave.part.name}' has {axes}")
+    if master.facets.shape[1] == 1 and direction is not None:
+        if slave.facets.shape[1] > 1:
+            raise UserError(f"'{master.name}' of '{master.part.name}' is a point: make it the slave of '{slave.name}'")
+        return PointPairing.of(slave, master, direction)
+    if axes == 1:
+        return EndPairing(made, master.normals)
+    mesh = FacetMesh.of(master)
+    far = REACH * float(mesh.size.max()) if reach is None else positive("reach", reach)
+    if direction is not None:
+        direction = finite_array("direction", direction, (axes,))
+        if not direction.any():
+            raise UserError.parameter("direction", direction, "must not be zero")
+        direction = direction / np.linalg.norm(direction)
+        if np.abs(master.normals @ direction).max() <= GRAZING:
+            raise UserError.parameter("direction", direction.tolist(), f"runs along '{master.name}' and never meets it")
+    return SurfacePairing(made, mesh, far, non_negative("overhang", overhang), direction)
+
+
+@dataclass(frozen=True, eq=False)
+class ObstaclePairing:
+    """Points against a fixed rigid obstacle: ġ = n·v, slip = τ·v."""
+
+    points: SlavePoints
+    obstacle: Obstacle
+
+    @property
+    def fixed(self) -> bool:
+        return self.obstacle.flat
+
+    @property
+    def areas(self) -> Array:
+        return self.points.areas
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        positions = self.points.positions(slave)
+        gap, normals = self.obstacle.closest(positions)
+        return _kinematics(self.points, len(slave), positions, gap, normals)
+
+
+@dataclass(frozen=True, eq=False)
+class EndPairing:
+    """The end of a bar against the end of another, of outward normals (1, 1)."""
+
+    points: SlavePoints
+    normals: Array
+    fixed: bool = field(default=True, init=False)
+
+    @property
+    def areas(self) -> Array:
+        return self.points.areas
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        n = self.normals
+        gap = ((slave - master) * n).sum(axis=1)
+        return Kinematics(csr_array(np.hstack([n, -n])), gap, n, np.empty((len(n), 0, 1)), slave)
+
+
+@dataclass(frozen=True, eq=False)
+class SurfacePairing:
+    """Points against a deformable surface of facets: closest points, or those met along a direction (a,).
+
+    With r = x_s − x_m, the frame e of the point (n, then the tangents) and the angular rate W of the master's facet at
+    x_m, linear in its nodes' velocities and equal to ω in a rigid motion,
+
+        row_e v = e·([[v]] − W × r),      [[v]] = v_s − v_m(ξ),
+
+    vanishes in every rigid motion of both surfaces. At a closest point r = g n: the first row is ġ = n·[[v]], the
+    others τ·([[v]] − g ṅ) with ṅ = W × n, the rate of n carried by the master. At an edge or corner of the surface
+    n = ± r/|r|, the gap is the distance to the edge and its rate n·[[v]] all the same. Along a direction the gap is
+    n·r, and its row the rate at a fixed point of the master: the full rate where the facet is flat.
+    """
+
+    points: SlavePoints
+    mesh: FacetMesh
+    reach: float
+    overhang: float = OVERHANG
+    direction: Array | None = None
+
+    @property
+    def fixed(self) -> bool:
+        return False
+
+    @property
+    def areas(self) -> Array:
+        return self.points.areas
+
+    @cached_property
+    def _directions(self) -> Array:
+        assert self.direction is not None
+        return np.ascontiguousarray(np.repeat(in_space(self.direction[None]), len(self.areas), axis=0))
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        positions = self.points.positions(slave)
+        tree = FacetTree.build(self.mesh, master)
+        spatial = in_space(positions)
+        if self.direction is None:
+            found = tree.closest(spatial, self.reach, self.overhang)
+        else:
+            found = tree.along(spatial, self._directions, self.reach, self.overhang)
+        normals = np.ascontiguousarray(found.normal[:, : self.mesh.axes])
+        partners = Partners(found.facet, found.reference)
+        return _kinematics(self.points, len(slave), positions, found.gap, normals, tree, partners)
+
+    def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """The gap is n·r, as along a direction."""
+        from multilevel.search._kernels import places
+
+        assert found.partners is not None
+        positions, partners = self.points.positions(slave), found.partners
+        tree, there = FacetTree.build(self.mesh, master), np.zeros((len(positions), 3))
+        places(self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, there)
+        apart = positions - there[:, : self.mesh.axes]
+        gap = np.where(found.paired, np.einsum("ka,ka->k", found.normals, apart), np.inf)
+        return _kinematics(self.points, len(slave), positions, gap, found.normals, tree, partners)
+
+
+def _kinematics(
+    points: SlavePoints,
+    slave_nodes: int,
+    positions: Array,
+    gap: Array,
+    normals: Array,
+    tree: FacetTree | None = None,
+    partners: Partners | None = None,
+) -> Kinematics:
+    """Rows of the points against the facets of a tree (None: a fixed obstacle)."""
+    count, axes = positions.shape
+    frame = frames(normals)
+    paired = np.isfinite(gap)
+    master_nodes, corners = (0, 0) if tree is None else (tree.mesh.node_count, tree.mesh.facets.shape[1])
+    width = axes * (points.nodes.shape[1] + corners)
+    pointers = np.concatenate([[0], np.cumsum(np.repeat(np.where(paired, width, 0), axes))]).astype(np.int64)
+    if tree is None or partners is None:  # e·v of the vectors e of each frame
+        nodes = axes * points.nodes[paired, None, :, None] + np.arange(axes)
+        data = (points.weights[paired, None, :, None] * frame[paired, :, None, :]).ravel()
+        indices = np.broadcast_to(nodes, (len(nodes), axes, *nodes.shape[2:])).ravel()
+    else:
+        from multilevel.search._kernels import fill_rows
+
+        indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
+        fill_rows(
+            tree.mesh.kind, tree.mesh.facets, tree.positions, in_space(positions), partners.facet, partners.reference,
+            frame, points.nodes, points.weights, axes * slave_nodes, pointers, indices, data,
+        )  # fmt: skip
+    shape = (count * axes, axes * (slave_nodes + master_nodes))
+    rows = csr_array((data, indices, pointers), shape=shape)
+    return Kinematics(rows, gap, normals, np.ascontiguousarray(frame[:, 1:]), positions, partners)

@@ -1,0 +1,36 @@
+"""A pairing that keeps the partners, normals and tangents of the reference configuration."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from models.part import Surface
+from models.types import Array
+from multilevel.pairing.kinematics import Kinematics, Pairing
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenPairing:
+    """Small sliding: the gap is linear about the reference positions, g = g₀ + N (x − X)."""
+
+    areas: Array
+    reference: Kinematics
+    place: Array
+
+    @classmethod
+    def of(cls, pairing: Pairing, interface: Any) -> "FrozenPairing":
+        """The pairing at the reference positions of the interface's surfaces."""
+        sides = [interface.slave.positions]
+        sides.append(interface.master.positions if isinstance(interface.master, Surface) else np.zeros((0, 1)))
+        return cls(pairing.areas, pairing.at(*sides), np.concatenate([side.ravel() for side in sides]))
+
+    @property
+    def fixed(self) -> bool:
+        return True
+
+    def at(self, slave: Array, master: Array) -> Kinematics:
+        """slave, master (n, a), m."""
+        moved = np.concatenate([slave.ravel(), master.ravel()]) - self.place
+        kin = self.reference
+        return replace(kin, gap=kin.gap + (kin.rows @ moved)[:: kin.normals.shape[1]])

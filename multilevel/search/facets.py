@@ -1,0 +1,108 @@
+"""A surface as facets without positions: their kind, what they share, and the frames of contact points."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import UserError
+from models.part import Surface
+from models.types import Array, Indices
+
+# kinds as in multilevel.search._kernels, by axes and nodes of a facet
+KINDS = {(2, 2): 0, (2, 3): 1, (3, 3): 2, (3, 6): 3, (3, 4): 4, (3, 9): 5}
+CORNERS = (2, 2, 3, 3, 4, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class FacetMesh:
+    """Facets (f, m) of the local nodes 0 … n − 1 of a surface in `axes` = 2 or 3; node order as `models.part.Surface`.
+
+    neighbours (f, edges, 2) facet and its edge across each edge (−1 at a free one; no edges in the plane);
+    starts (n + 1,), star (…, 2) the facets at each corner node and which corner of theirs it is; free (n,) corner
+    nodes on a free end; size (f,) longest side in the reference positions, m.
+    """
+
+    axes: int
+    kind: int
+    facets: Indices
+    neighbours: Indices
+    starts: Indices
+    star: Indices
+    free: NDArray[np.bool_]
+    size: Array
+
+    @classmethod
+    def build(cls, facets: Indices, positions: Array) -> "FacetMesh":
+        """The mesh of facets of nodes at reference positions (n, axes)."""
+        axes = positions.shape[1]
+        if (axes, facets.shape[1]) not in KINDS:
+            raise UserError(f"contact needs facets of lines, triangles or quads: {facets.shape[1]} nodes in {axes}D")
+        kind = KINDS[axes, facets.shape[1]]
+        corners = facets[:, : CORNERS[kind]]
+        sides = positions[np.roll(corners, -1, axis=1)] - positions[corners]
+        size = np.linalg.norm(sides, axis=2).max(axis=1)
+        order = np.argsort(corners.ravel(), kind="stable")
+        star = np.stack(np.divmod(order, corners.shape[1]), axis=1)
+        counts = np.bincount(corners.ravel(), minlength=len(positions))
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        neighbours = _neighbours(corners) if axes == 3 else np.empty((len(facets), 0, 2), np.int64)
+        free = counts == 1 if axes == 2 else np.zeros(len(positions), bool)
+        if axes == 3:
+            ends = neighbours[:, :, 0] < 0
+            free[corners[ends]] = True
+            free[np.roll(corners, -1, axis=1)[ends]] = True
+        facets, neighbours, starts, star = (
+            np.ascontiguousarray(array, dtype=np.int64) for array in (facets, neighbours, starts, star)
+        )
+        return cls(axes, kind, facets, neighbours, starts, star, free, size)
+
+    @classmethod
+    def of(cls, surface: Surface) -> "FacetMesh":
+        """The facets of a part's surface; node k is `surface.nodes[k]`."""
+        return cls.build(np.searchsorted(surface.nodes, surface.facets), surface.positions)
+
+    @property
+    def node_count(self) -> int:
+        return self.starts.size - 1
+
+
+def _neighbours(corners: Indices) -> Indices:
+    """Facet and edge across each edge (f, e, 2): the one that runs the other way, where there is just one."""
+    facets, edges = corners.shape
+    start, end = corners.ravel(), np.roll(corners, -1, axis=1).ravel()
+    count = int(corners.max()) + 1
+    there, back = start * count + end, end * count + start
+    order = np.argsort(there, kind="stable")
+    sorted_keys = there[order]
+    at = np.searchsorted(sorted_keys, back)
+    after = np.searchsorted(sorted_keys, back, side="right")
+    repeated = np.searchsorted(sorted_keys, there, side="right") - np.searchsorted(sorted_keys, there) > 1
+    single = (after - at == 1) & ~repeated
+    other = np.where(single, order[np.minimum(at, order.size - 1)], -1)
+    found = np.where(single[:, None], np.stack(np.divmod(other, edges), axis=1), -1)
+    return found.reshape(facets, edges, 2)
+
+
+def frames(normals: Array) -> Array:
+    """Orthonormal frames (k, a, a) of the unit normals (k, a): the normal, then the tangents; 0 where the normal is 0.
+
+    2D: t = e_z × n. 3D: t₁ is the coordinate axis least along n (the first of those within 0.1 of the least, so that
+    round-off does not turn the frame of a normal along an axis) made perpendicular to n, and t₂ = n × t₁.
+    """
+    count, axes = normals.shape
+    out = np.empty((count, axes, axes))
+    out[:, 0] = normals
+    if axes == 2:
+        out[:, 1, 0], out[:, 1, 1] = -normals[:, 1], normals[:, 0]
+    elif axes == 3:
+        size = np.abs(normals)
+        axis = np.argmax(size <= size.min(axis=1, keepdims=True) + 0.1, axis=1)
+        rows = np.arange(count)
+        first = -normals * normals[rows, axis][:, None]
+        first[rows, axis] += 1.0
+        first[~normals.any(axis=1)] = 0.0
+        first /= np.maximum(np.linalg.norm(first, axis=1), np.finfo(float).tiny)[:, None]
+        out[:, 1] = first
+        out[:, 2] = np.cross(normals, first)
+    return out

@@ -1,0 +1,102 @@
+"""Search: which facet of a surface each point faces, and where on it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.types import Array, Indices
+from multilevel.search.facets import FacetMesh
+
+OVERHANG = 0.05  # how far past a free end a point still has its partner, in facet sizes
+DEPTH = (
+    1.0  # how deep a point can be behind its partner, in facet sizes: deeper ones belong to another side of the body
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Partners of k points: facet (k,), −1 for none; its reference coordinates (k, 2); normal (k, 3), gap (k,), m."""
+
+    facet: Indices
+    reference: Array
+    normal: Array
+    gap: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FacetTree:
+    """Facets at node positions (n, 3) (plane ones in z = 0) in a tree of boxes, ready to be searched."""
+
+    mesh: FacetMesh
+    positions: Array
+    boxes: Array
+    order: Indices
+    tree: Array
+
+    @classmethod
+    def build(cls, mesh: FacetMesh, positions: Array) -> "FacetTree":
+        """The tree at node positions (n, axes)."""
+        from multilevel.search._kernels import LEAF, facet_boxes, morton_codes, tree_boxes
+
+        padded = in_space(positions)
+        count = len(mesh.facets)
+        boxes = np.empty((count, 6))
+        facet_boxes(mesh.kind, mesh.facets, padded, boxes)
+        codes = np.empty(count, np.int64)
+        morton_codes(boxes, codes)
+        order = np.argsort(codes, kind="stable")
+        leaves = 1 << max(int(np.ceil(np.log2(count / LEAF))), 0)
+        tree = np.empty((2 * leaves, 6))
+        tree_boxes(boxes, order, tree)
+        return cls(mesh, padded, boxes, order, tree)
+
+    def closest(self, points: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH) -> Matches:
+        """Closest points of the facets, within `reach` (m), for points (k, 3).
+
+        Points more than `overhang` past a free end, or deeper than `depth` (both in facet sizes), have no partner.
+        """
+        from multilevel.search._kernels import resolve
+
+        mesh = self.mesh
+        found, feature = self.nearest(points, reach)
+        resolve(
+            mesh.kind, mesh.facets, self.positions, mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size,
+            points, overhang, depth, found.facet, found.reference, feature, found.normal, found.gap,
+        )  # fmt: skip
+        return found
+
+    def nearest(self, points: Array, reach: float) -> tuple[Matches, Indices]:
+        """The facets that are nearest, whatever their side, and where on them (k,): see `_search_kernels`."""
+        from multilevel.search._kernels import nearest
+
+        mesh, found, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
+        nearest(
+            mesh.kind, mesh.facets, self.positions, self.boxes, self.order, self.tree, points, reach,
+            found.facet, found.reference, feature,
+        )  # fmt: skip
+        return found, feature
+
+    def along(
+        self, points: Array, directions: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
+    ) -> Matches:
+        """First facets met along the unit directions (k, 3), either way, among those that face against them."""
+        from multilevel.search._kernels import along_direction
+
+        mesh, found = self.mesh, _empty(len(points))
+        along_direction(
+            mesh.kind, mesh.facets, self.positions, mesh.neighbours, mesh.free, mesh.size, self.boxes, self.order,
+            self.tree, points, directions, reach, overhang, depth,
+            found.facet, found.reference, found.normal, found.gap,
+        )  # fmt: skip
+        return found
+
+
+def in_space(positions: Array) -> Array:
+    """Positions (n, 2 or 3) as (n, 3)."""
+    if positions.shape[1] == 3:
+        return np.ascontiguousarray(positions, dtype=float)
+    return np.column_stack([positions, np.zeros(len(positions))])
+
+
+def _empty(count: int) -> Matches:
+    return Matches(np.empty(count, np.int64), np.zeros((count, 2)), np.zeros((count, 3)), np.empty(count))

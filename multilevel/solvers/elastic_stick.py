@@ -1,0 +1,109 @@
+"""Elastic stick in a step: the tangential springs of friction, from one traction to the next.
+
+With the stretch e of a spring and a dashpot beside it, s = −K_T e what the spring pulls, the traction t = s − C_T ė and
+w = v_t − ė, the rate of what slips for good, −t ∈ μ p ∂‖w‖. Over a step with the slip Δs, the mean traction
+t̄ = P_t/(hA) (h, A as in `multilevel.solvers.contact`) and s_e what the spring pulls at the end,
+
+    t̄ = (1 − θ) s₀ + θ s_e − C_T Δe/Δt,    s_e − s₀ = −K_T Δe,    Δe = Δs − Δs_p,    −t̄ ∈ μ p̄ ∂‖Δs_p‖,
+
+that is, s_e − s₀ = κ (t̄ − s₀), κ = K_T/(θ K_T + C_T/Δt). With Δs = slip_free + lever (W P)_t and Δs_p = lever w this
+is the problem of friction with a compliance,
+
+    w = slip_free/lever − c s₀ + (W P)_t + c P_t/(hA),    c = κ/(K_T lever),
+
+so that ‖P_t‖ ≤ μ P_n as without springs (statics: Δt = ∞). In a slip the force stays on the cone and e follows from
+it by K_T e + C_T ė = −t: neither jumps, and no loss is negative. (With s = t + C_T v_t, all of the sliding on the
+dashpot, e would be large and store more than the motion has.) For κ ≤ 1 ‖s_e‖ lies between ‖s₀‖ and μ p̄ then; for
+κ > 1, without a dashpot and θ < 1, s_e may pass the edge and is brought back to it in its own direction:
+
+    ‖s₁‖ ≤ R = μ p̄ + ⟨1 − κ⟩₊ ⟨‖s₀‖ − μ p̄⟩₊,    s₁ = 0 where contact opens: what the spring held is lost.
+
+The loss
+
+    −t̄·Δs_p A + C_T A ‖Δe‖²/Δt + A (‖s_e‖² − ‖s₁‖²)/(2 K_T)
+        = −P_t·Δs/h − A (‖s₁‖² − ‖s₀‖²)/(2 K_T) − A (θ − ½) ‖s_e − s₀‖²/K_T
+
+is never negative; the last term is the scheme's, 0 at θ = ½, where elastic stick conserves energy exactly but for the
+dashpot.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.types import Array
+from multilevel.solvers.law_tables import PointLaws
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What friction takes in a step, J, at the points with springs: each (…, k), of the others nothing."""
+
+    laws: PointLaws
+    each: Array
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the springs pull (…, r) at the start and at the end of a step, Pa, 0 on all other rows; gain (k,): κ."""
+
+    laws: PointLaws
+    before: Array
+    after: Array
+    gain: Array
+
+    def loss(self, impulse: Array, slip: Array, factor: float, theta: float) -> Loss:
+        """By impulses (…, r) and slips Δs (…, r); h = `factor`."""
+        laws = self.laws
+        rows, points = laws.sprung_rows, laws.sprung_points
+        area = laws.area[points]
+        # taken row by row: what sums give does not depend on how many rows there are then
+        pull = np.take(impulse, rows, axis=-1)
+        before, after = np.take(self.before, rows, axis=-1), np.take(self.after, rows, axis=-1)
+        change = self.gain[points] * (pull / (factor * area) - before)
+        soft = area / laws.tangential_stiffness[points]
+        lost = -pull * np.take(slip, rows, axis=-1) / factor
+        lost -= 0.5 * soft * (after**2 - before**2)
+        lost -= (theta - 0.5) * soft * change**2
+        each = np.zeros((*lost.shape[:-1], laws.count))
+        each[..., points[laws.sprung_first]] = np.maximum(np.add.reduceat(lost, laws.sprung_first, axis=-1), 0.0)
+        return Loss(laws, each)
+
+
+def gain(laws: PointLaws, theta: float, step: float) -> Array:
+    """κ (k,) where friction has springs, 0 elsewhere; step: Δt, s, infinite in statics."""
+    out, at = np.zeros(laws.count), laws.sprung
+    stiffness = laws.tangential_stiffness[at]
+    out[at] = stiffness / (theta * stiffness + laws.tangential_damping[at] / step)
+    return out
+
+
+def free_rates(
+    laws: PointLaws, rate: Array, slip: Array, held: Array, gain: Array, lever: float
+) -> tuple[Array, Array]:
+    """Compliances (k,) and rates (r,) with which friction is solved; rate, slip (r,) without impulses, held (r,) s₀."""
+    soft, out = softness(laws, gain, lever), rate.copy()
+    rows = laws.sprung_rows
+    out[rows] = slip[rows] / lever - held[rows] * soft[laws.sprung_points]
+    return soft, out
+
+
+def softness(laws: PointLaws, gain: Array, lever: float) -> Array:
+    """Compliance of friction (k,), m/(s Pa): c where it has springs."""
+    return np.where(laws.sprung, gain / (lever * laws.tangential_stiffness), laws.tangential_compliance)
+
+
+def end_pulls(laws: PointLaws, impulse: Array, held: Array, gain: Array, factor: float) -> Array:
+    """s₁ (r,) by the impulses (r,)."""
+    rows, points, first = laws.sprung_rows, laws.sprung_points, laws.sprung_first
+    scale = factor * laws.area[points]
+    reached = held[rows] + gain[points] * (impulse[rows] / scale - held[rows])
+    edge = laws.friction[points] * impulse[laws.first[points]] / scale
+    of = np.searchsorted(first, np.arange(rows.size), side="right") - 1
+    size, start = (np.sqrt(np.add.reduceat(values**2, first))[of] for values in (reached, held[rows]))
+    radius: Any = edge + np.maximum(1.0 - gain[points], 0.0) * np.maximum(start - edge, 0.0)
+    radius = np.where(impulse[laws.first[points]] > 0.0, radius, 0.0)
+    out = np.zeros_like(held)
+    out[rows] = reached * np.minimum(1.0, np.divide(radius, size, out=np.ones_like(size), where=size > 0.0))
+    return out
