@@ -75,6 +75,7 @@ PUBLIC = {
     "multilevel.pairing.guides": ("Guides",),
     "multilevel.solvers.options": ("ContactMethod",),
 }  # fmt: skip
+__version__ = "0.2.0"
 MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
 _HOME_OF = {name: home for home, names in PUBLIC.items() for name in names}
 

@@ -144,3 +144,9 @@ def test_what_is_installed():
 
 def test_the_tests_are_no_package():
     assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def test_the_version_stands_in_two_places_alike():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert project["version"] == arlequin.__version__ and f"version: {arlequin.__version__}\n" in citation
