@@ -15,7 +15,6 @@ import re
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -99,7 +98,8 @@ class Small:
         case, parameters = prepare(self.name, self.values)
         with pytest.MonkeyPatch.context() as patch:
             for name, unit in self.constants.items():
-                value = attrgetter(name.split(".", 1)[1])(sys.modules["cases." + name.split(".")[0]])
+                module, _, constant = name.rpartition(".")
+                value = getattr(sys.modules[f"cases.{module}"], constant)
                 many = tuple(v * factor(exponents(unit), scale) for v in np.atleast_1d(value).tolist())
                 patch.setattr(f"cases.{name}", many if isinstance(value, tuple) else many[0])
             changed = scaled_parameters(parameters, scale, self.units)
@@ -163,11 +163,11 @@ CHANGES = {
     "all": (2.0**6, 2.0**-20, 2.0**8),
 }
 ODD = (2.0, 8.0, 32.0)
-WAVE = {"wave_junction.YOUNG": "Pa", "wave_junction.DENSITY": "kg/m3", "waves.AMPLITUDE": "m"}
+WAVE = {"wave_junction.YOUNG": "Pa", "wave_junction.DENSITY": "kg/m3", "shared.waves.AMPLITUDE": "m"}
 WAVES = WAVE | {"high_frequency.YOUNG": "Pa", "high_frequency.DENSITY": "kg/m3"}
-STEEL = {"choices.STEEL": "kg/m3"}
+STEEL = {"shared.vocabulary.STEEL": "kg/m3"}
 COOK = {f"cook_plastic.{name}": "m" for name in ("WIDTH", "HEIGHT", "TIP", "THICKNESS")}
-GRID = {"spacer_cell._SIZE": "m", "spacer_cell._OFFSET": "m", "spacer_cell._COARSE": "m"}
+GRID = {"shared.spacer_cell._SIZE": "m", "shared.spacer_cell._OFFSET": "m", "shared.spacer_cell._COARSE": "m"}
 DISC = {"size": 1e-3, "ratio": 3, "free": 4e-3, "overlap": 4e-3, "duration": 1e-5}
 ROD = {"length": 1.0, "grids": 2, "duration": 0.005, "modes": 10, "cells": 8}
 # in a plane a spring on all of a depth has its stiffness per metre

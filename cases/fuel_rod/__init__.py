@@ -277,6 +277,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.fuel_rod.figures import rod_figures
+    from cases.fuel_rod.plots import rod_figures
 
     return rod_figures(result, parameters.heights, parameters.gap)

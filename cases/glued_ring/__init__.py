@@ -241,7 +241,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.glued_ring.figures import convergence_figure
+    from cases.glued_ring.plots import convergence_figure
 
     out = {"shape": plots.shape(result, "displacement", component=0)}
     if parameters.model == "arlequin":

@@ -278,7 +278,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.grid_cell.figures import forces
+    from cases.grid_cell.plots import forces
 
     p, found = parameters, Gripped.of(result, parameters)
     names = list(found.names)

@@ -193,7 +193,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.oblique_impact.figures import curve_figure, force_figure
+    from cases.oblique_impact.plots import curve_figure, force_figure
 
     p, body = parameters, reference(parameters)
     computed = {p.incidence: Measured.of(result, p).reflection}

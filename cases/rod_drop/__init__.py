@@ -277,7 +277,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.rod_drop import figures as drop_figures
+    from cases.rod_drop import plots as drop_figures
 
     p = parameters
     time, depth, speed = fall(result)

@@ -218,7 +218,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.sdnv105.figures import angle_figure, reaction_figure, restitution_figure
+    from cases.sdnv105.plots import angle_figure, reaction_figure, restitution_figure
 
     p, block = parameters, motion(result, parameters)
     exact = reference(p) if rocks(p) else None

@@ -207,7 +207,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The drifts of this run, and of the other schemes over the same steps."""
     from arlequin import plots
-    from cases.spinning_block.figures import drifts
+    from cases.spinning_block.plots import drifts
 
     found = {}
     for name in ("midpoint", "theta", "newmark", "central-difference"):

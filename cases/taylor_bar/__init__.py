@@ -181,7 +181,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.taylor_bar.figures import foot_forces_figure, history_figure
+    from cases.taylor_bar.plots import foot_forces_figure, history_figure
 
     limits = PUBLISHED if is_published(parameters) else None
     drawn = {"energies": plots.energies(result), "history": history_figure(result, shapes(result), limits)}

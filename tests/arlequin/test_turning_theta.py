@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes import theta_compiled as turning_theta
+from arlequin.schemes import theta as theta_scheme
 from arlequin.schemes.theta_compiled import TurningThetaStepper, is_turning
 from arlequin.system.assembly import assemble
 from cases import sdnv105
@@ -86,7 +86,7 @@ def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed,
     given, scheme = system(), aq.Theta(theta)
     assert isinstance(scheme.prepare(assemble(given), step), TurningThetaStepper)
     together = aq.simulate(given, scheme, duration=count * step, step=step)
-    monkeypatch.setattr(turning_theta, "is_turning", lambda assembly: False)
+    monkeypatch.setattr(theta_scheme, "is_turning", lambda assembly: False)
     assert not isinstance(scheme.prepare(assemble(given), step), TurningThetaStepper)
     alone = aq.simulate(given, scheme, duration=count * step, step=step)
     assert max(float(np.abs(group["force"]).max()) for group in together["interface"].children.values()) > 0.0

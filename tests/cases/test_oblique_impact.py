@@ -7,7 +7,7 @@ import pytest
 
 from cases import oblique_impact
 from cases.oblique_impact import Measured, Parameters, build, check, figures
-from cases.oblique_impact import figures as oblique_figures
+from cases.oblique_impact import plots as oblique_figures
 from cases.reference.disc import ovalling
 from cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
 from cases.reference.half_space import squares, strips

@@ -9,7 +9,7 @@ import xarray
 
 from cases.reference.ballistic import Fall
 from cases.rod_drop import Parameters, build, check, drop_time, fall, figures
-from cases.rod_drop import figures as drop_figures
+from cases.rod_drop import plots as drop_figures
 from cases.rod_drop.measures import Spells
 from models.errors import UserError
 
