@@ -47,36 +47,36 @@ PUBLIC = {
     "arlequin.sweeps.dataset": ("SweepWarning",),
     "arlequin.sweeps.sweep": ("open_sweep", "sweep"),
     "arlequin.system.system": ("System",),
-    "models.beams.beam": ("Beam",),
-    "models.beams.section": ("Section", "SectionPoints"),
-    "models.errors": ("UserError",),
-    "models.fem.bar": ("Bar",),
-    "models.fem.solid": ("Solid",),
-    "models.loads.turbulence": ("PlateauSpectrum", "SpanForce", "Turbulence"),
-    "models.lumped.masses": ("PointMasses",),
-    "models.lumped.relations": ("Relation",),
-    "models.lumped.springs": ("Spring",),
-    "models.materials.elastic": ("LinearElastic", "Rayleigh"),
-    "models.materials.hyperelastic": ("NeoHooke",),
-    "models.materials.plastic": ("AdiabaticHeat", "J2", "JohnsonCook", "LinearHardening", "Voce"),
-    "models.reduction.modal": ("Modal",),
-    "models.rigid.polygon": ("RigidBody",),
-    "models.rigid.solid": ("Rigid",),
-    "multilevel.interface": ("Interface",),
-    "multilevel.laws.asperities": ("Asperities",),
-    "multilevel.laws.asperity_table": ("AsperityTable",),
-    "multilevel.laws.friction": ("Coulomb",),
-    "multilevel.laws.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
-    "multilevel.laws.unilateral": ("Unilateral",),
-    "multilevel.laws.wear": ("Archard",),
-    "multilevel.obstacles.base": ("RigidPlane", "RigidPlanes"),
-    "multilevel.obstacles.meshed": ("RigidPolyline", "RigidSurface"),
-    "multilevel.obstacles.primitives": ("RigidBox", "RigidCylinder", "RigidSphere"),
-    "multilevel.pairing.guides": ("Guides",),
-    "multilevel.solvers.options": ("ContactMethod",),
+    "arlequin.models.beams.beam": ("Beam",),
+    "arlequin.models.beams.section": ("Section", "SectionPoints"),
+    "arlequin.models.errors": ("UserError",),
+    "arlequin.models.fem.bar": ("Bar",),
+    "arlequin.models.fem.solid": ("Solid",),
+    "arlequin.models.loads.turbulence": ("PlateauSpectrum", "SpanForce", "Turbulence"),
+    "arlequin.models.lumped.masses": ("PointMasses",),
+    "arlequin.models.lumped.relations": ("Relation",),
+    "arlequin.models.lumped.springs": ("Spring",),
+    "arlequin.models.materials.elastic": ("LinearElastic", "Rayleigh"),
+    "arlequin.models.materials.hyperelastic": ("NeoHooke",),
+    "arlequin.models.materials.plastic": ("AdiabaticHeat", "J2", "JohnsonCook", "LinearHardening", "Voce"),
+    "arlequin.models.reduction.modal": ("Modal",),
+    "arlequin.models.rigid.polygon": ("RigidBody",),
+    "arlequin.models.rigid.solid": ("Rigid",),
+    "arlequin.multilevel.interface": ("Interface",),
+    "arlequin.multilevel.laws.asperities": ("Asperities",),
+    "arlequin.multilevel.laws.asperity_table": ("AsperityTable",),
+    "arlequin.multilevel.laws.friction": ("Coulomb",),
+    "arlequin.multilevel.laws.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
+    "arlequin.multilevel.laws.unilateral": ("Unilateral",),
+    "arlequin.multilevel.laws.wear": ("Archard",),
+    "arlequin.multilevel.obstacles.base": ("RigidPlane", "RigidPlanes"),
+    "arlequin.multilevel.obstacles.meshed": ("RigidPolyline", "RigidSurface"),
+    "arlequin.multilevel.obstacles.primitives": ("RigidBox", "RigidCylinder", "RigidSphere"),
+    "arlequin.multilevel.pairing.guides": ("Guides",),
+    "arlequin.multilevel.solvers.options": ("ContactMethod",),
 }  # fmt: skip
 __version__ = "0.2.0"
-MODULES = {"mesh": "models.mesh", "rough": "arlequin.rough"}
+MODULES = {"mesh": "arlequin.models.mesh", "rough": "arlequin.rough"}
 _HOME_OF = {name: home for home, names in PUBLIC.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *MODULES])
@@ -101,6 +101,49 @@ if TYPE_CHECKING:  # what PUBLIC says, for type checkers; a test compares them
     from arlequin.junctions.zone import HalfSpace as HalfSpace
     from arlequin.junctions.zone import LevelSet as LevelSet
     from arlequin.junctions.zone import Strip as Strip
+    from arlequin.models import mesh as mesh
+    from arlequin.models.beams.beam import Beam as Beam
+    from arlequin.models.beams.section import Section as Section
+    from arlequin.models.beams.section import SectionPoints as SectionPoints
+    from arlequin.models.errors import UserError as UserError
+    from arlequin.models.fem.bar import Bar as Bar
+    from arlequin.models.fem.solid import Solid as Solid
+    from arlequin.models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
+    from arlequin.models.loads.turbulence import SpanForce as SpanForce
+    from arlequin.models.loads.turbulence import Turbulence as Turbulence
+    from arlequin.models.lumped.masses import PointMasses as PointMasses
+    from arlequin.models.lumped.relations import Relation as Relation
+    from arlequin.models.lumped.springs import Spring as Spring
+    from arlequin.models.materials.elastic import LinearElastic as LinearElastic
+    from arlequin.models.materials.elastic import Rayleigh as Rayleigh
+    from arlequin.models.materials.hyperelastic import NeoHooke as NeoHooke
+    from arlequin.models.materials.plastic import J2 as J2
+    from arlequin.models.materials.plastic import AdiabaticHeat as AdiabaticHeat
+    from arlequin.models.materials.plastic import JohnsonCook as JohnsonCook
+    from arlequin.models.materials.plastic import LinearHardening as LinearHardening
+    from arlequin.models.materials.plastic import Voce as Voce
+    from arlequin.models.reduction.modal import Modal as Modal
+    from arlequin.models.rigid.polygon import RigidBody as RigidBody
+    from arlequin.models.rigid.solid import Rigid as Rigid
+    from arlequin.multilevel.interface import Interface as Interface
+    from arlequin.multilevel.laws.asperities import Asperities as Asperities
+    from arlequin.multilevel.laws.asperity_table import AsperityTable as AsperityTable
+    from arlequin.multilevel.laws.friction import Coulomb as Coulomb
+    from arlequin.multilevel.laws.penalty import Penalty as Penalty
+    from arlequin.multilevel.laws.penalty import PerturbedLagrangian as PerturbedLagrangian
+    from arlequin.multilevel.laws.penalty import Shock as Shock
+    from arlequin.multilevel.laws.penalty import VelocityPenalty as VelocityPenalty
+    from arlequin.multilevel.laws.unilateral import Unilateral as Unilateral
+    from arlequin.multilevel.laws.wear import Archard as Archard
+    from arlequin.multilevel.obstacles.base import RigidPlane as RigidPlane
+    from arlequin.multilevel.obstacles.base import RigidPlanes as RigidPlanes
+    from arlequin.multilevel.obstacles.meshed import RigidPolyline as RigidPolyline
+    from arlequin.multilevel.obstacles.meshed import RigidSurface as RigidSurface
+    from arlequin.multilevel.obstacles.primitives import RigidBox as RigidBox
+    from arlequin.multilevel.obstacles.primitives import RigidCylinder as RigidCylinder
+    from arlequin.multilevel.obstacles.primitives import RigidSphere as RigidSphere
+    from arlequin.multilevel.pairing.guides import Guides as Guides
+    from arlequin.multilevel.solvers.options import ContactMethod as ContactMethod
     from arlequin.results.netcdf import export_netcdf as export_netcdf
     from arlequin.results.paraview import export_vtu as export_vtu
     from arlequin.results.reading import open as open
@@ -134,49 +177,6 @@ if TYPE_CHECKING:  # what PUBLIC says, for type checkers; a test compares them
     from arlequin.sweeps.sweep import open_sweep as open_sweep
     from arlequin.sweeps.sweep import sweep as sweep
     from arlequin.system.system import System as System
-    from models import mesh as mesh
-    from models.beams.beam import Beam as Beam
-    from models.beams.section import Section as Section
-    from models.beams.section import SectionPoints as SectionPoints
-    from models.errors import UserError as UserError
-    from models.fem.bar import Bar as Bar
-    from models.fem.solid import Solid as Solid
-    from models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
-    from models.loads.turbulence import SpanForce as SpanForce
-    from models.loads.turbulence import Turbulence as Turbulence
-    from models.lumped.masses import PointMasses as PointMasses
-    from models.lumped.relations import Relation as Relation
-    from models.lumped.springs import Spring as Spring
-    from models.materials.elastic import LinearElastic as LinearElastic
-    from models.materials.elastic import Rayleigh as Rayleigh
-    from models.materials.hyperelastic import NeoHooke as NeoHooke
-    from models.materials.plastic import J2 as J2
-    from models.materials.plastic import AdiabaticHeat as AdiabaticHeat
-    from models.materials.plastic import JohnsonCook as JohnsonCook
-    from models.materials.plastic import LinearHardening as LinearHardening
-    from models.materials.plastic import Voce as Voce
-    from models.reduction.modal import Modal as Modal
-    from models.rigid.polygon import RigidBody as RigidBody
-    from models.rigid.solid import Rigid as Rigid
-    from multilevel.interface import Interface as Interface
-    from multilevel.laws.asperities import Asperities as Asperities
-    from multilevel.laws.asperity_table import AsperityTable as AsperityTable
-    from multilevel.laws.friction import Coulomb as Coulomb
-    from multilevel.laws.penalty import Penalty as Penalty
-    from multilevel.laws.penalty import PerturbedLagrangian as PerturbedLagrangian
-    from multilevel.laws.penalty import Shock as Shock
-    from multilevel.laws.penalty import VelocityPenalty as VelocityPenalty
-    from multilevel.laws.unilateral import Unilateral as Unilateral
-    from multilevel.laws.wear import Archard as Archard
-    from multilevel.obstacles.base import RigidPlane as RigidPlane
-    from multilevel.obstacles.base import RigidPlanes as RigidPlanes
-    from multilevel.obstacles.meshed import RigidPolyline as RigidPolyline
-    from multilevel.obstacles.meshed import RigidSurface as RigidSurface
-    from multilevel.obstacles.primitives import RigidBox as RigidBox
-    from multilevel.obstacles.primitives import RigidCylinder as RigidCylinder
-    from multilevel.obstacles.primitives import RigidSphere as RigidSphere
-    from multilevel.pairing.guides import Guides as Guides
-    from multilevel.solvers.options import ContactMethod as ContactMethod
 
 
 def __getattr__(name: str) -> Any:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.linalg.products import applied
+from arlequin.models.part import PathDependent
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.elastic_stick import Loss
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import Touch
-from models.part import PathDependent
-from models.types import Array
-from multilevel.solvers.elastic_stick import Loss
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
@@ -24,7 +24,8 @@ _INDEX = {kind: i for i, kind in enumerate(KINDS)}
 class Forces:
     """Mean forces (d,) over a step, N, as they enter M Δv = Δt Σ F: internal and damping resist, external pushes.
 
-    viscous: what of the damping is not linear in the velocity (see `models.part.Nonlinear`); None where there is none.
+    viscous: what of the damping is not linear in the velocity (see `arlequin.models.part.Nonlinear`); None where there
+    is none.
     """
 
     internal: Array
@@ -147,8 +148,8 @@ class Sums:
         change of stored energy and the physical works. The balance so checks the momentum equation along the path; a
         wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
-        stored: (strain, asperity), J. loss: of friction with springs, see `multilevel.solvers.elastic_stick`. plastic:
-        what matter dissipated, J.
+        stored: (strain, asperity), J. loss: of friction with springs, see `arlequin.multilevel.solvers.elastic_stick`.
+        plastic: what matter dissipated, J.
         """
         strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
         work = Work(np.zeros((*np.shape(strain), len(KINDS))))

@@ -12,21 +12,21 @@ fit = aq.rough.fit_table(curve.gaps, curve.pressures)
 print(fit)  # range and error of the law, which an interface takes: normal=[fit.law, aq.Unilateral()]
 """
 
-from multilevel.rough.bush_gibson_thomas import BushGibsonThomas
-from multilevel.rough.calibration import Fit, fit_power, fit_table, mean_curve
-from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
-from multilevel.rough.halfspace import HalfspaceCurve, halfspace_curve
-from multilevel.rough.hurst import HurstFit, hurst_of
-from multilevel.rough.kogut_etsion import KogutEtsion
-from multilevel.rough.moments import Differences, Moments, difference_moments, moments, texture
-from multilevel.rough.persson import Persson
-from multilevel.rough.reading import read
-from multilevel.rough.self_affine import SelfAffine, self_affine
-from multilevel.rough.spectrum import Spectrum, spectrum_of
-from multilevel.rough.summits import SummitStatistics
-from multilevel.rough.theory import ContactTheory
-from multilevel.rough.topography import Topography, TopographyWarning
-from multilevel.rough.trend import Trend
+from arlequin.multilevel.rough.bush_gibson_thomas import BushGibsonThomas
+from arlequin.multilevel.rough.calibration import Fit, fit_power, fit_table, mean_curve
+from arlequin.multilevel.rough.greenwood_williamson import GreenwoodWilliamson
+from arlequin.multilevel.rough.halfspace import HalfspaceCurve, halfspace_curve
+from arlequin.multilevel.rough.hurst import HurstFit, hurst_of
+from arlequin.multilevel.rough.kogut_etsion import KogutEtsion
+from arlequin.multilevel.rough.moments import Differences, Moments, difference_moments, moments, texture
+from arlequin.multilevel.rough.persson import Persson
+from arlequin.multilevel.rough.reading import read
+from arlequin.multilevel.rough.self_affine import SelfAffine, self_affine
+from arlequin.multilevel.rough.spectrum import Spectrum, spectrum_of
+from arlequin.multilevel.rough.summits import SummitStatistics
+from arlequin.multilevel.rough.theory import ContactTheory
+from arlequin.multilevel.rough.topography import Topography, TopographyWarning
+from arlequin.multilevel.rough.trend import Trend
 
 __all__ = [
     "BushGibsonThomas",

@@ -4,11 +4,11 @@ A case is one module: a frozen dataclass `Parameters` (its defaults: the referen
 that gives an `arlequin.Study`, `reference(parameters)`, `check(result, parameters)` that gives a list of
 `Check`, and `figures(result, parameters)` that gives a dictionary of matplotlib figures. It may have
 `scalars(result, parameters)`, a dictionary of names to `arlequin.Scalar`: the numbers that a sweep collects
-beside those that any result has (`cases.case.scalars` says which, and how they are called); it reads the result and
-computes neither a run nor a reference. A function `run(parameters, record, progress)` replaces the default run.
-The first line of its docstring is its line in the list.
+beside those that any result has (`arlequin.cases.case.scalars` says which, and how they are called); it reads the
+result and computes neither a run nor a reference. A function `run(parameters, record, progress)` replaces the default
+run. The first line of its docstring is its line in the list.
 
-    >>> import cases
+    >>> from arlequin import cases
     >>> "bar_wall" in cases.names()
     True
 """
@@ -19,21 +19,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cases.case.registry import names
-from models.errors import UserError
+from arlequin.cases.case.registry import names
+from arlequin.models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
 
+    from arlequin.cases.case.checks import Check
     from arlequin.results.recorder import Record
-    from cases.case.checks import Check
 
 __all__ = ["check", "names", "report", "resume", "run", "sweep"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
     """Run a case, in memory unless `record` says where; parameters not given keep their defaults."""
-    from cases.case.execution import execute, prepare
+    from arlequin.cases.case.execution import execute, prepare
 
     every = None if record is None or isinstance(record, str | Path) else record.fields_every
     return execute(*prepare(name, parameters), record, fields_every=every)
@@ -46,14 +46,14 @@ def resume(
 
     case: the file that made it; without, the one that the result names runs only if this user has run it here as it is.
     """
-    from cases.case.execution import resume as go_on
+    from arlequin.cases.case.execution import resume as go_on
 
     return go_on(path, progress, case)
 
 
 def check(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> list[Check]:
     """Run a case and compare it with its reference."""
-    from cases.case.execution import execute, prepare
+    from arlequin.cases.case.execution import execute, prepare
 
     case, values = prepare(name, parameters)
     return list(case.function("check")(execute(case, values, record), values))
@@ -85,7 +85,7 @@ def sweep(
         found = cases.sweep("two_bars", {"velocity": "5:50:10", "elements": [50, 100]}, store="runs/two_bars.sweep")
         found["impulse"].plot(x="velocity", hue="elements")
     """
-    from cases.case.sweeping import sweep_case
+    from arlequin.cases.case.sweeping import sweep_case
 
     return sweep_case(
         name,
@@ -114,11 +114,11 @@ def report(
     """
     import xarray
 
+    from arlequin.cases.case.results import beside, opened
+    from arlequin.cases.reports.run import write_report
+    from arlequin.cases.reports.sweep import write_sweep_report
     from arlequin.sweeps.store import is_sweep
     from arlequin.sweeps.sweep import open_sweep
-    from cases.case.results import beside, opened
-    from cases.reports.run import write_report
-    from cases.reports.sweep import write_sweep_report
 
     if not isinstance(result, str | Path):
         if out is None:

@@ -1,7 +1,7 @@
 """A bar is pressed on asperities until the substrates touch: the static multi-level law against its closed form.
 
 The end of an elastic bar is displaced towards the wall; its other end carries asperities of height a. The pressure
-follows from one scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`cases.reference.press`).
+follows from one scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`arlequin.cases.reference.press`).
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.press import Press
-from cases.shared.impact import mean_pressures, worst_balance
-from cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young
-from models.checks import non_negative, positive, positive_integer
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.press import Press
+from arlequin.cases.shared.impact import mean_pressures, worst_balance
+from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young
+from arlequin.models.checks import non_negative, positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import press_figures
+    from arlequin.cases.shared.figures import press_figures
 
     return press_figures(result, reference(parameters), parameters.displacement)

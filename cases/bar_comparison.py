@@ -23,15 +23,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from arlequin.results.recorder import Record
-from arlequin.run.multi_run import Measure, gather
-from arlequin.run.run import Progress
-from cases import two_bars
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.case.scalars import identifier
-from cases.reference.measures import l1_error, total_variation
-from cases.shared.impact import (
+from arlequin.cases import two_bars
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.case.scalars import identifier
+from arlequin.cases.reference.measures import l1_error, total_variation
+from arlequin.cases.shared.impact import (
     BALANCE_LIMIT,
     contact_ends,
     mean_pressures,
@@ -40,8 +37,11 @@ from cases.shared.impact import (
     stored_energy,
     worst_balance,
 )
-from cases.shared.vocabulary import Density, ThetaValue, Young
-from models.checks import non_negative, positive, positive_integer, within
+from arlequin.cases.shared.vocabulary import Density, ThetaValue, Young
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.results.recorder import Record
+from arlequin.run.multi_run import Measure, gather
+from arlequin.run.run import Progress
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
 MEASURES = (
@@ -197,7 +197,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import variants_figure
+    from arlequin.cases.shared.figures import variants_figure
 
     exact = reference(parameters)
     return {"comparison": variants_figure(result, exact, variations(result, exact), errors(result, exact))}

@@ -1,7 +1,7 @@
 """A bar hits a rigid wall under any interface law: pressure against the exact delay equation.
 
-One unknown function, the contact pressure, describes the elastic bar exactly (`cases.reference.interface`), for
-unilateral contact, penalties, asperities with damping and the multi-level law (asperities and unilateral contact of
+One unknown function, the contact pressure, describes the elastic bar exactly (`arlequin.cases.reference.interface`),
+for unilateral contact, penalties, asperities with damping and the multi-level law (asperities and unilateral contact of
 the substrates, added).
 
 The default step is h/(√2 c): the phase errors of consistent linear elements, + (kh)²/24, and of the trapezoidal rule,
@@ -14,13 +14,20 @@ from typing import Annotated, Any
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.bars import collide
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
-from cases.shared.impact import bar_scalars, centre_velocity, end_time, energy_checks, pressure_checks, rigid_velocity
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.bars import collide
+from arlequin.cases.reference.interface import touch
+from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.impact import (
+    bar_scalars,
+    centre_velocity,
+    end_time,
+    energy_checks,
+    pressure_checks,
+    rigid_velocity,
+)
+from arlequin.cases.shared.vocabulary import (
     AnyLaw,
     AsperityDamping,
     AsperityDampingExponent,
@@ -39,7 +46,7 @@ from cases.shared.vocabulary import (
     reference_law,
     scheme_of,
 )
-from models.checks import non_negative, positive, positive_integer
+from arlequin.models.checks import non_negative, positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import bar_figures
+    from arlequin.cases.shared.figures import bar_figures
 
     return bar_figures(result, reference(parameters), parameters.law)

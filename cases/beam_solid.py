@@ -11,12 +11,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.beams import Cantilever
-from cases.shared.impact import worst, worst_balance
-from cases.shared.vocabulary import Density, Poisson, Young
-from models.checks import positive, positive_integer
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.beams import Cantilever
+from arlequin.cases.shared.impact import worst, worst_balance
+from arlequin.cases.shared.vocabulary import Density, Poisson, Young
+from arlequin.models.checks import positive, positive_integer
 
 MODES = 5
 
@@ -129,7 +129,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import beam_figures
+    from arlequin.cases.shared.figures import beam_figures
 
     x = np.linspace(0.0, parameters.length, 201)
     curve = (x, reference(parameters).deflection(x, parameters.force))

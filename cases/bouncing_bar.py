@@ -1,8 +1,8 @@
 """A bar fixed at its far end bounces on a rigid wall for ever: pressure of each bounce and energy against d'Alembert.
 
 Released at rest with a uniform compression, the bar touches the wall for one of every three times L/c, at one pressure
-(`cases.reference.bouncing`). Over many bounces two errors show: what an impact loses, and the dispersion of the
-fronts, which widens them with each period and so eats into the plateau.
+(`arlequin.cases.reference.bouncing`). Over many bounces two errors show: what an impact loses, and the dispersion of
+the fronts, which widens them with each period and so eats into the plateau.
 
 `scheme=midpoint mass=redistributed law=unilateral` keeps the energy to round-off over any number of bounces, what the
 fronts lose in ripple; the default loses that of the contact node's mass at an impact.
@@ -17,10 +17,10 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.bouncing import BouncingBar
-from cases.shared.impact import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.bouncing import BouncingBar
+from arlequin.cases.shared.impact import (
     conserving,
     contact_pressure,
     energy_checks,
@@ -29,7 +29,7 @@ from cases.shared.impact import (
     plateaus,
     stored_checks,
 )
-from cases.shared.vocabulary import (
+from arlequin.cases.shared.vocabulary import (
     Courant,
     Density,
     FieldsEvery,
@@ -43,8 +43,8 @@ from cases.shared.vocabulary import (
     laws_of,
     scheme_of,
 )
-from models.checks import positive, positive_integer
-from models.types import Array
+from arlequin.models.checks import positive, positive_integer
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Beside those of every bar: the plateau of each bounce."""
-    from cases.shared.figures import bar_figures, bounces_figure
+    from arlequin.cases.shared.figures import bar_figures, bounces_figure
 
     exact = reference(parameters)
     figures = bar_figures(result, exact, parameters.law)

@@ -13,12 +13,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.cattaneo import PartialSlip
-from cases.reference.hertz import LineContact, PressureFit, effective_modulus, effective_radius, fit_pressure
-from cases.shared.meshes import half_disc, turned
-from cases.shared.pressing import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.cattaneo import PartialSlip
+from arlequin.cases.reference.hertz import LineContact, PressureFit, effective_modulus, effective_radius, fit_pressure
+from arlequin.cases.shared.meshes import half_disc, turned
+from arlequin.cases.shared.pressing import (
     Formulation,
     Pressed,
     equilibrium_checks,
@@ -26,9 +26,9 @@ from cases.shared.pressing import (
     laws_of,
     pressed_scalars,
 )
-from cases.shared.vocabulary import Poisson, Young
-from models.checks import positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.shared.vocabulary import Poisson, Young
+from arlequin.models.checks import positive, positive_integer, within
+from arlequin.models.types import Array
 
 ZONE = 1.3  # half-width of the fine surface, in half-widths of the contact
 STICK = 0.01  # tolerance on the stick width
@@ -162,7 +162,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.pressing import pressure_figure, traction_figure
+    from arlequin.cases.shared.pressing import pressure_figure, traction_figure
 
     found = Sheared.of(result, parameters)
     exact = reference(parameters, found.normal, found.shear)

@@ -27,10 +27,10 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import worst_balance
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.vocabulary import (
     Hardening,
     Poisson,
     Saturation,
@@ -39,8 +39,8 @@ from cases.shared.vocabulary import (
     Young,
     steel_of,
 )
-from models.checks import positive, positive_integer
-from models.types import Array
+from arlequin.models.checks import positive, positive_integer
+from arlequin.models.types import Array
 
 WIDTH, HEIGHT, TIP = 48e-3, 44e-3, 16e-3  # of the panel, of its clamped and of its loaded side, m
 THICKNESS = 1e-3  # m
@@ -128,7 +128,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.figures import deflection_figure
+    from arlequin.cases.shared.figures import deflection_figure
 
     force = parameters.force * result.dataset["frame_time"].values
     limits = PUBLISHED if is_published(parameters) else None

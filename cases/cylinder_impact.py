@@ -35,13 +35,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.disc import ovalling
-from cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check, roughness
-from cases.shared.meshes import disc_of_square
-from cases.shared.solid_impact import LATER, NodePressures, force_means, released, vibration
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.disc import ovalling
+from arlequin.cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check, roughness
+from arlequin.cases.shared.meshes import disc_of_square
+from arlequin.cases.shared.solid_impact import LATER, NodePressures, force_means, released, vibration
+from arlequin.cases.shared.vocabulary import (
     AnyLaw,
     AsperityDamping,
     AsperityDampingExponent,
@@ -59,7 +59,7 @@ from cases.shared.vocabulary import (
     laws_of,
     scheme_of,
 )
-from models.checks import finite, non_negative, positive, positive_integer
+from arlequin.models.checks import finite, non_negative, positive, positive_integer
 
 # the midpoint scheme is for bars: its massless contact points must not act on each other
 SolidScheme = Literal[
@@ -267,7 +267,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.solid_impact import force_panels, pressure_panels
+    from arlequin.cases.shared.solid_impact import force_panels, pressure_panels
 
     p = to_release(result, parameters)
     own = {"Arlequin": result, "all fine": all_fine(p)} if p.arlequin else {"all fine": result}

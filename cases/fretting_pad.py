@@ -12,17 +12,17 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.hertz import LineContact, effective_modulus
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.meshes import half_disc
+from arlequin.cases.shared.vocabulary import Density, Poisson, Young
+from arlequin.cases.shared.worn import scar_width, worn_profile
+from arlequin.models.checks import integer, positive, positive_integer, within
+from arlequin.models.types import Array
 from arlequin.results.recorder import Record
 from arlequin.run.run import Progress
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.hertz import LineContact, effective_modulus
-from cases.shared.impact import worst_balance
-from cases.shared.meshes import half_disc
-from cases.shared.vocabulary import Density, Poisson, Young
-from cases.shared.worn import scar_width, worn_profile
-from models.checks import integer, positive, positive_integer, within
-from models.types import Array
 
 _PRESSING = 4  # steps in which the load grows
 _ZONE = 2.2  # half-width of the fine surface, in half-widths of the first contact

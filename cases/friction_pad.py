@@ -2,8 +2,8 @@
 
 The springs hold the top of the pad to a support that moves (`holder="rigid"`: the support is the top itself). Only
 relative motion matters: the plane stands still and the support moves. The sides of the pad are guided
-(no vertical motion, lateral stress as inside), so that it moves as a column in shear (`cases.reference.blocks`),
-whose traction and slip are known in closed form.
+(no vertical motion, lateral stress as inside), so that it moves as a column in shear
+(`arlequin.cases.reference.blocks`), whose traction and slip are known in closed form.
 """
 
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.blocks import HeldColumn, ShearColumn
-from cases.shared.impact import worst_balance
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.blocks import HeldColumn, ShearColumn
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.vocabulary import (
     AsperityExponent,
     AsperityHeight,
     AsperityStiffness,
@@ -26,8 +26,8 @@ from cases.shared.vocabulary import (
     Young,
     scheme_of,
 )
-from models.checks import non_negative, positive, positive_integer, within
-from models.types import Array
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.figures import pad_base
+    from arlequin.cases.shared.figures import pad_base
 
     return {
         "energies": plots.energies(result),

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.hertz import LineContact, effective_modulus
-from cases.shared.meshes import graded_block, quarter_disc
-from cases.shared.pressing import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.hertz import LineContact, effective_modulus
+from arlequin.cases.shared.meshes import graded_block, quarter_disc
+from arlequin.cases.shared.pressing import (
     Formulation,
     Multiplier,
     Pressed,
@@ -26,7 +26,7 @@ from cases.shared.pressing import (
     multiplier_of,
     pressed_scalars,
 )
-from models.checks import positive, positive_integer, within
+from arlequin.models.checks import positive, positive_integer, within
 
 ZONE = 1.5  # half-width of the fine surface, in half-widths of the contact
 BLOCK = 2.0  # width of the half-block and half its height, in radii
@@ -125,7 +125,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.pressing import pressure_figure
+    from arlequin.cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     exact = reference(parameters, found.force)

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.hertz import SphereContact, effective_modulus
-from cases.shared.meshes import quarter_ball, quarter_disc
-from cases.shared.pressing import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.hertz import SphereContact, effective_modulus
+from arlequin.cases.shared.meshes import quarter_ball, quarter_disc
+from arlequin.cases.shared.pressing import (
     Formulation,
     Pressed,
     equilibrium_checks,
@@ -22,8 +22,8 @@ from cases.shared.pressing import (
     laws_of,
     pressed_scalars,
 )
-from cases.shared.vocabulary import Poisson, Young
-from models.checks import positive, positive_integer, within
+from arlequin.cases.shared.vocabulary import Poisson, Young
+from arlequin.models.checks import positive, positive_integer, within
 
 ZONE = 1.3  # half-width of the fine surface, in radii of the contact
 
@@ -109,7 +109,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.pressing import pressure_figure
+    from arlequin.cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     return {"pressure": pressure_figure(found, reference(parameters, found.force)), "energies": plots.energies(result)}

@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal, get_args
 import xarray
 
 import arlequin as aq
-from cases import wave_junction
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import energy_checks
-from cases.shared.vocabulary import FieldsEvery
-from cases.shared.waves import stretch_energy
-from cases.wave_junction import DENSITY, YOUNG, Layout
-from models.checks import positive
+from arlequin.cases import wave_junction
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import energy_checks
+from arlequin.cases.shared.vocabulary import FieldsEvery
+from arlequin.cases.shared.waves import stretch_energy
+from arlequin.cases.wave_junction import DENSITY, YOUNG, Layout
+from arlequin.models.checks import positive
 
 Model = Literal["point", "arlequin", "absorbing", "fine"]
 MODELS: tuple[Model, ...] = get_args(Model)
@@ -101,7 +101,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The four models side by side at the end of the run."""
     from arlequin import plots
-    from cases.shared.figures import four_models
+    from arlequin.cases.shared.figures import four_models
 
     finals: dict[str, Any] = {}
     for model in MODELS:

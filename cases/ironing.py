@@ -13,12 +13,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import worst_balance
-from cases.shared.meshes import half_disc
-from models.checks import non_negative, positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.meshes import half_disc
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.models.types import Array
 
 Multiplier = Literal["default", "P1", "P0", "nodes", "gauss"]
 
@@ -188,7 +188,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The forces of this run, of collocation at the nodes and of the mortar."""
     from arlequin import plots
-    from cases.shared.figures import ironing_forces
+    from arlequin.cases.shared.figures import ironing_forces
 
     found = {}
     for name in ("P1", "nodes"):

@@ -13,13 +13,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import energy_checks
-from cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
-from cases.shared.waves import drift
-from models.checks import finite, positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import energy_checks
+from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
+from arlequin.cases.shared.waves import drift
+from arlequin.models.checks import finite, positive, positive_integer, within
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.figures import tip_figure
+    from arlequin.cases.shared.figures import tip_figure
 
     return {
         "energies": plots.energies(result),

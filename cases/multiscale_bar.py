@@ -14,13 +14,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.bars import collide
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
-from cases.shared.impact import bar_scalars, centre_velocity, energy_checks, mean_pressures
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.bars import collide
+from arlequin.cases.reference.interface import touch
+from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.impact import bar_scalars, centre_velocity, energy_checks, mean_pressures
+from arlequin.cases.shared.vocabulary import (
     AsperityDamping,
     AsperityDampingExponent,
     AsperityExponent,
@@ -36,7 +36,7 @@ from cases.shared.vocabulary import (
     reference_law,
     scheme_of,
 )
-from models.checks import non_negative, positive
+from arlequin.models.checks import non_negative, positive
 
 # the midpoint scheme is for bars: its massless contact points must not act on each other
 SolidScheme = Literal[
@@ -202,7 +202,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import multiscale_figures
+    from arlequin.cases.shared.figures import multiscale_figures
 
     p = parameters
     exact = reference(p) if p.poisson == 0.0 else None

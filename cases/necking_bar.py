@@ -3,9 +3,10 @@
 A half of the bar along its axis y, thinner at its middle y = 0 (`imperfection` of the radius, nothing at the end), of a
 metal of large plastic strains (`aq.J2`, multiplicative), in load steps of `Static`: axisymmetric, or a quarter of the
 section in 3D. The ends are free to contract, so that a bar without imperfection stays uniform, its largest load
-Considère's. With one, slices of the bar in uniaxial stress give the load up to theirs (`cases.reference.tension`); the
-neck then holds a little more, its neighbours keeping it from contracting, and the load falls. No published
-numbers were found for these data: past the largest load the reference is what two kinds of cells tend to.
+Considère's. With one, slices of the bar in uniaxial stress give the load up to theirs
+(`arlequin.cases.reference.tension`); the neck then holds a little more, its neighbours keeping it from contracting, and
+the load falls. No published numbers were found for these data: past the largest load the reference is what two kinds of
+cells tend to.
 
     neck's radius / 6.413 mm at elongations of 8, 10, 12, 14 mm; largest load (kN, at 5.64 mm); steps=200
 
@@ -30,12 +31,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.tension import Tension
-from cases.shared.impact import worst_balance
-from cases.shared.meshes import graded, quarter_cylinder
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.tension import Tension
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.meshes import graded, quarter_cylinder
+from arlequin.cases.shared.vocabulary import (
     Hardening,
     Poisson,
     Saturation,
@@ -44,8 +45,8 @@ from cases.shared.vocabulary import (
     Young,
     steel_of,
 )
-from models.checks import positive, positive_integer, within
-from models.types import Array
+from arlequin.models.checks import positive, positive_integer, within
+from arlequin.models.types import Array
 
 BALANCE = 1e-10
 NEAR = 2e-3  # of the load: neighbours hold the neck already before the largest load of slices
@@ -212,7 +213,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.figures import pull_figure
+    from arlequin.cases.shared.figures import pull_figure
 
     pull = Pull.of(result, parameters)
     drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}

@@ -12,13 +12,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import worst_balance
-from cases.shared.meshes import stacked
-from cases.shared.vocabulary import Poisson, Young
-from models.checks import positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.meshes import stacked
+from arlequin.cases.shared.vocabulary import Poisson, Young
+from arlequin.models.checks import positive, positive_integer, within
+from arlequin.models.types import Array
 
 Multiplier = Literal["default", "P1", "P0", "P2", "nodes", "gauss"]
 Slave = Literal["upper", "lower"]
@@ -154,7 +154,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The worst error of each multiplier; in 2D where the error of this run is."""
-    from cases.shared.figures import patch_errors, patch_survey
+    from arlequin.cases.shared.figures import patch_errors, patch_survey
 
     out = {"multipliers": patch_survey(survey(parameters), parameters.cells, int(parameters.order))}
     if not parameters.solid:

@@ -11,14 +11,14 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from arlequin.cases import wave_junction
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.waves import stretch_energy
+from arlequin.models.checks import integer, positive, within
 from arlequin.results.recorder import Record
 from arlequin.run.multi_run import Measure, gather
 from arlequin.run.run import Progress
-from cases import wave_junction
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.waves import stretch_energy
-from models.checks import integer, positive, within
 
 Start = Literal["fine", "coarse"]
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -152,6 +152,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import spectrum_figure
+    from arlequin.cases.shared.figures import spectrum_figure
 
     return {"spectrum": spectrum_figure(result)}

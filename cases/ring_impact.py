@@ -22,9 +22,9 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import (
     contact_ends,
     impact_scalars,
     momentum_check,
@@ -32,9 +32,9 @@ from cases.shared.impact import (
     stored_checks,
     worst_balance,
 )
-from cases.shared.meshes import ring
-from cases.shared.vocabulary import Density, Poisson, Young
-from models.checks import non_negative, positive, positive_integer
+from arlequin.cases.shared.meshes import ring
+from arlequin.cases.shared.vocabulary import Density, Poisson, Young
+from arlequin.models.checks import non_negative, positive, positive_integer
 
 BALANCE = 1e-11
 

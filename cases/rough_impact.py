@@ -4,7 +4,7 @@ The wall's law is the table of `rough_press`, fitted to the half-space on sample
 velocity V would feel the pressure ρcV for 2L/c from a smooth wall and leave at V. On asperities the pressure rises over
 the time h/V in which their height h is crossed: the bar touches earlier, leaves later, and keeps some of its energy in
 waves, so that its centre is slower. All of it vanishes with the roughness at order 1. The exact history for any law is
-that of a delay equation (`cases.reference.layered_rod`).
+that of a delay equation (`arlequin.cases.reference.layered_rod`).
 
 A ball at V (Hertz: cells and step as in `sphere_impact`) stays longer by what the asperities give way.
 
@@ -22,12 +22,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases import sphere_impact
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.layered_rod import LayeredRod
-from cases.reference.measures import l1_error
-from cases.shared.impact import (
+from arlequin.cases import sphere_impact
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.layered_rod import LayeredRod
+from arlequin.cases.reference.measures import l1_error
+from arlequin.cases.shared.impact import (
     contact_ends,
     energy_checks,
     impact_scalars,
@@ -35,7 +35,7 @@ from cases.shared.impact import (
     momentum_check,
     rigid_velocity,
 )
-from cases.shared.roughness import (
+from arlequin.cases.shared.roughness import (
     Cutoff,
     Flat,
     Hardness,
@@ -47,8 +47,8 @@ from cases.shared.roughness import (
     Slope,
     law_of,
 )
-from cases.shared.vocabulary import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
-from models.checks import positive, positive_integer
+from arlequin.cases.shared.vocabulary import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
+from arlequin.models.checks import positive, positive_integer
 
 LEVEL = 0.01  # of ρcV, from which a pressure counts as contact
 
@@ -204,7 +204,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.roughness import history_figure, roughness_figure
+    from arlequin.cases.shared.roughness import history_figure, roughness_figure
 
     p = parameters
     drawn = {"energies": plots.energies(result)}

@@ -30,10 +30,10 @@ import xarray
 from scipy.optimize import brentq
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import mean_pressures, worst_balance
-from cases.shared.roughness import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import mean_pressures, worst_balance
+from arlequin.cases.shared.roughness import (
     LOADS,
     Cutoff,
     Flat,
@@ -47,9 +47,9 @@ from cases.shared.roughness import (
     half_space,
     law_of,
 )
-from cases.shared.vocabulary import Poisson, Young
-from models.checks import positive, positive_integer
-from models.types import Array
+from arlequin.cases.shared.vocabulary import Poisson, Young
+from arlequin.models.checks import positive, positive_integer
+from arlequin.models.types import Array
 
 WITHIN = 0.05  # of the half-space, for a table that is fitted to it
 
@@ -184,7 +184,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.roughness import area_figure, gap_figure
+    from arlequin.cases.shared.roughness import area_figure, gap_figure
 
     rough = Roughness.of(parameters)
     return {

@@ -14,14 +14,14 @@ import xarray
 from numpy.typing import NDArray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.hertz_impact import SphereImpact
-from cases.reference.measures import total_variation
-from cases.shared.impact import centre_velocity, contact_ends, energy_checks, impact_scalars, momentum_check
-from cases.shared.meshes import upright_half_disc, upright_quarter_ball
-from cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
-from models.checks import positive, positive_integer, within
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.hertz_impact import SphereImpact
+from arlequin.cases.reference.measures import total_variation
+from arlequin.cases.shared.impact import centre_velocity, contact_ends, energy_checks, impact_scalars, momentum_check
+from arlequin.cases.shared.meshes import upright_half_disc, upright_quarter_ball
+from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
+from arlequin.models.checks import positive, positive_integer, within
 
 ZONE = 1.5  # half-width of the fine surface, in contact radii at the peak
 SHARE = {"axisymmetric": 1.0, "solid": 0.25}  # of the ball that is modelled
@@ -119,7 +119,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.solid_impact import force_panels
+    from arlequin.cases.shared.solid_impact import force_panels
 
     exact = reference(parameters)
     time = np.linspace(0.0, float(result.dataset["time"][-1]), 1001)

@@ -12,12 +12,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.bouncing import ThrownBar
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
-from cases.shared.impact import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.bouncing import ThrownBar
+from arlequin.cases.reference.interface import touch
+from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.impact import (
     bar_scalars,
     centre_velocity,
     conserving,
@@ -29,7 +29,7 @@ from cases.shared.impact import (
     rigid_velocity,
     stored_checks,
 )
-from cases.shared.vocabulary import (
+from arlequin.cases.shared.vocabulary import (
     Courant,
     Density,
     Mass,
@@ -43,7 +43,7 @@ from cases.shared.vocabulary import (
     reference_law,
     scheme_of,
 )
-from models.checks import non_negative, positive, positive_integer
+from arlequin.models.checks import non_negative, positive, positive_integer
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import bar_figures
+    from arlequin.cases.shared.figures import bar_figures
 
     return bar_figures(result, reference(parameters), parameters.law)

@@ -1,7 +1,7 @@
 """Two elastic bars collide: contact pressure and rebound against the exact d'Alembert solution.
 
 The bars fly towards each other at ± velocity. Equal bars are in contact for 2L/c at the pressure ρcV and leave with
-exchanged velocities; unequal ones follow the characteristics through both (`cases.reference.bars`).
+exchanged velocities; unequal ones follow the characteristics through both (`arlequin.cases.reference.bars`).
 
 In two and three dimensions (plane stress, solids) the bars are `width` wide, Poisson's ratio is 0 and the exact
 solution is the same; the cells of both ends do not match, and the default multiplier carries the uniform pressure.
@@ -13,13 +13,20 @@ from typing import Annotated, Any, Literal
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.bars import collide
-from cases.reference.interface import touch
-from cases.reference.rods import Rod
-from cases.shared.impact import bar_scalars, end_time, energy_checks, momentum_check, pressure_checks, rigid_velocity
-from cases.shared.vocabulary import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.bars import collide
+from arlequin.cases.reference.interface import touch
+from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.impact import (
+    bar_scalars,
+    end_time,
+    energy_checks,
+    momentum_check,
+    pressure_checks,
+    rigid_velocity,
+)
+from arlequin.cases.shared.vocabulary import (
     Mass,
     PenaltyStiffness,
     PenaltyViscosity,
@@ -30,8 +37,8 @@ from cases.shared.vocabulary import (
     reference_law,
     scheme_of,
 )
-from models.checks import non_negative, positive, positive_integer
-from models.part import Part
+from arlequin.models.checks import non_negative, positive, positive_integer
+from arlequin.models.part import Part
 
 
 @dataclass(frozen=True)
@@ -172,6 +179,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.shared.figures import bar_figures
+    from arlequin.cases.shared.figures import bar_figures
 
     return bar_figures(result, reference(parameters), parameters.law)

@@ -12,12 +12,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import energy_checks
-from cases.shared.vocabulary import FieldsEvery
-from cases.shared.waves import Packet, drift, stretch_energy
-from models.checks import positive, positive_integer, within
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import energy_checks
+from arlequin.cases.shared.vocabulary import FieldsEvery
+from arlequin.cases.shared.waves import Packet, drift, stretch_energy
+from arlequin.models.checks import positive, positive_integer, within
 
 YOUNG, DENSITY = 1.0, 1.0
 GHOST_CELLS = 8

@@ -2,7 +2,7 @@
 
 Plane strain. The pin stands on a layer of asperities, much softer than itself, so that each point of its surface wears
 by its own spring; its top is held level. First the force grows while time runs from 0 to 1, then the pin slides, to 2.
-Archard's law gives the worn volume at once, k F s; the profile is that of `cases.reference.worn_layer`.
+Archard's law gives the worn volume at once, k F s; the profile is that of `arlequin.cases.reference.worn_layer`.
 """
 
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.worn_layer import WornPin
-from cases.shared.impact import worst_balance
-from cases.shared.vocabulary import Density, Poisson, Young
-from cases.shared.worn import scar_width, worn_profile
-from models.checks import positive, positive_integer
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.worn_layer import WornPin
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.vocabulary import Density, Poisson, Young
+from arlequin.cases.shared.worn import scar_width, worn_profile
+from arlequin.models.checks import positive, positive_integer
+from arlequin.models.types import Array
 
 _WIDTH, _HEIGHT = 1.4, 1.0  # half-width and height of the pin, in half-widths of the flat at the end
 _HOLDER = 1e-2  # mass of what holds the pin, in those of the pin

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 if TYPE_CHECKING:  # NumPy loads with the first array: the command line starts fast
     import numpy as np
@@ -36,7 +36,7 @@ def positive(name: str, value: Any, largest: float | None = None) -> float:
 
     >>> positive("density", -1.0)
     Traceback (most recent call last):
-    models.errors.UserError: density = -1.0: must be positive
+    arlequin.models.errors.UserError: density = -1.0: must be positive
     """
     rule = "must be positive"
     number = _number(name, value, rule, largest)
@@ -61,7 +61,7 @@ def within(name: str, value: Any, low: float, high: float, *, open_low: bool = F
 
     >>> within("theta", 0.3, 0.5, 1)
     Traceback (most recent call last):
-    models.errors.UserError: theta = 0.3: must lie in [0.5, 1]
+    arlequin.models.errors.UserError: theta = 0.3: must lie in [0.5, 1]
     """
     left, right = "]" if open_low else "[", "[" if open_high else "]"
     rule = f"must lie in {left}{low:g}, {high:g}{right}"
@@ -96,7 +96,7 @@ def positive_integer(name: str, value: Any) -> int:
 
     >>> positive_integer("elements", 0)
     Traceback (most recent call last):
-    models.errors.UserError: elements = 0: must be a whole number of at least 1
+    arlequin.models.errors.UserError: elements = 0: must be a whole number of at least 1
     """
     return integer(name, value, low=1)
 
@@ -111,7 +111,7 @@ def one_of(name: str, value: T, allowed: Iterable[T]) -> T:
 
     >>> one_of("mass", "heavy", ("consistent", "lumped"))
     Traceback (most recent call last):
-    models.errors.UserError: mass = 'heavy': must be one of consistent, lumped
+    arlequin.models.errors.UserError: mass = 'heavy': must be one of consistent, lumped
     """
     choices = list(allowed)
     # an array compares element by element: it is never one of the choices
@@ -176,7 +176,7 @@ def instance(name: str, value: Any, kinds: Any, rule: str) -> Any:
 
     >>> instance("parts", {}, list, "must be a list of parts")
     Traceback (most recent call last):
-    models.errors.UserError: parts = {}: must be a list of parts
+    arlequin.models.errors.UserError: parts = {}: must be a list of parts
     """
     if isinstance(value, type) or not isinstance(value, kinds):
         raise UserError.parameter(name, value, rule)

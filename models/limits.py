@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 SWITCH = "ARLEQUIN_LIMITS"
 LIFT = f"{SWITCH}=off in the environment lifts this limit"

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from models.part import Imposed, Surface
-from models.types import Array, Indices
+from arlequin.models.part import Imposed, Surface
+from arlequin.models.types import Array, Indices
 
 
 class Force(Protocol):

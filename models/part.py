@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.errors import UserError
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
 
 FacetWeight = Callable[[Array, Indices], Array]
 

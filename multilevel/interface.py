@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from models.checks import one_of, valid_name
-from models.errors import UserError
-from models.part import Surface
-from multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from multilevel.laws.friction import Coulomb
-from multilevel.laws.wear import Archard
-from multilevel.obstacles.base import Obstacle
-from multilevel.pairing.collocation import pair_points
-from multilevel.pairing.frozen import FrozenPairing
-from multilevel.pairing.kinematics import Pairing, PairingMaster
-from multilevel.pairing.mortar import MortarObstacle, MortarPairing
+from arlequin.models.checks import one_of, valid_name
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
+from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.wear import Archard
+from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.pairing.collocation import pair_points
+from arlequin.multilevel.pairing.frozen import FrozenPairing
+from arlequin.multilevel.pairing.kinematics import Pairing, PairingMaster
+from arlequin.multilevel.pairing.mortar import MortarObstacle, MortarPairing
 
 MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 
@@ -30,7 +30,8 @@ class Interface:
     test on meshes that do not match. sliding: "large" finds the partners anew in each step, "small" keeps those of the
     start. wear: `Archard`'s law at the points where the laws hold, on the slip that friction has (`Coulomb(0.0)` for
     none). direction, from slave to master: collocated points find their partners along it, not at the closest point;
-    two points (masses, ends of beams) need it, and meet along it as `multilevel.pairing.collocation.PointPairing` says.
+    two points (masses, ends of beams) need it, and meet along it as
+    `arlequin.multilevel.pairing.collocation.PointPairing` says.
     """
 
     name: str

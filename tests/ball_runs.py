@@ -18,7 +18,7 @@ import xarray
 from energy_runs import Measures, measure
 
 import arlequin as aq
-from cases.shared.meshes import BallBlocks, _doubled, _mirrored, mesh_of
+from arlequin.cases.shared.meshes import BallBlocks, _doubled, _mirrored, mesh_of
 
 RADIUS, NORMAL = 1.0, 1.0  # m, m/s of each ball
 BALL = aq.LinearElastic(young=1e4, poisson=0.3, density=1.0)

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 if __name__ == "__main__":
-    for package in ("models", "multilevel", "arlequin", "cases"):
+    for package in ("arlequin",):
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if module.name.endswith("_kernels"):
                 importlib.import_module(module.name)

@@ -21,7 +21,7 @@ from energy_runs import Measures, bent, run
 from scipy.optimize import brentq
 
 import arlequin as aq
-from multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.obstacles.base import Obstacle
 
 NU = 0.3
 YOUNG = (1.0 + NU) * (1.0 - 2.0 * NU) / (1.0 - NU)  # λ + 2μ = 1

@@ -1,6 +1,7 @@
 """The cut of the project, read from the source: who imports what, and when."""
 
 import ast
+import os
 import subprocess
 import sys
 import tomllib
@@ -14,16 +15,24 @@ LAYERS = ("models", "multilevel", "arlequin", "cases")  # each may import those 
 LOOSE = {"models": 10, "multilevel": 8, "arlequin": 8, "cases": 45}  # modules beside the packages, at most
 
 # laws and nonsmooth solvers know no meshes: these import numpy, numba, one another and what refuses a parameter
-BARE = ("multilevel.laws", "multilevel.solvers", "multilevel._interrupts")
-PLAIN = ("numpy", "numba", "llvmlite", "models.errors", "models.checks", "models.types")
+BARE = ("arlequin.multilevel.laws", "arlequin.multilevel.solvers", "arlequin.multilevel._interrupts")
+PLAIN = ("numpy", "numba", "llvmlite", "arlequin.models.errors", "arlequin.models.checks", "arlequin.models.types")
 
 
 def module_of(file):
+    """Its name below `arlequin`, which has links to the three other folders."""
     parts = file.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "arlequin" else ("arlequin", *parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-FILES = {module_of(f): f for package in LAYERS for f in sorted((ROOT / package).rglob("*.py"))}
+def layer_of(name):
+    own = (name + ".").split(".")[1]
+    return own if own in LAYERS else "arlequin"
+
+
+FOUND = [file for package in LAYERS for file in sorted((ROOT / package).rglob("*.py"))]
+FILES = {module_of(file): file for file in FOUND if not any(place.is_symlink() for place in file.parents)}
 
 
 @cache
@@ -65,14 +74,15 @@ def offenders(rule):
 
 def test_imports_go_one_way():
     def upwards(name, imported):
-        above = LAYERS[LAYERS.index(name.split(".")[0]) + 1 :]
-        return any(within(imported, package) for package in above)
+        return within(imported, "arlequin") and LAYERS.index(layer_of(imported)) > LAYERS.index(layer_of(name))
 
     assert not offenders(upwards)
 
 
 def test_one_file_imports_sksparse():
-    assert {name for name, _ in offenders(lambda _, imported: within(imported, "sksparse"))} == {"models.linalg.factor"}
+    assert {name for name, _ in offenders(lambda _, imported: within(imported, "sksparse"))} == {
+        "arlequin.models.linalg.factor"
+    }
 
 
 def test_laws_and_nonsmooth_solvers_import_only_numpy_and_numba():
@@ -128,18 +138,31 @@ def test_type_checkers_see_the_public_names():
 
 
 def test_a_usage_error_loads_neither_plots_nor_kernels():
-    code = "import sys, arlequin, cases.cli.command; print(*sys.modules, sep='\\n')"
+    code = "import sys, arlequin, arlequin.cases.cli.command; print(*sys.modules, sep='\\n')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     loaded = run.stdout.split()
     assert not [name for name in loaded if name == "matplotlib" or name.endswith("_kernels")]
 
 
 def test_what_is_installed():
+    """One name, `arlequin`, with links to the folders beside it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert sorted(wheel["packages"]) == sorted(LAYERS)
-    contract = project["tool"]["importlinter"]["contracts"][0]
-    assert contract["type"] == "layers" and contract["layers"] == list(reversed(LAYERS))
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["arlequin"]
+    for name in LAYERS:
+        if name != "arlequin":
+            assert (ROOT / "arlequin" / name).is_symlink() and (ROOT / "arlequin" / name).resolve() == ROOT / name
+
+
+def test_files_of_a_user_hide_nothing(tmp_path):
+    """Modules of those names beside a script."""
+    for name in LAYERS:
+        if name != "arlequin":
+            (tmp_path / f"{name}.py").write_text("raise RuntimeError\n", encoding="utf-8")
+    code = "import arlequin as aq, arlequin.cases; aq.Solid, aq.Interface; print(len(arlequin.cases.names()))"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
+    assert int(run.stdout) > 30
 
 
 def test_the_tests_are_no_package():

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cases
-from cases import bar_wall, two_bars
-from cases.reference.measures import l1_error, mean_error
-from cases.shared.impact import mean_pressures
+from arlequin import cases
+from arlequin.cases import bar_wall, two_bars
+from arlequin.cases.reference.measures import l1_error, mean_error
+from arlequin.cases.shared.impact import mean_pressures
 
 
 def order(sizes: list[int], errors: list[float]) -> float:

@@ -20,8 +20,8 @@ from types import ModuleType
 import pytest
 
 import arlequin
-from cases.case import registry
-from cases.cli.command import _parser, main
+from arlequin.cases.case import registry
+from arlequin.cases.cli.command import _parser, main
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -125,7 +125,7 @@ def test_every_page_is_reached():
 def test_the_gallery_sizes_name_cases_and_their_parameters():
     import tomllib
 
-    from cases.case.parameters import make
+    from arlequin.cases.case.parameters import make
 
     sizes = tomllib.loads((DOCS / "gallery.toml").read_text(encoding="utf-8"))
     assert set(sizes) <= set(registry.NAMES)

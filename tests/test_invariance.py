@@ -19,9 +19,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from cases.case.execution import execute, prepare
-from cases.case.parameters import by_name
-from cases.case.registry import names
+from arlequin.cases.case.execution import execute, prepare
+from arlequin.cases.case.parameters import by_name
+from arlequin.cases.case.registry import names
 
 TIMINGS = ("wall_time",)  # what a clock says
 
@@ -99,9 +99,9 @@ class Small:
         with pytest.MonkeyPatch.context() as patch:
             for name, unit in self.constants.items():
                 module, _, constant = name.rpartition(".")
-                value = getattr(sys.modules[f"cases.{module}"], constant)
+                value = getattr(sys.modules[f"arlequin.cases.{module}"], constant)
                 many = tuple(v * factor(exponents(unit), scale) for v in np.atleast_1d(value).tolist())
-                patch.setattr(f"cases.{name}", many if isinstance(value, tuple) else many[0])
+                patch.setattr(f"arlequin.cases.{name}", many if isinstance(value, tuple) else many[0])
             changed = scaled_parameters(parameters, scale, self.units)
             result = execute(case, changed)
             own = case.function("scalars")(result, changed) if case.has("scalars") else {}

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array, kron
 
 from arlequin.junctions.coupling import Shapes
-from models.checks import positive
-from models.types import Array
+from arlequin.models.checks import positive
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

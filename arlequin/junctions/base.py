@@ -9,13 +9,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
 from arlequin.junctions.absorber import Jump
-from models import checks
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.continuum import Continuum
-from models.fem.solid import Solid
-from models.part import MeshedPart, Weighting
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.solid import Solid
+from arlequin.models.part import MeshedPart, Weighting
+from arlequin.models.types import Array
 
 
 class JunctionWarning(UserWarning):

@@ -13,15 +13,15 @@ from scipy.sparse import coo_array, csr_array
 
 from arlequin.junctions.junction import JunctionOperator
 from arlequin.junctions.weights import Linear, Weight
+from arlequin.models import checks
+from arlequin.models.beams.beam import Beam
+from arlequin.models.beams.element import BeamElements
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.part import MeshedPart, Weighting
+from arlequin.models.reduction.modal import Modal
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.slices import Slices, fit_weights, monomials, slice_cells
-from models import checks
-from models.beams.beam import Beam
-from models.beams.element import BeamElements
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.part import MeshedPart, Weighting
-from models.reduction.modal import Modal
-from models.types import Array, Indices
 
 SAME = 1e-9  # ends nearer than this fraction of the parts' size are the same
 SHORTEST = 0.3  # a mediator cell shorter than this fraction of its neighbour is merged with it

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import cg
 
 from arlequin.junctions.base import JunctionOperator
-from models.linalg.factor import factorise
-from models.types import Array
+from arlequin.models.linalg.factor import factorise
+from arlequin.models.types import Array
 
 # multipliers up to which the eigenvalues are computed densely, and steps of Lanczos' method beyond
 DENSE = 400

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array, kron
 from skfem import CellBasis
 
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
-from models import checks
-from models.errors import UserError
-from models.types import Array, Indices
 
 
 @dataclass(frozen=True)

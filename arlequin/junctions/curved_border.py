@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from skfem import CellBasis, Mesh
 
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import candidate_pairs, off_straight
-from models.types import Array, Indices
 
 Mask = NDArray[np.bool_]
 

@@ -54,12 +54,12 @@ from arlequin.junctions.thickness import check_thickness
 from arlequin.junctions.weights import Constant, Cubic, Function, Linear, Weight
 from arlequin.junctions.zone import SAME, Box, HalfSpace, Strip, Whole, Zone
 from arlequin.junctions.zone_coordinate import PlaneTaper, Taper
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import scalar_basis
+from arlequin.models.part import MeshedPart, Weighting
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap, intersect
-from models import checks
-from models.errors import UserError
-from models.fem.elements import scalar_basis
-from models.part import MeshedPart, Weighting
-from models.types import Array, Indices
 
 __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 

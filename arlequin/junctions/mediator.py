@@ -8,10 +8,10 @@ from scipy.sparse import coo_array, csr_array, eye_array, kron
 from skfem import CellBasis
 
 from arlequin.junctions.coupling import Shapes
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import scalar_basis
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap
-from models.errors import UserError
-from models.fem.elements import scalar_basis
-from models.types import Array, Indices
 
 # share of ∫ψ² inside the overlap below which a function is handed to its neighbour
 # (first order: a cell of which the overlap holds 27 % of the width)

@@ -6,11 +6,11 @@ from arlequin.junctions.base import depth
 from arlequin.junctions.curved_border import WHOLE, slivers
 from arlequin.junctions.weights import Weight, cell_weights, share
 from arlequin.junctions.zone_coordinate import Taper
+from arlequin.models.errors import UserError
+from arlequin.models.loads.body import weight_at_facets
+from arlequin.models.part import FacetWeight, MeshedPart
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap
-from models.errors import UserError
-from models.loads.body import weight_at_facets
-from models.part import FacetWeight, MeshedPart
-from models.types import Array, Indices
 
 # share of the overlap by which the weights of both parts together may be off it: what Gauss rules leave of smooth ones
 SUM = 1e-2

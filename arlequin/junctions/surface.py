@@ -10,13 +10,13 @@ from skfem import Mesh, MeshLine, MeshQuad, MeshTri
 from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolves
 from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import Mediator, whole
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import scalar_basis
+from arlequin.models.part import MeshedPart, Surface, Weighting
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.intersect import intersect
-from models import checks
-from models.errors import UserError
-from models.fem.elements import scalar_basis
-from models.part import MeshedPart, Surface, Weighting
-from models.types import Array, Indices
 
 # a node lies on a surface that is nearer than this fraction of a cell
 ON = 1e-6

@@ -5,8 +5,8 @@ import numpy as np
 from arlequin.junctions.base import extent, extents
 from arlequin.junctions.zone import SAME
 from arlequin.junctions.zone_coordinate import LevelTaper, PlaneTaper, Taper
-from models.errors import UserError
-from models.part import MeshedPart
+from arlequin.models.errors import UserError
+from arlequin.models.part import MeshedPart
 
 
 def check_thickness(name: str, coarse: MeshedPart, fine: MeshedPart, taper: Taper) -> None:

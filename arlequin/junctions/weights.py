@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from skfem import CellBasis
 
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
-from models import checks
-from models.errors import UserError
-from models.types import Array, Indices
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12

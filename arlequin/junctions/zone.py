@@ -11,11 +11,11 @@ from skfem.models.poisson import laplace
 
 from arlequin.junctions.base import extent, extents
 from arlequin.junctions.zone_coordinate import CellTaper, LevelTaper, PlaneTaper, Taper
-from models import checks
-from models.errors import UserError
-from models.fem.elements import scalar_basis
-from models.part import MeshedPart
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import scalar_basis
+from arlequin.models.part import MeshedPart
+from arlequin.models.types import Array, Indices
 
 # ends nearer than this fraction of the parts' size are the same
 SAME = 1e-9

@@ -6,11 +6,11 @@ from typing import Protocol
 import numpy as np
 from skfem import CellBasis
 
+from arlequin.models import checks
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import Region
 from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.intersect import Overlap
-from models import checks
-from models.types import Array, Indices
 
 
 class Taper(Protocol):

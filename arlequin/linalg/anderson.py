@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 _ALIKE = 1e-8  # difference of two steps, relative to the last, below which they are
 _KEPT = 8  # steps looked back on: more than one body's rigid motions

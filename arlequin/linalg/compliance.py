@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from models.types import Array
+from arlequin.models.types import Array
 
 _NOTHING = 1e-20  # share of a column's peak that adds nothing to a sum in double precision
 _BLOCK = 32  # columns made together: a block of right-hand sides stays in cache

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from models.types import Array
+from arlequin.models.types import Array
 
 _FULL = 0.25  # share of the places in the columns in use that are taken, above which a full matrix is quicker
 

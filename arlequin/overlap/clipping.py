@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import candidate_pairs
-from models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

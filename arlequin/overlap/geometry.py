@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from skfem import Mesh
 
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
 
 # a cell edge is straight where its middle node is off the middle by less than this fraction of the cell
 STRAIGHT = 1e-9

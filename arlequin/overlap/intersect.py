@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from skfem import Mesh
 
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import (
     Pairs,
     Region,
@@ -18,8 +20,6 @@ from arlequin.overlap.clipping import (
 )
 from arlequin.overlap.geometry import boxes, candidate_pairs, round_off, straight_cells, tetrahedra
 from arlequin.overlap.quadrature import on_boxes, on_groups, on_simplices
-from models.errors import UserError
-from models.types import Array, Indices
 
 Block = tuple[Indices, Indices, Array, Array]  # pair and third cell (n,), points (axis, n, q), weights (n, q)
 

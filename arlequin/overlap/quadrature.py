@@ -8,7 +8,7 @@ from scipy.linalg import qr
 from skfem.quadrature import get_quadrature
 from skfem.refdom import RefLine, RefTet, RefTri
 
-from models.types import Array, Indices
+from arlequin.models.types import Array, Indices
 
 
 def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:

@@ -8,8 +8,8 @@ import numpy as np
 from skfem.quadrature import get_quadrature
 from skfem.refdom import RefTet, RefTri
 
-from models import checks
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.types import Array, Indices
 
 # vertices nearer to a plane than this fraction of a cell lie on it
 NEAR = 1e-10

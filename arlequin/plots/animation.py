@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.models.checks import positive, positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.moving import Moving, groups_of, magnification, moving
 from arlequin.results.paraview import spread
-from models.checks import positive, positive_integer
-from models.errors import UserError
-from models.types import Array
 
 if TYPE_CHECKING:
     import xarray

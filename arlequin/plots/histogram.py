@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arlequin.models.checks import positive_integer
+from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
 from arlequin.results.signals import contact_ratio, impact_peaks
-from models.checks import positive_integer
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

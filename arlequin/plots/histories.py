@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.checks import integer
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import integer
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
     import xarray

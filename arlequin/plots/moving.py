@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
 from arlequin.results.paraview import cells_of, faces_of
-from models.errors import UserError
-from models.types import Array, Indices
 
 if TYPE_CHECKING:
     import xarray

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.models.checks import finite_array, integer, positive
+from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
-from models.checks import finite_array, integer, positive
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arlequin.models.errors import UserError
 from arlequin.plots.contact import contact
 from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
 from arlequin.plots.shape import shape
 from arlequin.results.damage import without
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

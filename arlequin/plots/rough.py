@@ -13,8 +13,8 @@ from arlequin.plots import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from multilevel.rough.hurst import HurstFit
-    from multilevel.rough.topography import Topography
+    from arlequin.multilevel.rough.hurst import HurstFit
+    from arlequin.multilevel.rough.topography import Topography
 
 MAP = "viridis"
 CLOUD = 20_000  # modes, up to which each is shown
@@ -45,8 +45,8 @@ def topography(surface: Topography) -> Figure:
 
 def spectrum(surface: Topography, fit: HurstFit | None = None) -> Figure:
     """C(q) of a periodic or windowed map: its modes, their means over rings, and the line of `hurst_of` (or `fit`)."""
-    from multilevel.rough.hurst import hurst_of
-    from multilevel.rough.spectrum import spectrum_of
+    from arlequin.multilevel.rough.hurst import hurst_of
+    from arlequin.multilevel.rough.spectrum import spectrum_of
 
     found = spectrum_of(surface)
     fit = fit or hurst_of(surface)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from arlequin.models.checks import integer
 from arlequin.plots import histories, style
 from arlequin.results.signals import power_spectrum
-from models.checks import integer
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-    from models.types import Array
+    from arlequin.models.types import Array
 
 
 _SHOWN = 1e-12  # densities below this share of the largest are round-off and not shown

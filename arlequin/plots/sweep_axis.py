@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.sweep_points import text
-from models.types import Array
 
 if TYPE_CHECKING:
     import xarray

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arlequin.models.errors import UserError
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_lines import sweep_lines
 from arlequin.plots.sweep_map import sweep_map
 from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

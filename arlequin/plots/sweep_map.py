@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks, sweep_points
 from arlequin.plots.sweep_axis import SweepAxis, decades, geometric
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

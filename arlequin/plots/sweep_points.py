@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
 from arlequin.plots import style
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arlequin.models.errors import UserError
 from arlequin.plots import style
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

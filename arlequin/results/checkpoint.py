@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.files import read_arrays
-from models.errors import FAILURE, UserError
 
 if TYPE_CHECKING:
     from arlequin.schemes import State
@@ -39,7 +39,7 @@ CARRIERS = frozenset(
         "arlequin.schemes.explicit:Springs",
         "arlequin.schemes.theta_sparse:Carried",
         "arlequin.schemes.explicit:_Carried",
-        "multilevel.laws.wear:Worn",
+        "arlequin.multilevel.laws.wear:Worn",
     }
 )
 

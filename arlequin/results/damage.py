@@ -4,7 +4,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 
 class ResultWarning(UserWarning):

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
+from arlequin.models.linalg.factor import Factor, factorise
+from arlequin.models.linalg.rows import row_products
+from arlequin.models.part import Part, PathDependent
+from arlequin.models.types import Array
+from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Key, Record, Variable
 from arlequin.step.state import Block
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
-from models.linalg.factor import Factor, factorise
-from models.linalg.rows import row_products
-from models.part import Part, PathDependent
-from models.types import Array
-from multilevel.pairing.kinematics import PairingMaster
 
 
 class ContactHistory:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import xarray
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 GROUPED = ("h5netcdf", "netCDF4")  # libraries that write groups
 _SHARED = ("time", "frame", "frame_time")  # the same in all groups

@@ -14,10 +14,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import xarray
 
+from arlequin.models.checks import positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
 from arlequin.results.damage import without
-from models.checks import positive_integer
-from models.errors import UserError
-from models.types import Array, Indices
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray
 
+from arlequin.models import checks
+from arlequin.models.errors import UserError
 from arlequin.results.zarr_reading import read_tree
-from models import checks
-from models.errors import UserError
 
 SECONDS = ("step", "duration", "setup_time", "wall_time", "wall_time_per_step")  # attributes that are times
 

@@ -13,11 +13,11 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.checks import flag, hold, instance, mapping, path, positive_integer
+from arlequin.models.errors import UserError
 from arlequin.results.checkpoint import Checkpoint, remove
 from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain
 from arlequin.results.variables import Key, Variable, static_columns
-from models.checks import flag, hold, instance, mapping, path, positive_integer
-from models.errors import UserError
 
 CHUNK_BYTES = 8 * 2**20  # of the largest variable
 CHUNK_ROWS = 4096

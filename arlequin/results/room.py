@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from models.errors import UserError
-from models.limits import LIFT, lifted, memory
+from arlequin.models.errors import UserError
+from arlequin.models.limits import LIFT, lifted, memory
 
 LEAST = 1e8  # bytes of a result that is begun in any case: a disk may say nothing of its room
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.checks import finite, finite_array, positive_integer
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import finite, finite_array, positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 _EVEN = 1e-6  # of a step: what equal steps may differ by
 _LEAST = 8  # values in a segment

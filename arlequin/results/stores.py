@@ -20,13 +20,13 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
 from arlequin.results.files import crop
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import refuse_while_written, writer_lock
 from arlequin.results.zarr_layout import AUXILIARY, consolidate, create
 from arlequin.results.zarr_metadata import refuse_odd_files
 from arlequin.results.zarr_reading import read_tree
-from models.errors import UserError
 
 Attributes = dict[str, str | int | float]
 

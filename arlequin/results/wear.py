@@ -7,7 +7,7 @@ alone. Archard's law with the wear coefficient k, m³/J (= 1/Pa), is
     V = k ∫ P dt (worn volume, m³),     h = k ∫ p_n ‖v_t‖ dt (worn depth at a point, m).
 
 Where the interface itself wears (`Interface(wear=Archard(k))`) the result has both, and the gap follows: see
-`multilevel.laws.wear`. With a number K without unit and the hardness H, Pa, k = K/H (K/(3H) where K counts
+`arlequin.multilevel.laws.wear`. With a number K without unit and the hardness H, Pa, k = K/H (K/(3H) where K counts
 hemispherical asperities).
 
 Source: J. F. Archard, Contact and rubbing of flat surfaces, Journal of Applied Physics 24 (1953) 981–988.
@@ -18,9 +18,9 @@ from typing import Literal, get_args
 import numpy as np
 import xarray
 
-from models.checks import finite, non_negative, one_of
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import finite, non_negative, one_of
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 Power = Literal["wear", "friction"]
 

@@ -10,7 +10,7 @@ import socket
 from datetime import datetime
 from pathlib import Path
 
-from models.errors import FAILURE, UserError
+from arlequin.models.errors import FAILURE, UserError
 
 NAME = ".writer"
 _LONGEST = 200  # of what the file says

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from arlequin.models.errors import UserError
+from arlequin.models.limits import memory
 from arlequin.results.files import read_json
-from models.errors import UserError
-from models.limits import memory
 
 FILE = "zarr.json"
 GROWING = ("time", "frame")  # dimensions whose whole length need not fit into memory

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.damage import DamageWarning, say_damaged, without
 from arlequin.results.files import kept_rows
 from arlequin.results.zarr_layout import AUXILIARY, WHOLE
 from arlequin.results.zarr_metadata import GROWING, ArrayEntry, Metadata, read_metadata
-from models.errors import FAILURE, UserError
 
 
 class ZarrArray(BackendArray):

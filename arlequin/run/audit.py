@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from arlequin.energy import KINDS, columns
+from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
-from models.types import Array
 
 # dissipations, which no step takes back but for round-off
 GROWING = ("friction", "wear", "asperity_damping", "damping", "plastic", "impact", "absorbed")

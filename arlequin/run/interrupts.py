@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 
 @contextmanager

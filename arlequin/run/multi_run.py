@@ -11,13 +11,13 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.errors import UserError
 from arlequin.results.recorder import Record, check_bounded
 from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain
 from arlequin.results.variables import Key, Variable, static_columns
 from arlequin.run.interrupts import uninterrupted
 from arlequin.run.provenance import commit, version
 from arlequin.run.resume import digest, earlier
-from models.errors import UserError
 
 TIME: Key = ("", "time")
 

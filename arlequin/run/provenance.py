@@ -20,7 +20,7 @@ DUAL_LIMIT = 1e4
 
 def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
     """Attributes of a result that are known before the run."""
-    from models.linalg.factor import blas_name
+    from arlequin.models.linalg.factor import blas_name
 
     return {
         "scheme": describe(scheme),

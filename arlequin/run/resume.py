@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import xarray
 
+from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.reading import open as open_result
 from arlequin.results.recorder import Record
 from arlequin.run.provenance import describe, version
 from arlequin.schemes import Scheme
-from models.errors import FAILURE, UserError
 
 
 def digest(thing: Any) -> str:

@@ -13,6 +13,9 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
+from arlequin.models.errors import UserError
+from arlequin.models.limits import check_work
+from arlequin.models.types import Array
 from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.history import History
 from arlequin.results.recorder import Record, Recorder
@@ -30,9 +33,6 @@ from arlequin.step.state import Block, Failed, Stepper, Take, taker
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.ensemble import Members
 from arlequin.system.system import System
-from models.errors import UserError
-from models.limits import check_work
-from models.types import Array
 
 
 class Steps(Protocol):

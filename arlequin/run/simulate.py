@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import xarray
 
+from arlequin.models.checks import instance, positive
+from arlequin.models.errors import UserError
 from arlequin.results.recorder import Record, as_record, checked_attributes
 from arlequin.run.run import Ensemble, Progress, Run
 from arlequin.schemes import Scheme
 from arlequin.system.system import System
-from models.checks import instance, positive
-from models.errors import UserError
 
 MOST_STEPS = 50_000_000
 

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import xarray
 
+from arlequin.models.checks import integer, non_negative, positive, positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import Worn
 from arlequin.results.recorder import Record, as_record
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
@@ -18,10 +22,6 @@ from arlequin.schemes import Scheme, State
 from arlequin.step.state import Block
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import System
-from models.checks import integer, non_negative, positive, positive_integer
-from models.errors import UserError
-from models.types import Array
-from multilevel.laws.wear import Worn
 
 _SHARE, _LEAST = 40, 4  # the first jump: that share of all cycles, at least so many
 _SAFE, _LESS, _MORE = 0.8, 0.2, 4.0  # share of the length that the error allows; limits of its change

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
-from multilevel._interrupts import hear
-from multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
+from arlequin.multilevel._interrupts import hear
+from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
 
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
 _OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))

@@ -12,10 +12,10 @@ The system is the tuple of `arlequin.schemes._explicit_kernels`.
 import numpy as np
 from numba import njit
 
+from arlequin.multilevel._interrupts import hear
+from arlequin.multilevel.laws._kernels import layer
+from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
 from arlequin.schemes._theta_kernels import _add, _pull, _resist
-from multilevel._interrupts import hear
-from multilevel.laws._kernels import layer
-from multilevel.solvers._kernels import OPEN, SLIP, STICK
 
 EXTERNAL, VISCOUS, LAYERS = 0, 1, 2  # works of a step
 

@@ -8,9 +8,9 @@ The steps of many members side by side: what is done at every dof, in one pass.
 import numpy as np
 from numba import njit
 
-from multilevel.laws._carried_kernels import reopen
-from multilevel.solvers._kernels import STICK, close_onset, solve_contact
-from multilevel.solvers.closing import ACTS, LEAST, STICKS
+from arlequin.multilevel.laws._carried_kernels import reopen
+from arlequin.multilevel.solvers._kernels import STICK, close_onset, solve_contact
+from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 
 
 @njit(cache=True)
@@ -76,7 +76,7 @@ def _solve(factor, b):
 
 @njit(cache=True)
 def _stretch(first, area, friction, springs, gain, impulse, step, held):
-    """What friction's springs pull (r,) at the end of a step; see `multilevel.solvers.elastic_stick`."""
+    """What friction's springs pull (r,) at the end of a step; see `arlequin.multilevel.solvers.elastic_stick`."""
     for k in range(area.size):
         n, end = first[k], first[k + 1]
         if end == n + 1 or springs[n + 1] == 0.0:
@@ -181,7 +181,7 @@ def _put(n, found, kept):
 
 @njit(inline="always")
 def _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status):
-    """The contact problem of one point without regular law and friction; see `multilevel.solvers.contact`."""
+    """The contact problem of one point without regular law and friction; see `arlequin.multilevel.solvers.contact`."""
     slack, only = compliance[0] / (step * area[0]), 0.0
     if level[0] == 1:
         only = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
@@ -209,8 +209,8 @@ def theta_block(
     displacements where `displaced`, else velocities. by_constraint (d, m), schur (m, m): y and φ by C y = c;
     by_impulse (d, r), released (m, r): y and φ by impulses; delassus (r, r). gap (k,): at u = 0. summed (d,): dofs
     whose momentum is the sum of its impulses. springs (r,): compliance of friction's springs, 0 on other rows; gain
-    (k,) and held (r,): see `multilevel.solvers.elastic_stick`. touching: largest gap, m, that counts as none. kept: as
-    of `_put`.
+    (k,) and held (r,): see `arlequin.multilevel.solvers.elastic_stick`. touching: largest gap, m, that counts as none.
+    kept: as of `_put`.
     """
     points, size = gap.size, u.size
     y, free_b = np.empty(size), np.empty(free.size)
@@ -414,7 +414,7 @@ def _push(
 
 @njit(cache=True)
 def _close(first, level, compliance, springs, turning, lasts, start, mean, gaps, closing, persistent):
-    """As `multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
+    """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
     for k in range(level.size):
         n = first[k]
         for r in range(n, first[k + 1]):
@@ -504,7 +504,7 @@ def turning_block(
     columns, width, ways and arms of the rows of H, see `_look`. gap (k,): at u = 0. reach (k,), m: what a corner rises
     over its tangent by the square of the turn in the step, whose row of the basis is turn (k,). settled (q,): change of
     the positions, m or rad, below which the pairing stands. turning (k,): points on bodies that turn; by_mass (d, q):
-    velocities by impulses on the rows at once; lasts (k,), see `multilevel.solvers.closing`.
+    velocities by impulses on the rows at once; lasts (k,), see `arlequin.multilevel.solvers.closing`.
     all_shares (b, r, 3), all_gap (b, k), all_place (b, q): the kinematics on which the impulses act; all_ends (b, d),
     all_pushes (b, r), all_spread (b, q), all_lost (b, 3): velocities before the projection, its impulses on the rows
     and on the basis, what they take and what imposed motions give; all_layers (b, k): gaps that the layers carry, m;

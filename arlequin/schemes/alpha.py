@@ -15,6 +15,11 @@ import scipy.sparse as sp
 
 from arlequin.energy import Forces, Sums, Ways
 from arlequin.linalg.line_search import Watch, search
+from arlequin.models.checks import positive, within
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.matrix import symmetric_part
+from arlequin.models.part import Constrained, Nonlinear, PathDependent
+from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.solvers.condensed import Condensed, Free, KeepsColumns
 from arlequin.solvers.contact_step import Meeting, Motion, meet
@@ -28,11 +33,6 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import lengths
 from arlequin.system.locate import place_of_most
-from models.checks import positive, within
-from models.errors import UserError
-from models.linalg.matrix import symmetric_part
-from models.part import Constrained, Nonlinear, PathDependent
-from models.types import Array
 
 _PASSES = 40  # linearisations of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # momentum missing, of the largest impulse: done; done where it falls no further

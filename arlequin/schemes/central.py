@@ -26,18 +26,18 @@ from scipy.sparse.linalg import eigsh
 
 from arlequin.energy import KINDS, Forces, Sums, Ways, Work
 from arlequin.linalg.products import applied
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elastic import ElasticAssembled
+from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.threads import each
+from arlequin.models.part import Deforming, Nonlinear
+from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, KeepsColumns
 from arlequin.solvers.contact_step import Meeting, Motion, meet
 from arlequin.step.impulses import Action
 from arlequin.step.merge import joined_impulses
 from arlequin.step.state import Block, State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.system.assembly import Assembly
-from models.errors import UserError
-from models.fem.elastic import ElasticAssembled
-from models.linalg.matrix import binade
-from models.linalg.threads import each
-from models.part import Deforming, Nonlinear
-from models.types import Array
 
 
 def stable_step(assembly: Assembly, u: Array | None = None) -> float:

@@ -6,9 +6,9 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from arlequin.models.errors import FAILURE, UserError
 from arlequin.solvers.condensed import Keeping
 from arlequin.step.state import Failed, State, Stepper, StepReport
-from models.errors import FAILURE, UserError
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"

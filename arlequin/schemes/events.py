@@ -11,15 +11,15 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from arlequin.energy import Work
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.rows import row_products
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
 from arlequin.schemes.theta_compiled import FEW, corner_rows, is_small
 from arlequin.step.impulses import Action
 from arlequin.step.state import Block, State, StepReport
 from arlequin.system.assembly import Assembly
-from models.errors import UserError
-from models.linalg.matrix import binade
-from models.linalg.rows import row_products
-from models.part import Surface
-from models.types import Array
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12

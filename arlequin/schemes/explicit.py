@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from arlequin.energy import Work
 from arlequin.linalg.products import applied
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.rows import row_products
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.solvers.elastic_stick import Loss
 from arlequin.schemes.theta_compiled import FEW, is_small, sparse_rows, strain_arrays
 from arlequin.solvers.condensed import independent
 from arlequin.step.impulses import Action
 from arlequin.step.state import Block, State, StepReport, unworn_only
 from arlequin.system.assembly import Assembly
-from models.errors import UserError
-from models.linalg.rows import row_products
-from models.types import Array
-from multilevel.laws.asperities import Asperities
-from multilevel.solvers.elastic_stick import Loss
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.factor import factorise
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.step.state import State, Stepper, StepReport
 from arlequin.system.assembly import Assembly
-from models.errors import UserError
-from models.linalg.factor import factorise
-from models.types import Array
-from multilevel.laws.asperities import Asperities
-from multilevel.solvers.law_tables import PointLaws
 
 
 class MasslessCondensation(Assembly):

@@ -9,6 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, Work
+from arlequin.models.checks import positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
 from arlequin.schemes.theta_sparse import ThetaStepper
@@ -19,10 +23,6 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import Touch
 from arlequin.system.subsystem import joined, restricted
 from arlequin.system.system import System
-from models.checks import positive_integer
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array
 
 _PASSES = 30
 _EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further

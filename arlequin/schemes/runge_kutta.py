@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from arlequin.models.checks import within
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.rows import row_products
+from arlequin.models.types import Array
 from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem, Outcome
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from models.checks import within
-from models.errors import UserError
-from models.linalg.rows import row_products
-from models.types import Array
 
 DEGREE = 8  # of loads within a step
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arlequin.energy import Forces, Sums, Ways
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 from arlequin.solvers.equilibrium import Equilibrium
 from arlequin.step.merge import joined_loads
 from arlequin.step.state import State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.system.assembly import Assembly
-from models.errors import UserError
-from models.types import Array
 
 if TYPE_CHECKING:
     from arlequin.schemes.cut_back import CutBackStepper

@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from arlequin.models.checks import one_of, within
+from arlequin.models.errors import UserError
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
 from arlequin.schemes.theta_compiled import SmallThetaStepper, TurningThetaStepper, is_small, is_turning
 from arlequin.schemes.theta_sparse import BlockedThetaStepper, ThetaStepper, is_steady
 from arlequin.step.state import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
-from models.checks import one_of, within
-from models.errors import UserError
 
 
 @dataclass(frozen=True)
 class Theta:
     """θ-scheme, 1/2 ≤ θ ≤ 1, contact impulses on the velocity at the end of the step (see
-    `multilevel.solvers.closing`):
+    `arlequin.multilevel.solvers.closing`):
 
         u₁ = u₀ + Δt v_θ,   v_θ = θ v₁ + (1 − θ) v₀
         M (v₁ − v₀) + Δt [D v_θ + f_int(u_θ)] = Δt f_θ + Cᵀφ + BᵀP,   C v₁ = 0

@@ -23,6 +23,15 @@ from numpy.typing import NDArray
 
 from arlequin.energy import Forces, Sums, Ways
 from arlequin.linalg.products import applied
+from arlequin.models.linalg.small_factor import SmallFactor
+from arlequin.models.linalg.threads import each
+from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.pairing.kinematics import Kinematics
+from arlequin.multilevel.solvers.closing import lasting
+from arlequin.multilevel.solvers.contact import STICK
+from arlequin.multilevel.solvers.elastic_stick import Held, gain, softness
+from arlequin.multilevel.solvers.options import proximal_term
 from arlequin.schemes.theta_sparse import Carried, Pushes, ThetaStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import SETTLED
@@ -35,15 +44,6 @@ from arlequin.system.contact import Contact, used_rows
 from arlequin.system.contact_kinematics import Touch
 from arlequin.system.ensemble import Members, named
 from arlequin.system.strains import Strains
-from models.linalg.small_factor import SmallFactor
-from models.linalg.threads import each
-from models.types import Array
-from multilevel.interface import Interface
-from multilevel.pairing.kinematics import Kinematics
-from multilevel.solvers.closing import lasting
-from multilevel.solvers.contact import STICK
-from multilevel.solvers.elastic_stick import Held, gain, softness
-from multilevel.solvers.options import proximal_term
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 
 from arlequin.energy import Forces, Sums, Ways, viscous_losses
 from arlequin.linalg.products import applied
+from arlequin.models.fem.elastic import ElasticAssembled
+from arlequin.models.linalg.threads import each
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import SideSolution, solve_members
+from arlequin.multilevel.solvers.elastic_stick import Held, gain
 from arlequin.solvers.condensed import KeepsColumns
 from arlequin.solvers.contact_step import Motion
 from arlequin.solvers.initial_state import start_fields
@@ -34,11 +39,6 @@ from arlequin.step.state import (
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import Touch
 from arlequin.system.ensemble import Members, named
-from models.fem.elastic import ElasticAssembled
-from models.linalg.threads import each
-from models.types import Array
-from multilevel.solvers.contact import SideSolution, solve_members
-from multilevel.solvers.elastic_stick import Held, gain
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from arlequin.linalg.compliance import Answers, Columns, Compliance
 from arlequin.linalg.products import applied
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.batched_factor import SideFactor
+from arlequin.models.linalg.factor import CholeskyFactor, Factor, factorise
+from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
-from models.errors import UserError
-from models.linalg.batched_factor import SideFactor
-from models.linalg.factor import CholeskyFactor, Factor, factorise
-from models.types import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
 _HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone

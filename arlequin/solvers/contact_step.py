@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from arlequin.energy import Ways, Work
 from arlequin.linalg.compliance import Answers
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.solvers.closing import Closing, lasting
+from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_contact
+from arlequin.multilevel.solvers.elastic_stick import Held, Loss, gain
+from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.step.impulses import Action
 from arlequin.step.state import RESIDUAL_LIMIT, StepReport
 from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import Touch
-from models.types import Array
-from multilevel.laws.wear import Worn
-from multilevel.solvers.closing import Closing, lasting
-from multilevel.solvers.contact import STICK, ContactSolution, solve_contact
-from multilevel.solvers.elastic_stick import Held, Loss, gain
-from multilevel.solvers.law_tables import PointLaws
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
@@ -57,9 +57,9 @@ class Meeting:
     """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
 
     held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
-    turn: what acts on them works on the displacements (see `multilevel.solvers.closing`). answers (r,): velocities of
-    rows by impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end are those of
-    the solution's history (see `PointLaws.carried`) and not those of the kinematics.
+    turn: what acts on them works on the displacements (see `arlequin.multilevel.solvers.closing`). answers (r,):
+    velocities of rows by impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end
+    are those of the solution's history (see `PointLaws.carried`) and not those of the kinematics.
     """
 
     touch: Touch
@@ -139,7 +139,7 @@ def meet(
     changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
     forces still have no moment. Fixed pairings need one pass. Forces that a rigid part leaves undetermined are those of
     the stabilised form: the proximal ones to the guess. lasts (k,): what lasts of the last step, see
-    `multilevel.solvers.closing`.
+    `arlequin.multilevel.solvers.closing`.
     """
     laws, time = contact.laws, 1.0 if static else step
     if not contact.count:

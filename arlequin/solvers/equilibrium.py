@@ -10,6 +10,10 @@ import scipy.sparse as sp
 
 from arlequin.linalg.anderson import Mixing
 from arlequin.linalg.line_search import Watch, search
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.matrix import symmetric_part
+from arlequin.models.part import MeshedPart, Nonlinear, PathDependent
+from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, Free
 from arlequin.solvers.contact_step import Meeting, Motion, meet
 from arlequin.solvers.tangents import Tangents
@@ -18,10 +22,6 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import lengths
 from arlequin.system.locate import place_of_most
-from models.errors import UserError
-from models.linalg.matrix import symmetric_part
-from models.part import MeshedPart, Nonlinear, PathDependent
-from models.types import Array
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
 _NEWTON = 40  # passes of Newton's iterations at most

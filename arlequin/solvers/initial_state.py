@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.factor import factorise
+from arlequin.models.part import MeshedPart, Surface
+from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.pairing.collocation import REACH
+from arlequin.multilevel.pairing.multipliers import Facets
+from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.search import FacetTree, in_space
+from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import Condensed, Free, RigidCondensed
 from arlequin.step.state import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Side
 from arlequin.system.contact_kinematics import Touch
-from models.errors import UserError
-from models.linalg.factor import factorise
-from models.part import MeshedPart, Surface
-from models.types import Array
-from multilevel.interface import Interface
-from multilevel.obstacles.base import Obstacle
-from multilevel.pairing.collocation import REACH
-from multilevel.pairing.multipliers import Facets
-from multilevel.search.facets import FacetMesh
-from multilevel.search.search import FacetTree, in_space
-from multilevel.solvers.contact import solve_contact
 
 _ROUND_OFF = 1e-10  # depth, relative to the part, that is none
 

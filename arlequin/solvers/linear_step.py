@@ -7,12 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import Worn
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import Meeting, Motion, meet
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from models.types import Array
-from multilevel.laws.wear import Worn
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.part import Nonlinear, PathDependent
+from arlequin.models.types import Array
 from arlequin.solvers.tangents import Tangents
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from models.part import Nonlinear, PathDependent
-from models.types import Array
 
 
 class Bulk:

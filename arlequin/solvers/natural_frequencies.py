@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from arlequin.models.checks import instance, positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.matrix import binade
+from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
 from arlequin.system.assembly import assemble
 from arlequin.system.system import System
-from models.checks import instance, positive_integer
-from models.errors import UserError
-from models.linalg.matrix import binade
-from models.types import Array
 
 _UNSTABLE = 1e-6  # negative square of a frequency, relative to the first shift, that is no round-off
 

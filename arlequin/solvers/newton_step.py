@@ -8,6 +8,8 @@ import scipy.sparse as sp
 
 from arlequin.linalg.anderson import Mixing
 from arlequin.linalg.compliance import Answers
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, RigidCondensed
 from arlequin.solvers.contact_step import Meeting, meet
 from arlequin.solvers.linear_step import Drive, Resistance, Solved, motion_of
@@ -18,8 +20,6 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import lengths
 from arlequin.system.locate import place_of_most
-from models.errors import UserError
-from models.types import Array
 
 _PASSES = 40  # passes with one factor at most
 _FACTORS = 8  # factors of a step at most

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.linalg
 
+from arlequin.models.part import Constrained, Nonlinear, PathDependent
+from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
-from models.part import Constrained, Nonlinear, PathDependent
-from models.types import Array
 
 
 class Turning:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.system.assembly import Assembly
-from models.part import Nonlinear, PathDependent
 
 Tangent = Callable[[int, slice], sp.csr_array]  # ∂f/∂u of the part so numbered, whose dofs in the system are the slice
 

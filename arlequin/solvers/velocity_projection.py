@@ -5,18 +5,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import STICK
 from arlequin.solvers.condensed import Condensed, RigidCondensed
 from arlequin.solvers.contact_step import Meeting, Projected
 from arlequin.system.assembly import Assembly
-from models.types import Array
-from multilevel.solvers.contact import STICK
 
 _NONE = 1e-14  # rate, relative to its terms, that is round-off
 
 
 class VelocityProjection:
-    """Takes out of v₁ the rates H v₁ that persistency leaves (see `multilevel.solvers.closing`), by impulses at the end
-    of the step, which move velocities alone:
+    """Takes out of v₁ the rates H v₁ that persistency leaves (see `arlequin.multilevel.solvers.closing`), by impulses
+    at the end of the step, which move velocities alone:
 
         v ← v − M⁻¹(HᵀQ + Cᵀφ),   C v unchanged,   Q = α D H v,   D = diag(W)⁻¹, W the Delassus operator of the step
 

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.elastic_stick import Loss
 from arlequin.system.contact_kinematics import Touch
-from models.types import Array
-from multilevel.solvers.elastic_stick import Loss
 
 
 @dataclass(frozen=True)
 class Action:
     """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
     on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; rubbed
-    (k,): what friction takes, J; status (k,): see `multilevel.solvers.contact`. Steps add up, whatever their
+    (k,): what friction takes, J; status (k,): see `arlequin.multilevel.solvers.contact`. Steps add up, whatever their
     kinematics. In a block each field has the step as its first axis.
     """
 

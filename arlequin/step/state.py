@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.energy import Work
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.part import Constrained, Nonlinear, PathDependent
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.step.impulses import Action
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import Touch
 from arlequin.system.internal_forces import BulkResponse, Memory
 from arlequin.system.locate import place_of_most
-from models.errors import FAILURE, UserError
-from models.part import Constrained, Nonlinear, PathDependent
-from models.types import Array
-from multilevel.laws.wear import Worn
-from multilevel.solvers.contact import ContactSolution
 
 RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impulse
 
@@ -32,8 +32,8 @@ class State:
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
     of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through;
     worn: what is worn off the contact points, None where nothing wears or at the start; lasts (k,): what of the contact
-    may last in the next step (see `multilevel.solvers.closing`), None for nothing. Of an ensemble every field but n has
-    the member as first axis.
+    may last in the next step (see `arlequin.multilevel.solvers.closing`), None for nothing. Of an ensemble every field
+    but n has the member as first axis.
     """
 
     n: int
@@ -109,7 +109,7 @@ class StepReport:
 
     path (d,): the displacement on which the impulses work, as constant forces over the step, m. touch: the kinematics
     of the contact impulses; action: what they did at the points. newton: linearisations of the bulk solved. lasts (k,):
-    what of the contact may last, see `multilevel.solvers.closing`.
+    what of the contact may last, see `arlequin.multilevel.solvers.closing`.
     """
 
     iterations: int

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Point
 from arlequin.sweeps.point import Outcome, evaluate
-from models.errors import UserError
 
 ANSWER_SECONDS = 3.0  # for a scheduler to answer
 _WITHIN_THIS_PROCESS = "inproc://"
@@ -23,7 +23,8 @@ def check_address(address: str) -> None:
     >>> check_address("tcp://host:8786")
     >>> check_address("tcp://host")
     Traceback (most recent call last):
-    models.errors.UserError: scheduler = 'tcp://host': must be host:port or tcp://host:port (or tls, ws, wss, ucx)
+    arlequin.models.errors.UserError: scheduler = 'tcp://host': must be host:port or tcp://host:port (or tls, ws, wss,
+    ucx)
     """
     if address.startswith(_WITHIN_THIS_PROCESS):
         return

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Point
 from arlequin.sweeps.point import Outcome, evaluate, line
-from models.errors import UserError
 
 # the points share the cores: libraries that start threads of their own would only get in one another's way
 ONE_THREAD = dict.fromkeys(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 Value = float | int | bool | str | None
 Point = dict[str, Value]

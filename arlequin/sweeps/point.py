@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from arlequin.models.errors import UserError
 from arlequin.results.scalar import Scalar
 from arlequin.sweeps.plan import Point
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np

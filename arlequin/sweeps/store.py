@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from arlequin.models.errors import UserError
 from arlequin.results.damage import say_damaged
 from arlequin.results.files import read_arrays, read_json
 from arlequin.results.scalar import Scalar
@@ -26,7 +27,6 @@ from arlequin.results.writer_lock import NAME as LOCK
 from arlequin.results.writer_lock import writer_lock
 from arlequin.sweeps.plan import Plan, Point, key
 from arlequin.sweeps.point import Outcome, Series
-from models.errors import UserError
 
 KIND = "arlequin sweep"
 _OWN = {"points", ".sweep.json.tmp", LOCK}  # what one that was killed as it began may have, without a sweep.json

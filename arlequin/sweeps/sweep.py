@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.models.checks import non_negative_integer
+from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Plan, Point, axes_of, key
 from arlequin.sweeps.point import Outcome
 from arlequin.sweeps.store import SweepStore, read_plan, read_point
-from models.checks import non_negative_integer
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray

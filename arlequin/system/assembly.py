@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 
 from arlequin.junctions.base import Glue, JunctionOperator
 from arlequin.linalg.products import applied
+from arlequin.models.checks import finite_array
+from arlequin.models.linalg.rows import row_products
+from arlequin.models.part import Assembled, Nonlinear, PathDependent, Surface, Weighting
+from arlequin.models.reduction.modal import Modal
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.contact import Contact
 from arlequin.system.dofs import Layout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
@@ -21,12 +27,6 @@ from arlequin.system.rigid_constraints import Rigidity
 from arlequin.system.springs import Links, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System
-from models.checks import finite_array
-from models.linalg.rows import row_products
-from models.part import Assembled, Nonlinear, PathDependent, Surface, Weighting
-from models.reduction.modal import Modal
-from models.types import Array
-from multilevel.solvers.law_tables import PointLaws
 
 
 def assembled_parts(system: System, operators: Sequence[JunctionOperator]) -> tuple[Assembled, ...]:

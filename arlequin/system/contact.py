@@ -18,16 +18,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.linalg.products import Rows
+from arlequin.models.part import Assembled, Surface
+from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.pairing.kinematics import KeepingPairing, Kinematics, Pairing, crowd
+from arlequin.multilevel.solvers.contact import ContactSolution
+from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.system.contact_kinematics import Touch
 from arlequin.system.dofs import Layout
-from models.part import Assembled, Surface
-from models.types import Array
-from multilevel.interface import Interface
-from multilevel.laws.wear import Worn
-from multilevel.pairing.kinematics import KeepingPairing, Kinematics, Pairing, crowd
-from multilevel.solvers.contact import ContactSolution
-from multilevel.solvers.law_tables import PointLaws
-from multilevel.solvers.options import ContactMethod
 
 
 @dataclass(frozen=True, eq=False)

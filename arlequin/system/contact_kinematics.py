@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from arlequin.linalg.compliance import Answers
 from arlequin.linalg.products import Rows, applied
-from models.types import Array
-from multilevel.laws.wear import Worn
-from multilevel.pairing.kinematics import Kinematics
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.pairing.kinematics import Kinematics
 
 
 @dataclass(frozen=True, eq=False)

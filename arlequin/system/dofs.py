@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from models.part import Assembled, Constrained, Part
+from arlequin.models.part import Assembled, Constrained, Part
 
 
 @dataclass(frozen=True, eq=False)

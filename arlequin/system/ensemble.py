@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
+from arlequin.models.part import Nonlinear, PathDependent
+from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.system import System
-from models.errors import UserError
-from models.part import Nonlinear, PathDependent
-from models.types import Array
 
 T = TypeVar("T")
 _SHARED = ("parts", "junctions", "interfaces", "springs", "relations")

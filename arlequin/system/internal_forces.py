@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from models.part import Response
-from models.types import Array
+from arlequin.models.part import Response
+from arlequin.models.types import Array
 
 Memory = tuple[Array, ...]  # of the points of each part; of no size where it has none
 

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
-from models.types import Array
 
 
 def lengths(assembly: Assembly) -> Array:

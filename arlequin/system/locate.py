@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from arlequin.models.part import MeshedPart
+from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
-from models.part import MeshedPart
-from models.types import Array
 
 
 def place_of_most(assembly: Assembly, values: Array) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from models.errors import UserError
-from models.part import Assembled, Constrained
-from models.types import Array
+from arlequin.models.errors import UserError
+from arlequin.models.part import Assembled, Constrained
+from arlequin.models.types import Array
 
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.models.lumped.relations import Relation
+from arlequin.models.lumped.springs import Spring
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
 from arlequin.system.dofs import Layout
-from models.lumped.relations import Relation
-from models.lumped.springs import Spring
-from models.part import Surface
-from models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

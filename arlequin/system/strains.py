@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.linalg.products import applied
+from arlequin.models.part import Part
+from arlequin.models.types import Array
 from arlequin.system.springs import Links
-from models.part import Part
-from models.types import Array
 
 _STILL = 1e-12  # strain of a translation, relative to its terms, that is none
 

@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
+from arlequin.models.lumped.springs import Spring
+from arlequin.models.part import Surface
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 from arlequin.system.dofs import Layout
 from arlequin.system.springs import Links
-from models.errors import UserError
-from models.lumped.springs import Spring
-from models.part import Surface
 
 
 def joined(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from arlequin.junctions.base import Glue
-from models import checks
-from models.checks import finite_array
-from models.errors import UserError
-from models.lumped.relations import Relation
-from models.lumped.springs import Spring
-from models.part import Part, Surface
-from models.types import Array
-from multilevel.interface import Interface
-from multilevel.solvers.options import ContactMethod
+from arlequin.models import checks
+from arlequin.models.checks import finite_array
+from arlequin.models.errors import UserError
+from arlequin.models.lumped.relations import Relation
+from arlequin.models.lumped.springs import Spring
+from arlequin.models.part import Part, Surface
+from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.solvers.options import ContactMethod
 
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from models.checks import one_of
+from arlequin.models.checks import one_of
 
 Kind = Literal["relative", "absolute", "at most", "at least"]
 

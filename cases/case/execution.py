@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import xarray
 
+from arlequin.cases.case.parameters import as_json, make
+from arlequin.cases.case.registry import Case, load
+from arlequin.models.errors import UserError
 from arlequin.results.recorder import Record, as_record
-from cases.case.parameters import as_json, make
-from cases.case.registry import Case, load
-from models.errors import UserError
 
 if TYPE_CHECKING:
     from arlequin.run.simulate import Study
@@ -74,8 +74,8 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
 
 def resume(path: str | Path, progress: Progress | None = None, named: str | None = None) -> xarray.DataTree:
     """Goes on with the run of a case from the last checkpoint of its result; named: as of `results.case_of`."""
+    from arlequin.cases.case.results import case_of
     from arlequin.results.reading import summary
-    from cases.case.results import case_of
 
     result, done, record = left_at(path)
     if result.attrs.get("complete"):

@@ -13,7 +13,7 @@ import os
 import stat
 from pathlib import Path
 
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 MOST_BYTES = 2**24  # of a case file
 

@@ -19,8 +19,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-from models import checks
-from models.errors import UserError
+from arlequin.models import checks
+from arlequin.models.errors import UserError
 
 RANGES: dict[Any, str] = {
     checks.finite: "finite",

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cases.case import files as case_files
-from models.errors import UserError
+from arlequin.cases.case import files as case_files
+from arlequin.models.errors import UserError
 
 NAMES = (
     "two_bars",
@@ -134,7 +134,7 @@ def load(name: str) -> Case:
         case_files.remember(case.name, text)
         return case
     if name not in NAMES:
-        from cases.case.parameters import meant
+        from arlequin.cases.case.parameters import meant
 
         near = meant(name, NAMES)
         listed = "`arlequin cases` lists them" if near else f"there are {', '.join(NAMES)}"
@@ -152,7 +152,7 @@ def named_by_a_result(name: str) -> Case:
 
 
 def _ours(name: str) -> Case:
-    return _checked(Case(name, importlib.import_module(f"cases.{name}")), name)
+    return _checked(Case(name, importlib.import_module(f"arlequin.cases.{name}")), name)
 
 
 def _checked(case: Case, given: str) -> Case:
@@ -165,7 +165,7 @@ def _checked(case: Case, given: str) -> Case:
 
 
 def _line(name: str) -> str:
-    spec = importlib.util.find_spec(f"cases.{name}")
+    spec = importlib.util.find_spec(f"arlequin.cases.{name}")
     if spec is None or spec.origin is None:
         return "(not installed)"
     text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""

@@ -10,8 +10,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cases.case import registry
-from models.errors import UserError
+from arlequin.cases.case import registry
+from arlequin.models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
@@ -51,9 +51,9 @@ def made_by(result: xarray.DataTree, named: str | None = None) -> tuple[registry
 
     None, and a `ResultWarning`, where the case of the result cannot be had; UserError where one that is named cannot.
     """
+    from arlequin.cases.case.parameters import make
     from arlequin.results.damage import ResultWarning
     from arlequin.results.reading import summary
-    from cases.case.parameters import make
 
     try:
         case = case_of(result.attrs, named)

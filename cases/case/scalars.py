@@ -55,14 +55,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 from arlequin.results.scalar import Scalar
-from models.errors import UserError
-from models.types import Array
 
 if TYPE_CHECKING:
     import xarray
 
-    from cases.case.registry import Case
+    from arlequin.cases.case.registry import Case
 
 
 def of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar]:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.cases.case import registry
+from arlequin.cases.case.parameters import Field, as_json, by_name, make
+from arlequin.models.errors import UserError
 from arlequin.run.progress import PointsBar
 from arlequin.sweeps.plan import Axis, Plan, axes_of, shown
 from arlequin.sweeps.sweep import run_plan
-from cases.case import registry
-from cases.case.parameters import Field, as_json, by_name, make
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
@@ -40,8 +40,8 @@ class CasePoint:
     series: tuple[str, ...] = ()
 
     def __call__(self, **point: Any) -> dict[str, Any]:
-        from cases.case import scalars
-        from cases.case.execution import execute
+        from arlequin.cases.case import scalars
+        from arlequin.cases.case.execution import execute
 
         case = _loaded(self.case)
         parameters = make(case.parameters, {**self.fixed, **point})

@@ -16,9 +16,9 @@ import xarray
 
 import arlequin as aq
 from arlequin import plots
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from models.checks import non_negative, positive, positive_integer
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.models.checks import non_negative, positive, positive_integer
 
 YOUNG, DENSITY = 2e11, 7800.0  # steel: Pa, kg/m³
 

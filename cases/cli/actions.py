@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cases.case import registry
-from cases.cli import tables
-from cases.cli.outputs import read
-from cases.cli.tables import versions
-from models.errors import UserError
+from arlequin.cases.case import registry
+from arlequin.cases.cli import tables
+from arlequin.cases.cli.outputs import read
+from arlequin.cases.cli.tables import versions
+from arlequin.models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
@@ -56,7 +56,7 @@ def describe(name: str, usage: str) -> int:
 
 def describe_sweep(name: str, usage: str) -> int:
     """The parameters of a case, how several values of them are given, and the usage of the command."""
-    from cases.cli.sweep import examples
+    from arlequin.cases.cli.sweep import examples
 
     case = registry.load(name)
     out = _parameters(case)
@@ -68,7 +68,7 @@ def describe_sweep(name: str, usage: str) -> int:
 
 
 def _parameters(case: registry.Case) -> Console:
-    from cases.case.parameters import fields
+    from arlequin.cases.case.parameters import fields
 
     out = tables.console()
     out.print(f"{case.short}: {case.line}\n")
@@ -78,8 +78,8 @@ def _parameters(case: registry.Case) -> Console:
 
 def run(arguments: Namespace) -> int:
     """Run a case into a result on disk and print its summary."""
+    from arlequin.cases.case.execution import prepare
     from arlequin.results.reading import summary
-    from cases.case.execution import prepare
 
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
@@ -94,10 +94,10 @@ def run(arguments: Namespace) -> int:
 
 def resume(arguments: Namespace) -> int:
     """Go on with a run that was stopped, from its last checkpoint, and print its summary."""
+    from arlequin.cases.case.execution import left_at
+    from arlequin.cases.case.execution import resume as go_on
     from arlequin.results.reading import summary
     from arlequin.run.progress import ProgressBar
-    from cases.case.execution import left_at
-    from cases.case.execution import resume as go_on
 
     path = Path(arguments.path)
     out = tables.console()
@@ -116,7 +116,7 @@ def resume(arguments: Namespace) -> int:
 
 def check(arguments: Namespace) -> int:
     """Run a case, compare it with its reference; 1 where it is out of tolerance."""
-    from cases.case.execution import prepare
+    from arlequin.cases.case.execution import prepare
 
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
@@ -138,7 +138,7 @@ def check(arguments: Namespace) -> int:
 
 def sweep(arguments: Namespace) -> int:
     """Run a case over its parameters."""
-    from cases.cli.sweep import sweep as run_sweep
+    from arlequin.cases.cli.sweep import sweep as run_sweep
 
     return run_sweep(arguments, *_split(arguments.words))
 
@@ -155,8 +155,8 @@ def show(arguments: Namespace) -> int:
         with read(arguments.path) as damaged:
             result = None
             if is_sweep(arguments.path):
+                from arlequin.cases.cli.sweep import summary_of
                 from arlequin.sweeps.sweep import open_sweep
-                from cases.cli.sweep import summary_of
 
                 parts = summary_of(open_sweep(arguments.path))
             else:
@@ -181,10 +181,10 @@ def _read_through(path: str, result: xarray.DataTree) -> None:
 
 def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
     """Run with a progress bar; an interrupted or failed run says where what it recorded is."""
+    from arlequin.cases.case.execution import execute
     from arlequin.results.recorder import Record
     from arlequin.results.stores import refuse_to_replace
     from arlequin.run.progress import ProgressBar
-    from cases.case.execution import execute
 
     record: Record | None = None
     if path is not None:

@@ -15,11 +15,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from arlequin.cases.cli import actions, outputs
+from arlequin.cases.cli.tables import print_line, version
+from arlequin.models import limits
+from arlequin.models.errors import UserError
 from arlequin.run.interrupts import heard
-from cases.cli import actions, outputs
-from cases.cli.tables import print_line, version
-from models import limits
-from models.errors import UserError
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cases.case.results import beside, figures_of, made_by, opened
-from cases.cli import tables
-from models.errors import FAILURE, UserError
+from arlequin.cases.case.results import beside, figures_of, made_by, opened
+from arlequin.cases.cli import tables
+from arlequin.models.errors import FAILURE, UserError
 
 if TYPE_CHECKING:
     import xarray
@@ -97,7 +97,7 @@ def report(arguments: Namespace) -> int:
     import matplotlib
 
     matplotlib.use("Agg")
-    import cases
+    from arlequin import cases
 
     with read(arguments.path) as damaged:
         with tables.working("comparing with the reference and drawing"):

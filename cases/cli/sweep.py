@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.cases.case import registry
+from arlequin.cases.case.parameters import Field, by_name, fields, make
+from arlequin.cases.cli import tables
+from arlequin.models.errors import UserError
 from arlequin.plots import sweep_points
 from arlequin.sweeps.dataset import left_out
-from cases.case import registry
-from cases.case.parameters import Field, by_name, fields, make
-from cases.cli import tables
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
@@ -27,9 +27,9 @@ FAILURES_SHOWN = 10
 
 def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
     """Run a case over its parameters, print a summary; 1 where points failed."""
+    from arlequin.cases.case.sweeping import is_swept, sweep_case
+    from arlequin.cases.cli.outputs import number
     from arlequin.run.progress import PointsBar
-    from cases.case.sweeping import is_swept, sweep_case
-    from cases.cli.outputs import number
 
     case = registry.load(name)
     known = by_name(case.parameters, words)

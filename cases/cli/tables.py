@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.table import Table
 
+    from arlequin.cases.case.checks import Check
+    from arlequin.cases.case.parameters import Field
     from arlequin.results.reading import Summary
-    from cases.case.checks import Check
-    from cases.case.parameters import Field
 
 
 PIPE_WIDTH = 160
@@ -181,7 +181,7 @@ def versions() -> list[tuple[str, str]]:
 
 def _blas() -> str:
     try:
-        from models.linalg.factor import blas_name
+        from arlequin.models.linalg.factor import blas_name
 
         return blas_name()
     except ImportError:

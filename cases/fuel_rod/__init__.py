@@ -2,8 +2,8 @@
 
 The rod is a Timoshenko tube in space, standing along z, that carries its pellets and the water that moves with it,
 reduced to its lowest modes and the static shapes of its supports. At each grid and in each direction (x and y) one
-spring faces two dimples: shock elements with Coulomb friction on the skin of the rod (`cases.fuel_rod.model`), with
-asperities in front of them if asked.
+spring faces two dimples: shock elements with Coulomb friction on the skin of the rod (`arlequin.cases.fuel_rod.model`),
+with asperities in front of them if asked.
 
 Supports are pushed in until a rigid rod would feel P from each spring and P/2 from each dimple; the rod bends between
 them, and 14.90 N are left of 15. A grid may have lost its preload, wholly or in part (`relaxation`), stand off by a
@@ -15,8 +15,8 @@ the same seed; a harmonic force along x; or grids shaken along x together (the f
 
 With `zoom=N` the cladding at grid N is a 3D solid between two beams, glued to them by Arlequin junctions, its supports
 small pads on springs, with asperities before the substrates touch, sharp friction and wear: maps of pressure, slip and
-worn depth unrolled (`cases.fuel_rod.zoom`, `cases.shared.spacer_cell`). `substeps` gives the zoom shorter steps than
-the rod.
+worn depth unrolled (`arlequin.cases.fuel_rod.zoom`, `arlequin.cases.shared.spacer_cell`). `substeps` gives the zoom
+shorter steps than the rod.
 
 What is typical: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³
 (PWR 17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with 10 to 30 N at the start of life, which irradiation takes
@@ -31,7 +31,7 @@ Science and Technology 10B, 1994 (Zircaloy).
 Results: `part/rod`; `interface/grid1_springs` (points at +x and +y) and `interface/grid1_dimples` (−x below and above,
 then −y) with displacement, force and work rate of each point on `time`; of a zoom `part/lower`, `part/upper`,
 `part/cladding`, `junction/lower_end`, `junction/upper_end`, `interface/spring_x`, `interface/dimple_x_low` and so on.
-Measures: `cases.fuel_rod.measures`.
+Measures: `arlequin.cases.fuel_rod.measures`.
 """
 
 from dataclasses import dataclass, replace
@@ -42,16 +42,16 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.fuel_rod.measures import supports
-from cases.fuel_rod.model import beam, grids, nodal, part, settled, shaking
-from cases.fuel_rod.zoom import Zoom
-from cases.reference.rod_modes import RodModes
-from cases.reference.sprung_rod import spring_forces
-from cases.shared.impact import worst, worst_balance
-from cases.shared.vocabulary import Density, Poisson, Young
-from models.checks import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.fuel_rod.measures import supports
+from arlequin.cases.fuel_rod.model import beam, grids, nodal, part, settled, shaking
+from arlequin.cases.fuel_rod.zoom import Zoom
+from arlequin.cases.reference.rod_modes import RodModes
+from arlequin.cases.reference.sprung_rod import spring_forces
+from arlequin.cases.shared.impact import worst, worst_balance
+from arlequin.cases.shared.vocabulary import Density, Poisson, Young
+from arlequin.models.checks import (
     finite,
     integer,
     non_negative,
@@ -277,6 +277,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from cases.fuel_rod.plots import rod_figures
+    from arlequin.cases.fuel_rod.plots import rod_figures
 
     return rod_figures(result, parameters.heights, parameters.gap)

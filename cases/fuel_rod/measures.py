@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray
 
+from arlequin.models.types import Array
 from arlequin.results.signals import contact_ratio, impact_peaks
-from models.types import Array
 
 PLACES = {
     "springs": ("spring +x", "spring +y"),

@@ -14,10 +14,10 @@ import xarray
 from scipy.optimize import brentq
 
 import arlequin as aq
-from multilevel.laws.base import RegularLaw
+from arlequin.multilevel.laws.base import RegularLaw
 
 if TYPE_CHECKING:
-    from cases.fuel_rod import Parameters
+    from arlequin.cases.fuel_rod import Parameters
 
 
 CROSS = np.array([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])  # the springs push along −x and −y, the dimples along x and y

@@ -6,10 +6,10 @@ import numpy as np
 import xarray
 
 from arlequin import plots
+from arlequin.cases.fuel_rod.measures import PADS, Signal, beams, hardest, rms_along, signal, supports
+from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.results.signals import impact_peaks, power_spectrum
-from cases.fuel_rod.measures import PADS, Signal, beams, hardest, rms_along, signal, supports
-from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

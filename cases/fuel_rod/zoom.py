@@ -15,16 +15,16 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
-from cases.fuel_rod import model as rod_model
-from cases.fuel_rod import model as rod_supports
-from cases.fuel_rod.model import Grid
-from cases.fuel_rod.model import Support as GridSupport
-from cases.shared.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
-from models.errors import UserError
-from models.types import Array
+from arlequin.cases.fuel_rod import model as rod_model
+from arlequin.cases.fuel_rod import model as rod_supports
+from arlequin.cases.fuel_rod.model import Grid
+from arlequin.cases.fuel_rod.model import Support as GridSupport
+from arlequin.cases.shared.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from cases.fuel_rod import Parameters
+    from arlequin.cases.fuel_rod import Parameters
 
 
 _RANGE = 1e-2, 1e2  # of the nominal stiffness, in which the other is sought
@@ -113,7 +113,7 @@ class Zoom:
 
     Parts `lower` and `upper` (beams), `cladding` (a solid of hexahedra, three through the wall, that carries pellets
     and water by its density and the flow as a body force), pads and the nodes of the grid behind them
-    (`cases.shared.spacer_cell`); junctions `lower_end` and `upper_end`; the other grids as without a zoom. The
+    (`arlequin.cases.shared.spacer_cell`); junctions `lower_end` and `upper_end`; the other grids as without a zoom. The
     cladding's bulk is linear: it is reduced to its lowest modes and the static shapes of each node that a pad can touch
     and of all that the junctions pull (`aq.Modal`), under which its statics is exact; its full field is recorded.
     """

@@ -32,12 +32,12 @@ import skfem
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import worst_balance
-from cases.shared.vocabulary import Poisson, Young
-from models.checks import positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.vocabulary import Poisson, Young
+from arlequin.models.checks import positive, positive_integer, within
+from arlequin.models.types import Array
 
 RADIUS = 10e-3  # of the hole, m
 OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border, of the patch's and width of the zone over it
@@ -241,7 +241,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.glued_ring.plots import convergence_figure
+    from arlequin.cases.glued_ring.plots import convergence_figure
 
     out = {"shape": plots.shape(result, "displacement", component=0)}
     if parameters.model == "arlequin":

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from arlequin.models.types import Array
 from arlequin.plots import style
-from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ Typical of fuel assemblies: Zircaloy-4 (E ≈ 99 GPa at 20 °C, ν ≈ 0.37, 655
 3 × 2.5 × 0.8 mm, dimples 12 mm off the middle, stiffnesses across the normal, the asperities (5e12 Pa/m, by which 15 N
 crush 3.9 µm, 0.19 mm to either side), μ = 0.3, no wear (Zircaloy rubbed in water: 1e-16 to 1e-14 m³/J).
 
-Reference: the tube as a shell, pads rigid (`cases.reference.spacer_cell`).
+Reference: the tube as a shell, pads rigid (`arlequin.cases.reference.spacer_cell`).
 By refinement (default case), a spring after the insertion, and its contact:
 
     refine   dofs of the tube   force (N)   peak (MPa)   half-width (mm)
@@ -30,15 +30,15 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.shell_tube import ShellTube
-from cases.reference.spacer_cell import CellByHand
-from cases.shared.impact import worst_balance
-from cases.shared.spacer_cell import Cladding, SpacerCell, Supports
-from cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Poisson, Young
-from models.checks import non_negative, positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.shell_tube import ShellTube
+from arlequin.cases.reference.spacer_cell import CellByHand
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.spacer_cell import Cladding, SpacerCell, Supports
+from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Poisson, Young
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.grid_cell.plots import forces
+    from arlequin.cases.grid_cell.plots import forces
 
     p, found = parameters, Gripped.of(result, parameters)
     names = list(found.names)

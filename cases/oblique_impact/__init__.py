@@ -29,15 +29,15 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.maw import maw
-from cases.reference.oblique import Impact, Oblique
-from cases.shared.impact import contact_ends, energy_checks, impact_scalars, momentum_check, rigid_velocity
-from cases.shared.meshes import disc, upright_half_ball
-from cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young
-from models.checks import finite, positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.maw import maw
+from arlequin.cases.reference.oblique import Impact, Oblique
+from arlequin.cases.shared.impact import contact_ends, energy_checks, impact_scalars, momentum_check, rigid_velocity
+from arlequin.cases.shared.meshes import disc, upright_half_ball
+from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young
+from arlequin.models.checks import finite, positive, positive_integer, within
+from arlequin.models.types import Array
 
 ZONE = 1.25  # half-width of the fine surface, in half-widths of the contact
 SHARE = {"sphere": 0.5, "disc": 1.0}  # of a body that is modelled
@@ -193,7 +193,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.oblique_impact.plots import curve_figure, force_figure
+    from arlequin.cases.oblique_impact.plots import curve_figure, force_figure
 
     p, body = parameters, reference(parameters)
     computed = {p.incidence: Measured.of(result, p).reflection}

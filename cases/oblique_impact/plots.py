@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.cases.reference.oblique import Impact, Oblique
 from arlequin.plots import style
-from cases.reference.oblique import Impact, Oblique
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,8 @@ def curve_figure(body: Oblique, exact: Callable[[Oblique, float], Impact], compu
 
 
 def force_figure(found: Any, given: Impact) -> "Figure":
-    """Normal and tangential force, the latter over μ, in the largest normal one (`cases.oblique_impact.Measured`)."""
+    """Normal and tangential force, the latter over μ, in the largest normal one
+    (`arlequin.cases.oblique_impact.Measured`)."""
     peak = float(given.force[:, 0].max())
     with style.panels(1, 3.2) as (figure, (axes,)):
         for n, (name, factor) in enumerate((("P", 1.0), ("Q/μ", -1.0 / given.body.friction))):

@@ -5,7 +5,7 @@ import math
 import numba
 import numpy as np
 
-from multilevel._interrupts import hear
+from arlequin.multilevel._interrupts import hear
 
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
 DONE, FULL, STALLED = 0, 1, 2

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cases.reference.rods import ContactHistory, Pair, Rod, clipped, require_positive, runs
-from models.errors import UserError
-from models.types import Array
+from arlequin.cases.reference.rods import ContactHistory, Pair, Rod, clipped, require_positive, runs
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 TIME_TOLERANCE = 1e-11  # of the shortest transit: arrivals closer than this are one event
 RATE_TOLERANCE = 1e-11  # of the approach speed: gap rates below this are zero

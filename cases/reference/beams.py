@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from models.beams.section import Section
-from models.materials.elastic import LinearElastic
-from models.types import Array
+from arlequin.models.beams.section import Section
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.types import Array
 
 _SCAN = 400  # intervals per decade in which a change of sign is looked for
 

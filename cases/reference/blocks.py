@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import lfilter
 
-from models import checks
-from models.errors import UserError
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 _HALF = 2000  # grid of a held column: intervals in half a transit
 

@@ -32,8 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models import checks
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

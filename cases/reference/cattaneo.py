@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cases.reference.hertz import LineContact, SphereContact
-from models import checks
-from models.errors import UserError
-from models.materials.elastic import LinearElastic
-from models.types import Array
+from arlequin.cases.reference.hertz import LineContact, SphereContact
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from models import checks
-from models.errors import FAILURE, UserError
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 
 SAMPLES = 50  # of 1/ω_T, and of m/C
 BLOCK = 512  # samples at once

@@ -2,7 +2,8 @@
 
 Units: R = 1, G = 1, ρ = 1, so that c_t = 1 and m = π. A point force F at θ = 0, along the normal or the tangent, is the
 traction F/(2π) (1 + 2 Σ cos nθ) on the rim; the displacement along it is u = Σ_n w_n D_n(ω) F, w_0 = 1/2π, w_n = 1/π,
-with D_n the displacement of the harmonic n (`cases.reference.disc`) by its own traction. Each D_n is a sum over modes,
+with D_n the displacement of the harmonic n (`arlequin.cases.reference.disc`) by its own traction. Each D_n is a sum
+over modes,
 
     w_n D_n(ω) = Σ_k r_k/(ω_k² − ω²)        r_k = −w_n d/(dp/dω²) at ω_k, with D_n = d/p, p the determinant,
 
@@ -26,9 +27,9 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from cases.reference.disc import rim_rows
-from models import checks
-from models.types import Array
+from arlequin.cases.reference.disc import rim_rows
+from arlequin.models import checks
+from arlequin.models.types import Array
 
 NORMAL, TANGENT = 0, 1
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 def strips(places: Array, width: float, poisson: float, coupled: bool) -> Array:

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models import checks
-from models.errors import UserError
-from models.materials.elastic import LinearElastic
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.types import Array
 
 
 def effective_modulus(*bodies: LinearElastic) -> float:

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import beta, betaincinv
 
-from cases.reference.hertz import SphereContact
-from models import checks
-from models.types import Array
+from arlequin.cases.reference.hertz import SphereContact
+from arlequin.models import checks
+from arlequin.models.types import Array
 
 APPROACHES = 0.8 * float(beta(0.4, 0.5))  # T V/δ_max = 2.94328
 

@@ -32,9 +32,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cases.reference.rods import ContactHistory, Pair, Rod, clipped, require, require_non_negative, runs
-from models.errors import UserError
-from models.types import Array
+from arlequin.cases.reference.rods import ContactHistory, Pair, Rod, clipped, require, require_non_negative, runs
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
 FULL, STALLED = 1, 2
@@ -186,7 +186,7 @@ def touch(
     left: Rod, right: Rod | None, law: ContactLaw, gap: float, duration: float, tolerance: float = 1e-9
 ) -> Contact:
     """Contact of two rods (right = None: a rigid wall) under `law`; substrates `gap` (m) apart at t = 0."""
-    from cases.reference._kernels import integrate
+    from arlequin.cases.reference._kernels import integrate
 
     pair = Pair(left, right, gap)
     require(math.isfinite(duration) and duration > 0, "duration", duration, "must be positive and finite")

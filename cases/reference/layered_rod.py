@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

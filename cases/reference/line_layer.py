@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import beta
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cases.reference.oblique import Impact, Oblique
-from models.errors import UserError
-from models.types import Array
+from arlequin.cases.reference.oblique import Impact, Oblique
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 
 def maw(body: Oblique, psi: float, *, springs: int = 400, steps: int = 4000) -> Impact:

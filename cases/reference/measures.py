@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 
 class Reference(Protocol):

@@ -28,11 +28,11 @@ from typing import Literal
 
 import numpy as np
 
-from cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
-from cases.reference.half_space import squares, strips
-from cases.reference.hertz_impact import APPROACHES
-from models import checks
-from models.types import Array
+from arlequin.cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
+from arlequin.cases.reference.half_space import squares, strips
+from arlequin.cases.reference.hertz_impact import APPROACHES
+from arlequin.models import checks
+from arlequin.models.types import Array
 
 MARGIN = {"sphere": 1.05, "disc": 1.2}  # of the patches over the half-width: vibrations of the disc press it wider
 TOLERANCE = 1e-6  # of the forces
@@ -129,7 +129,7 @@ class Oblique:
 
     def impact(self, psi: float, *, points: int | None = None, steps: int = 120) -> Impact:
         """The impact at ψ₁, with so many patches across (15; disc 61) and so many steps over the duration."""
-        from cases.reference._oblique_kernels import sweep
+        from arlequin.cases.reference._oblique_kernels import sweep
 
         step = self.duration / steps
         matrix, bow = self._patches(points or (15 if self.sphere else 61))

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cases.reference.rods import require, require_non_negative, require_positive
-from models.types import Array
+from arlequin.cases.reference.rods import require, require_non_negative, require_positive
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

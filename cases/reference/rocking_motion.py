@@ -1,7 +1,8 @@
 """The motion of a rocking block, flight by flight: DOP853 at 1e-13, impacts polished by Newton's steps in time.
 
-Equations in `cases.reference.rocking`. A flight ends where φ = 0; the dense output gives the neighbourhood and the time
-is corrected by −φ/φ̇ of a new integration that ends there, so that the interpolant's error does not enter the impacts.
+Equations in `arlequin.cases.reference.rocking`. A flight ends where φ = 0; the dense output gives the neighbourhood and
+the time is corrected by −φ/φ̇ of a new integration that ends there, so that the interpolant's error does not enter the
+impacts.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from cases.reference.rocking import RockingBlock
-from models import checks
-from models.errors import FAILURE, UserError
-from models.types import Array
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.models import checks
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 
 LEAST_LEAN = 1e-18
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 Side = Literal["left", "right"]
 

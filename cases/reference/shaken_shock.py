@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.shaken_slider import ShakenSlider
 
 RINGING = 400  # samples of a cycle of the stuck mass
 FORCED = 20_000  # samples of a period of the support, in a slip

@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from models import checks
-from models.errors import UserError
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 Regime = Literal["stick", "stick-slip", "slip-slip"]
 Kind = Literal["slip", "reversal", "stick"]

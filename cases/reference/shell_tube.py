@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import OdeSolution, solve_ivp
 
-from cases.reference.rocking import RockingBlock
-from models import checks
-from models.errors import FAILURE, UserError
-from models.types import Array
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.models import checks
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 
 OPEN, STICK = 0, 2  # slip is its sense, ±1
 SLACK = 1e-6  # m/s²: an element opens where it pulls by this times the mass, so that round-off cannot close it again

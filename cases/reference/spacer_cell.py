@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cases.reference.line_layer import LineLayer
-from cases.reference.shell_tube import ShellTube
-from models.types import Array
+from arlequin.cases.reference.line_layer import LineLayer
+from arlequin.cases.reference.shell_tube import ShellTube
+from arlequin.models.types import Array
 
 _PASSES = 60
 

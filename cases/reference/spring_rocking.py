@@ -1,4 +1,5 @@
-"""Landings of the rigid block of `cases.reference.shock` that rocks on three shock elements, held, then let go.
+"""Landings of the rigid block of `arlequin.cases.reference.shock` that rocks on three shock elements, held, then let
+go.
 
 Before it is let go, a horizontal force at the middle of its top tilts it about its left corner and the middle of its
 base is held across (V5.03.105, §1.4): the corner carries the weight, and no element any tangential force.
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from cases.reference.rocking import RockingBlock
-from cases.reference.shock import OPEN, Motion, Shock, SpringBlock, integrate
-from models import checks
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.shock import OPEN, Motion, Shock, SpringBlock, integrate
+from arlequin.models import checks
 
 
 @dataclass(frozen=True)

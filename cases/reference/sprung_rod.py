@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 def spring_forces(at: Array, stiffness: Array, ways: Array, bending: float, shear: float) -> Array:

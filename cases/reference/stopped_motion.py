@@ -13,11 +13,11 @@ from scipy.integrate import cumulative_simpson
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from models.errors import FAILURE, UserError
-from models.types import Array
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from cases.reference.stopped_rod import StoppedRod
+    from arlequin.cases.reference.stopped_rod import StoppedRod
 
 State = Literal["open", "forward", "backward", "stuck"]
 

@@ -27,12 +27,12 @@ from functools import cached_property
 
 import numpy as np
 
-from cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
-from models import checks
-from models.beams.section import Section
-from models.errors import UserError
-from models.materials.elastic import LinearElastic
-from models.types import Array
+from arlequin.cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
+from arlequin.models import checks
+from arlequin.models.beams.section import Section
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.types import Array
 
 SAMPLES = 10  # in a radian of the fastest motion
 

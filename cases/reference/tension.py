@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.cases.case.parameters import fields
+from arlequin.cases.cli import tables
+from arlequin.cases.cli.tables import versions
+from arlequin.cases.reports import page
 from arlequin.results.damage import without
-from cases.case.parameters import fields
-from cases.cli import tables
-from cases.cli.tables import versions
-from cases.reports import page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from cases.case.registry import Case
+    from arlequin.cases.case.registry import Case
 
 DPI = 130
 PARAMETERS = ("parameter", "value", "unit", "default", "meaning")

@@ -7,17 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.cases.case.results import figures_of, made_by
+from arlequin.cases.cli import tables
+from arlequin.cases.reports import page
+from arlequin.cases.reports import parts as report_parts
 from arlequin.results.damage import without
 from arlequin.results.reading import Summary, summary
-from cases.case.results import figures_of, made_by
-from cases.cli import tables
-from cases.reports import page
-from cases.reports import parts as report_parts
 
 if TYPE_CHECKING:
     import xarray
 
-    from cases.case.registry import Case
+    from arlequin.cases.case.registry import Case
 
 
 def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, named: str | None = None) -> Path:

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arlequin.cases.case.registry import is_file_name
+from arlequin.cases.case.results import case_of
+from arlequin.cases.reports import page
+from arlequin.cases.reports import parts as report_parts
+from arlequin.models.errors import UserError
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_axis import geometric
 from arlequin.results.damage import ResultWarning
 from arlequin.sweeps.dataset import left_out
-from cases.case.registry import is_file_name
-from cases.case.results import case_of
-from cases.reports import page
-from cases.reports import parts as report_parts
-from models.errors import UserError
 
 if TYPE_CHECKING:
     import xarray
 
-    from cases.case.registry import Case
+    from arlequin.cases.case.registry import Case
 
 LISTED = 8  # values of a parameter that are written out
 CELLS = 8_000  # of the table of points: about 400 kB
@@ -52,7 +52,7 @@ def write_sweep_report(dataset: xarray.Dataset, target: Path, named: str | None 
 
 def _case(dataset: xarray.Dataset, named: str | None) -> Case | None:
     """The case that was swept; None where it was a function, or a file that is not run."""
-    from cases.case.parameters import fields
+    from arlequin.cases.case.parameters import fields
 
     try:
         case = case_of(dataset.attrs, named)

@@ -3,12 +3,12 @@
 A steel tube with an absorber inside, one rod of a cluster, hangs straight in cards in which it fits, and falls at some
 10 m/s through further ones, k of them, that stand aside by a misalignment A in directions that turn by 135° from each
 to the next: a straight rod passes them if A is not more than the clearance; else it has to bend, is pressed on the
-cards and braked by friction. Cards are thin rings fixed in space (`multilevel.pairing.guides`); each touches the rod at
-a material point that travels along it, all in one interface, whose point k is card k (from the top). Its pressure over
-`frame` is the normal force of the card in N, `traction` its friction. The cards that the rod is in at the start are in
-line, so that it starts straight and outside the metal; it meets the others with a thin nose. The rod is linear (small
-rotations) and free at both ends; a mass may hang on its top, carried along the fall only. Air, water and the dashpot
-at the end of a real fall are left out.
+cards and braked by friction. Cards are thin rings fixed in space (`arlequin.multilevel.pairing.guides`); each touches
+the rod at a material point that travels along it, all in one interface, whose point k is card k (from the top). Its
+pressure over `frame` is the normal force of the card in N, `traction` its friction. The cards that the rod is in at the
+start are in line, so that it starts straight and outside the metal; it meets the others with a thin nose. The rod is
+linear (small rotations) and free at both ends; a mass may hang on its top, carried along the fall only. Air, water and
+the dashpot at the end of a real fall are left out.
 
 Typical of a pressurised water reactor: the tube (9.7 mm, wall 0.5 mm, stainless steel), its absorber (Ag-In-Cd of
 10.2 g/cm³ in the bore: 0.6 kg/m), some 4 m of length, cards some 0.3 m apart with some 1 mm of clearance in diameter,
@@ -47,14 +47,14 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.ballistic import Fall
-from cases.rod_drop.measures import SHORT, Spells, depth_limit, drop_time, fall
-from cases.shared.impact import worst_balance
-from cases.shared.vocabulary import Density, FieldsEvery, Young
-from models.checks import non_negative, positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.ballistic import Fall
+from arlequin.cases.rod_drop.measures import SHORT, Spells, depth_limit, drop_time, fall
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Young
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.models.types import Array
 
 POISSON = 0.3
 TURN = 0.75 * pi  # from the offset of a card to that of the next
@@ -277,7 +277,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.rod_drop import plots as drop_figures
+    from arlequin.cases.rod_drop import plots as drop_figures
 
     p = parameters
     time, depth, speed = fall(result)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from models.types import Array
+from arlequin.models.types import Array
 
 SHORT = 2  # steps: openings up to this are those of contacts that flip with the period of the mesh
 _AHEAD = 1e-7  # s, over which the rates of gaps are differenced

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray
 
+from arlequin.cases.reference.ballistic import Fall
+from arlequin.cases.rod_drop.measures import Spells
+from arlequin.models.types import Array
 from arlequin.plots import style
-from cases.reference.ballistic import Fall
-from cases.rod_drop.measures import Spells
-from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

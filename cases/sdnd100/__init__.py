@@ -13,9 +13,9 @@ lies inside a step over which friction acts one way: each moves the later turnin
 the release; θ > ½ damps each half swing by (2θ − 1) π ωΔt/2.
 
 Penalised models (`slider_models`: modal, two-body, direct) have another exact motion, that of the shock element of
-finite K_T and C_T (`cases.reference.damped_shock`, undamped `shock`): turns are where a slip ends. Its turning points
-are checked against that, and at the benchmark's data displacements at nπ/ω against Coulomb's turning points, to 0.5 %.
-C_T is what Code_Aster's modal element takes where none is given, critical: 2 √(m (k + K_T)). Off Coulomb's, %:
+finite K_T and C_T (`arlequin.cases.reference.damped_shock`, undamped `shock`): turns are where a slip ends. Its turning
+points are checked against that, and at the benchmark's data displacements at nπ/ω against Coulomb's turning points, to
+0.5 %. C_T is what Code_Aster's modal element takes where none is given, critical: 2 √(m (k + K_T)). Off Coulomb's, %:
 
                                             turning points 1 to 4           displacements at nπ/ω
     exact, K_T = 4e5 N/m              0.000   0.005   0.029   0.528     0.000   0.004   0.016   0.234
@@ -50,12 +50,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.slider import ReleasedSlider
-from cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
-from cases.shared.impact import end_time, energy_checks
-from cases.shared.sliders import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.slider import ReleasedSlider
+from arlequin.cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
+from arlequin.cases.shared.impact import end_time, energy_checks
+from arlequin.cases.shared.sliders import (
     EXACT,
     PENALISED,
     SHOWN,
@@ -71,9 +71,9 @@ from cases.shared.sliders import (
     slider,
     turning_tolerance,
 )
-from cases.shared.vocabulary import EventsName, ThetaValue, scheme_of
-from models.checks import finite, non_negative, positive
-from models.types import Array
+from arlequin.cases.shared.vocabulary import EventsName, ThetaValue, scheme_of
+from arlequin.models.checks import finite, non_negative, positive
+from arlequin.models.types import Array
 
 PHASE = 0.07  # of (ωΔt)⁴: the lag of the located scheme, relative
 
@@ -294,7 +294,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.sliders import released_figure
+    from arlequin.cases.shared.sliders import released_figure
 
     p = parameters
     u, _, _ = motion(result, p)

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.interpolate import KroghInterpolator
 
+from arlequin.models.types import Array
 from arlequin.results.scalar import Scalar
-from models.types import Array
 
 REST = 1e-9  # of the largest velocity
 

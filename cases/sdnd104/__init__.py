@@ -20,8 +20,8 @@ its step, an error of order Δt: relative to the exact means over [4, 12] s, at 
 `model=penalised` holds the mass by a shock element (K_N, K_T, C_T, μ), with a weak spring to the floor that Code_Aster
 needs and this code does not (without it all runs; with it 1.6e-5 less at 15 m/s²). As Code_Aster's where none is given,
 C_T is critical, 2 √(m (k + K_T)); `tangential_damping=0` is the element that rings. It has an exact motion of its own
-(`cases.reference.damped_shock`, undamped `shaken_shock`): its work rate counts the elastic slides of the stuck mass,
-friction what slips and the dashpot take. Off Coulomb's, % over [4, 12] s at K_T = 9e5 N/m:
+(`arlequin.cases.reference.damped_shock`, undamped `shaken_shock`): its work rate counts the elastic slides of the stuck
+mass, friction what slips and the dashpot take. Off Coulomb's, % over [4, 12] s at K_T = 9e5 N/m:
 
                                           work rate                    friction
     acceleration, m/s²              15      1.5     1.01         15      1.5     1.01
@@ -47,14 +47,14 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.shaken_slider import ShakenSlider
-from cases.sdnd104.measures import ElementMeans, changes, slip_rate, stuck_share
-from cases.shared.impact import BALANCE_LIMIT, worst_balance
-from cases.shared.sliders import EXACT, RINGING, Floor, Scheme, check_scheme, critical_damping, slider
-from cases.shared.vocabulary import EventsName, scheme_of
-from models.checks import non_negative, positive, within
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.sdnd104.measures import ElementMeans, changes, slip_rate, stuck_share
+from arlequin.cases.shared.impact import BALANCE_LIMIT, worst_balance
+from arlequin.cases.shared.sliders import EXACT, RINGING, Floor, Scheme, check_scheme, critical_damping, slider
+from arlequin.cases.shared.vocabulary import EventsName, scheme_of
+from arlequin.models.checks import non_negative, positive, within
 
 POWERS: tuple[Literal["wear", "friction"], ...] = ("wear", "friction")
 ROUND_OFF = 2.0**-53
@@ -267,7 +267,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.shared.sliders import shaken_figure, support_figure
+    from arlequin.cases.shared.sliders import shaken_figure, support_figure
 
     p, exact = parameters, reference(parameters)
     # a few periods, from the start of the interval on

@@ -10,13 +10,13 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from cases.reference.damped_shock import DampedElement
-from cases.reference.shaken_shock import ShakenElement
-from cases.reference.shaken_slider import ShakenSlider
-from models.types import Array
+from arlequin.cases.reference.damped_shock import DampedElement
+from arlequin.cases.reference.shaken_shock import ShakenElement
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from cases.sdnd104 import Parameters
+    from arlequin.cases.sdnd104 import Parameters
 
 
 @dataclass(frozen=True)

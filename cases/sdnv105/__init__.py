@@ -1,11 +1,11 @@
 """A block rocks on a table, let go from a tilt: impacts and reactions, rigid, elastic or on springs (SDNV105).
 
-Rigid, everything is known (`cases.reference.rocking`): impact times, kinetic energies before, percussions, lifts, and
-in flight F(θ, θ̇) and H(θ, θ̇). Impacts are located inside the step, and all of it is met to 1e-5. With events="step"
-θ = 1, for which the corner stays in place (`RigidBody`): at an impact at the corner speed v the end is stopped up to
-½ v Δt off the table and gravity goes on for up to a step, each of which changes the energy of a flight of lift h by at
-most the part v Δt/h: tolerances add 2 v Δt/h from impact to impact, half of it to the durations. Schemes that
-alternate (newmark, hht, …) have its mean reactions.
+Rigid, everything is known (`arlequin.cases.reference.rocking`): impact times, kinetic energies before, percussions,
+lifts, and in flight F(θ, θ̇) and H(θ, θ̇). Impacts are located inside the step, and all of it is met to 1e-5. With
+events="step" θ = 1, for which the corner stays in place (`RigidBody`): at an impact at the corner speed v the end is
+stopped up to ½ v Δt off the table and gravity goes on for up to a step, each of which changes the energy of a flight of
+lift h by at most the part v Δt/h: tolerances add 2 v Δt/h from impact to impact, half of it to the durations. Schemes
+that alternate (newmark, hht, …) have its mean reactions.
 
 Elastic: plane stress with the damping α K. It starts in equilibrium under its weight, held at both ends of its base
 (statics), and is let go: a block that was tilted slowly. θ = 0.55: nearly second order in flight, while the stiff
@@ -14,8 +14,9 @@ block: its first impact is at √(2Jθ/(Mgb)), 0.053903 s, with Mgbθ, 7.374 J; 
 meet the rigid block's 0.054411 s. table=elastic is the benchmark's (models A, C), touched by the nodes of the base.
 
 On springs (model B): three shock elements at both ends and the middle of the base, the block rigid (checked against
-`cases.reference.spring_rocking`) or elastic. It is let go as in the document, held across at its base: the corner
-carries the weight, and no element a tangential force, so that the soft K_T swings H between 0 and twice its value.
+`arlequin.cases.reference.spring_rocking`) or elastic. It is let go as in the document, held across at its base: the
+corner carries the weight, and no element a tangential force, so that the soft K_T swings H between 0 and twice its
+value.
 
     impact times (s), kinetic energies before (J)
 
@@ -61,10 +62,10 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.reference.rocking_motion import Shaking
-from cases.sdnv105.checks import (
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.rocking_motion import Shaking
+from arlequin.cases.sdnv105.checks import (
     duration,
     elastic_checks,
     exact_reactions,
@@ -76,11 +77,11 @@ from cases.sdnv105.checks import (
     spring_checks,
     spring_reference,
 )
-from cases.sdnv105.measures import Landing
-from cases.sdnv105.models import contact, elastic_block, is_elastic, on_springs, rigid_block, scheme, sink
-from cases.shared.impact import stored_energy, worst_balance
-from cases.shared.vocabulary import Density, Poisson, Scheme, Young
-from models.checks import finite, non_negative, positive, positive_integer, within
+from arlequin.cases.sdnv105.measures import Landing
+from arlequin.cases.sdnv105.models import contact, elastic_block, is_elastic, on_springs, rigid_block, scheme, sink
+from arlequin.cases.shared.impact import stored_energy, worst_balance
+from arlequin.cases.shared.vocabulary import Density, Poisson, Scheme, Young
+from arlequin.models.checks import finite, non_negative, positive, positive_integer, within
 
 BALANCE_LIMIT = 1e-10
 
@@ -218,7 +219,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.sdnv105.plots import angle_figure, reaction_figure, restitution_figure
+    from arlequin.cases.sdnv105.plots import angle_figure, reaction_figure, restitution_figure
 
     p, block = parameters, motion(result, parameters)
     exact = reference(p) if rocks(p) else None

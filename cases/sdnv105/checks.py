@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray
 
-from cases.case.checks import Check
-from cases.reference.rocking import RockingBlock
-from cases.reference.rocking_motion import Rocking, Shaking, rock
-from cases.reference.shock import Shock
-from cases.reference.spring_rocking import SpringRocking, rock_on_springs
-from cases.sdnv105.measures import BlockMotion, Landing
-from cases.sdnv105.models import drawn, is_elastic, located
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.rocking_motion import Rocking, Shaking, rock
+from arlequin.cases.reference.shock import Shock
+from arlequin.cases.reference.spring_rocking import SpringRocking, rock_on_springs
+from arlequin.cases.sdnv105.measures import BlockMotion, Landing
+from arlequin.cases.sdnv105.models import drawn, is_elastic, located
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from cases.sdnv105 import Parameters
+    from arlequin.cases.sdnv105 import Parameters
 
 
 LOCATED = 1e-5  # of times and energies, with located impacts

@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import arlequin as aq
-from cases.shared.vocabulary import scheme_of
-from models.part import Surface
-from models.types import Array
+from arlequin.cases.shared.vocabulary import scheme_of
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from cases.sdnv105 import Parameters
+    from arlequin.cases.sdnv105 import Parameters
 
 
 def drawn(parameters: "Parameters") -> float:

@@ -8,7 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from cases.sdnv105.measures import BlockMotion
+    from arlequin.cases.sdnv105.measures import BlockMotion
 
 
 def angle_figure(block: "BlockMotion", exact: Any | None, model: str, known: str = "rigid, exact") -> "Figure":

@@ -12,8 +12,8 @@ import numpy as np
 import xarray
 
 from arlequin import plots
+from arlequin.models.types import Array
 from arlequin.plots import style
-from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

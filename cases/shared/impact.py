@@ -10,10 +10,10 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike
 
+from arlequin.cases.case.checks import Check
+from arlequin.cases.reference.measures import l1_error, total_variation
+from arlequin.models.types import Array
 from arlequin.results.scalar import Scalar
-from cases.case.checks import Check
-from cases.reference.measures import l1_error, total_variation
-from models.types import Array
 
 BALANCE_LIMIT = 1e-12
 MOMENTUM_LIMIT = 1e-12

@@ -1,7 +1,7 @@
 """Meshes of contact cases: discs and balls fine at their contact point, and two blocks that do not match.
 
 Discs and balls touch the plane y = 0 at the origin; their centre is (0, R). Second-order cells are curved: their nodes,
-mid-nodes too, lie on the circle or sphere. How they are cut: `cases.shared.meshes`.
+mid-nodes too, lie on the circle or sphere. How they are cut: `arlequin.cases.shared.meshes`.
 
 Blocks of a disc or a ball that is fine around one point of its surface.
 
@@ -43,10 +43,10 @@ import skfem
 from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 
-from models import checks, limits
-from models.errors import UserError
-from models.mesh import box, rectangle
-from models.types import Array, Indices
+from arlequin.models import checks, limits
+from arlequin.models.errors import UserError
+from arlequin.models.mesh import box, rectangle
+from arlequin.models.types import Array, Indices
 
 _KINDS: dict[str, tuple[tuple[type, type], tuple[type, type]]] = {
     "quad": ((skfem.MeshQuad1, skfem.ElementQuad1), (skfem.MeshQuad2, skfem.ElementQuad2)),
@@ -321,7 +321,7 @@ class BallBlocks:
 
     @property
     def blocks(self) -> list[Array]:
-        """One block of points for each corner; see `cases.shared.meshes`."""
+        """One block of points for each corner; see `arlequin.cases.shared.meshes`."""
         return [self._span(corner, self._letters.replace(corner, "")) for corner in self._letters]
 
 

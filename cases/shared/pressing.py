@@ -10,15 +10,15 @@ import numpy as np
 import xarray
 
 import arlequin as aq
+from arlequin.cases.case.checks import Check
+from arlequin.cases.reference.cattaneo import PartialSlip
+from arlequin.cases.reference.hertz import LineContact, PressureFit, SphereContact, fit_pressure
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
+from arlequin.multilevel.pairing.collocation import at_gauss_points
 from arlequin.plots import style
 from arlequin.results.scalar import Scalar
-from cases.case.checks import Check
-from cases.reference.cattaneo import PartialSlip
-from cases.reference.hertz import LineContact, PressureFit, SphereContact, fit_pressure
-from cases.shared.impact import worst_balance
-from models.part import Surface
-from models.types import Array
-from multilevel.pairing.collocation import at_gauss_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,7 +165,8 @@ def _fit_label(width: float, peak: float) -> str:
 
 
 def traction_figure(sheared: Any, exact: PartialSlip) -> "Figure":
-    """Traction and μ times the pressure along the contact (`cases.cattaneo_mindlin.Sheared`), in units of μ p0."""
+    """Traction and μ times the pressure along the contact (`arlequin.cases.cattaneo_mindlin.Sheared`), in units of μ
+    p0."""
     b, unit = exact.contact.half_width, exact.friction * exact.contact.peak
     grid = np.linspace(-1.25, 1.25, 2001)
     near = np.abs(sheared.x) <= 1.25 * b

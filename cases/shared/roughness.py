@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 import arlequin as aq
+from arlequin.cases.case.parameters import Quantity
+from arlequin.models.checks import positive, positive_integer, within
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 from arlequin.plots import style
-from cases.case.parameters import Quantity
-from models.checks import positive, positive_integer, within
-from models.errors import UserError
-from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -276,7 +276,7 @@ def area_figure(parameters: Any) -> "Figure":
 
 def history_figure(result: Any, exact: Any) -> "Figure":
     """Contact pressure of a bar over ρcV against time: computed, exact on the asperities, on a smooth wall."""
-    from cases.shared.impact import mean_pressures
+    from arlequin.cases.shared.impact import mean_pressures
 
     edges, pressure = mean_pressures(result)
     unit, time = exact.impedance * exact.velocity, np.linspace(0.0, exact.duration, 4001)

@@ -36,24 +36,24 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicHermiteSpline
 
 import arlequin as aq
+from arlequin.cases.case.checks import Check
+from arlequin.cases.reference.damped_shock import DampedElement, DampedMotion
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.shock import STICK, Motion, Shock, SlidingMass, released_mass
+from arlequin.cases.reference.slider import ReleasedSlider
+from arlequin.cases.shared.vocabulary import ExplicitName
+from arlequin.models.types import Array
 from arlequin.plots import style
-from cases.case.checks import Check
-from cases.reference.damped_shock import DampedElement, DampedMotion
-from cases.reference.shaken_slider import ShakenSlider
-from cases.reference.shock import STICK, Motion, Shock, SlidingMass, released_mass
-from cases.reference.slider import ReleasedSlider
-from cases.shared.vocabulary import ExplicitName
-from models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from cases.sdnd100 import Parameters
+    from arlequin.cases.sdnd100 import Parameters
 
 
 SHARES = {"de-vogelaere": 0.25, "runge-kutta": 0.0}  # of what the other schemes are off
 SMALLEST = 1e-7  # of the release: the adaptive scheme
-HHT_ALPHA = 0.05  # |α|, as `cases.shared.vocabulary.scheme_of` takes it
+HHT_ALPHA = 0.05  # |α|, as `arlequin.cases.shared.vocabulary.scheme_of` takes it
 PUBLISHED = 5e-3  # of Coulomb's turning points: Code_Aster's own errors are 0.41 % at most
 PUBLISHED_STEP = 5e-4  # s
 SHOWN = 4  # turning points that are checked one by one

@@ -13,9 +13,9 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from cases.case.checks import Check
-from cases.shared.impact import contact_ends
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.shared.impact import contact_ends
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

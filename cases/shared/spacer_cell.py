@@ -24,11 +24,11 @@ import numpy as np
 import skfem
 
 import arlequin as aq
-from cases.reference.line_layer import LineLayer
-from cases.shared.meshes import halved, mesh_of
-from models import checks, limits
-from models.errors import UserError
-from models.types import Array
+from arlequin.cases.reference.line_layer import LineLayer
+from arlequin.cases.shared.meshes import halved, mesh_of
+from arlequin.models import checks, limits
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 Range = tuple[float, float]
 

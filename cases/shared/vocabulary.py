@@ -3,9 +3,9 @@
 from typing import Annotated, Any, Literal
 
 import arlequin as aq
-from cases.case.parameters import Quantity
-from cases.reference.interface import ContactLaw
-from models.checks import non_negative, positive, positive_integer, within
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.reference.interface import ContactLaw
+from arlequin.models.checks import non_negative, positive, positive_integer, within
 
 STEEL = 7800.0  # kg/m³
 

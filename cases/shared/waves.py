@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from models.types import Array
+from arlequin.models.types import Array
 
 AMPLITUDE = 1.0  # m, of the packets
 

@@ -3,8 +3,8 @@
 import numpy as np
 import xarray
 
+from arlequin.models.types import Array
 from arlequin.results.scalar import Scalar
-from models.types import Array
 
 
 def worn_profile(result: xarray.DataTree) -> tuple[Array, Array]:

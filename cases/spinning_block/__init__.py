@@ -21,12 +21,12 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import worst_balance
-from cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
-from models.checks import non_negative, positive, positive_integer, within
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The drifts of this run, and of the other schemes over the same steps."""
     from arlequin import plots
-    from cases.spinning_block.plots import drifts
+    from arlequin.cases.spinning_block.plots import drifts
 
     found = {}
     for name in ("midpoint", "theta", "newmark", "central-difference"):

@@ -32,13 +32,13 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from cases.shared.impact import worst_balance
-from cases.shared.meshes import quarter_cylinder
-from cases.shared.vocabulary import Density, Poisson, ThetaValue, Young, scheme_of
-from models.checks import non_negative, positive, positive_integer
-from models.types import Array
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import worst_balance
+from arlequin.cases.shared.meshes import quarter_cylinder
+from arlequin.cases.shared.vocabulary import Density, Poisson, ThetaValue, Young, scheme_of
+from arlequin.models.checks import non_negative, positive, positive_integer
+from arlequin.models.types import Array
 
 BALANCE = 1e-10
 WORK = 1e-3  # of the internal work: what the update of the stress and the motion differ by
@@ -181,7 +181,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from cases.taylor_bar.plots import foot_forces_figure, history_figure
+    from arlequin.cases.taylor_bar.plots import foot_forces_figure, history_figure
 
     limits = PUBLISHED if is_published(parameters) else None
     drawn = {"energies": plots.energies(result), "history": history_figure(result, shapes(result), limits)}

@@ -80,7 +80,7 @@ GROUPS = (
             "PlateauSpectrum",
             "SpanForce",
         ),
-        (("models.mesh", None),),
+        (("arlequin.models.mesh", None),),
     ),
     Group(
         "materials",
@@ -179,9 +179,9 @@ GROUPS = (
         (),
         (
             ("cases", None),
-            ("cases.case.parameters", ("Quantity",)),
-            ("cases.case.checks", ("Check",)),
-            ("cases.case.scalars", ("of", "errors")),
+            ("arlequin.cases.case.parameters", ("Quantity",)),
+            ("arlequin.cases.case.checks", ("Check",)),
+            ("arlequin.cases.case.scalars", ("of", "errors")),
         ),
     ),
     Group(
@@ -190,13 +190,13 @@ GROUPS = (
         "What laws, schemes, materials and parts must offer to take part.",
         (),
         (
-            ("multilevel.laws.base", ("RegularLaw", "SetValuedLaw")),
+            ("arlequin.multilevel.laws.base", ("RegularLaw", "SetValuedLaw")),
             ("arlequin.step.state", ("Scheme", "Stepper", "State", "StepReport")),
-            ("models.materials.elastic", ("Material",)),
-            ("models.part", ("Part", "Assembled", "Surface")),
+            ("arlequin.models.materials.elastic", ("Material",)),
+            ("arlequin.models.part", ("Part", "Assembled", "Surface")),
             ("arlequin.junctions.coupling", ("Coupling", "Shapes")),
             ("arlequin.junctions.weights", ("Weight",)),
-            ("multilevel.obstacles.base", ("Obstacle",)),
+            ("arlequin.multilevel.obstacles.base", ("Obstacle",)),
         ),
     ),
 )

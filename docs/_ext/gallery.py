@@ -178,7 +178,7 @@ def write(path: Path, text: str) -> None:
 
 def build(app: Sphinx) -> None:
     """Run the cases and write their pages into docs/gallery."""
-    from cases.case import registry
+    from arlequin.cases.case import registry
 
     runs = bool(app.config.gallery_run) and os.environ.get("ARLEQUIN_GALLERY", "on") != "off"
     store, folder = Path(app.srcdir) / "build" / "runs", Path(app.srcdir) / "gallery"

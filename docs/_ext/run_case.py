@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("models", "multilevel", "arlequin", "cases")
+PACKAGES = ("arlequin",)
 DPI = 110
 FACTS = ("scheme", "step", "steps", "time", "largest energy imbalance")
 
@@ -36,12 +36,12 @@ def main(name: str, folder: Path, words: list[str]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    from arlequin.cases.case.execution import execute, prepare
+    from arlequin.cases.case.parameters import fields
+    from arlequin.cases.case.results import figures_of
+    from arlequin.cases.cli import tables
+    from arlequin.cases.reports.parts import caption
     from arlequin.results.reading import summary
-    from cases.case.execution import execute, prepare
-    from cases.case.parameters import fields
-    from cases.case.results import figures_of
-    from cases.cli import tables
-    from cases.reports.parts import caption
 
     case, parameters = prepare(name, dict(word.split("=", 1) for word in words))
     result = execute(case, parameters)

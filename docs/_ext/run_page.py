@@ -27,7 +27,7 @@ def main(page: Path, folder: Path) -> None:
     matplotlib.use("Agg")
     from run_case import digest, files_used
 
-    from cases.cli.command import main as arlequin
+    from arlequin.cases.cli.command import main as arlequin
 
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from models.beams.element import across, element_integrals, relative
-from models.errors import UserError
-from models.nodal import Loaded, Loads
-from models.part import Imposed, Weighting
-from models.types import Array
+from arlequin.models.beams.element import across, element_integrals, relative
+from arlequin.models.errors import UserError
+from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.part import Imposed, Weighting
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from models.beams.beam import Beam
+    from arlequin.models.beams.beam import Beam
 
 
 @dataclass(frozen=True, eq=False, repr=False)

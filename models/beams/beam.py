@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 import skfem
 
-from models import checks
-from models.beams.assembled import BeamAssembled, assemble_beam
-from models.beams.element import BeamElements, across, relative
-from models.beams.loads import make_beam_loads
-from models.beams.section import Section, SectionPoints, check_points
-from models.errors import UserError
-from models.fem.cells import check_cells
-from models.fem.elements import order_of
-from models.fem.stress import displacements
-from models.fem.surface import line
-from models.loads.body import Given
-from models.loads.motions import Motions, make_imposed
-from models.loads.turbulence import Turbulence, local_axes
-from models.materials.elastic import LinearElastic, Rayleigh
-from models.mesh import interval
-from models.nodal import Loads
-from models.part import Imposed, Surface, Weighting
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.beams.assembled import BeamAssembled, assemble_beam
+from arlequin.models.beams.element import BeamElements, across, relative
+from arlequin.models.beams.loads import make_beam_loads
+from arlequin.models.beams.section import Section, SectionPoints, check_points
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import check_cells
+from arlequin.models.fem.elements import order_of
+from arlequin.models.fem.stress import displacements
+from arlequin.models.fem.surface import line
+from arlequin.models.loads.body import Given
+from arlequin.models.loads.motions import Motions, make_imposed
+from arlequin.models.loads.turbulence import Turbulence, local_axes
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.mesh import interval
+from arlequin.models.nodal import Loads
+from arlequin.models.part import Imposed, Surface, Weighting
+from arlequin.models.types import Array, Indices
 
 Force = tuple[float, ...] | Callable[[float], Any]
 

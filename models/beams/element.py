@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from models.beams.beam import Beam
+    from arlequin.models.beams.beam import Beam
 
 
 @dataclass(frozen=True, eq=False)

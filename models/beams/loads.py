@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, kron
 
-from models import checks
-from models.errors import UserError
-from models.loads.body import point_values, weight_at_facets
-from models.loads.harmonics import Harmonics
-from models.loads.turbulence import Stations, Turbulence
-from models.nodal import Force, Loads, Varying
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.loads.body import point_values, weight_at_facets
+from arlequin.models.loads.harmonics import Harmonics
+from arlequin.models.loads.turbulence import Stations, Turbulence
+from arlequin.models.nodal import Force, Loads, Varying
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
-    from models.beams.beam import Beam
+    from arlequin.models.beams.beam import Beam
 
 
 def make_beam_loads(beam: "Beam", weight: Array) -> Loads:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from models import checks
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
-    from models.beams.beam import Beam
+    from arlequin.models.beams.beam import Beam
 
 
 @dataclass(frozen=True)

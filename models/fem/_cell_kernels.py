@@ -1,4 +1,5 @@
-"""Forces and tangents of cells whose points are materials of finite strain (see `models.materials._point_kernels`).
+"""Forces and tangents of cells whose points are materials of finite strain (see
+`arlequin.models.materials._point_kernels`).
 
 All kernels take nodes (c, n), gradients (c, q, axis, n), hoop (c, q, n) = φ_n/r (axisymmetric only, else of no size),
 weight (c, q) (the weighted measure of the reference), the material's `kind` and coefficients, whether the volume is
@@ -13,8 +14,8 @@ Source: Simo, Taylor & Pister, CMAME 51 (1985) 177–208 (mean dilatation).
 import numpy as np
 from numba import njit
 
-from models.materials._point_kernels import MEMORY, WORK, linearise, respond, volume_change, volumetric
-from models.materials.plastic import BULK
+from arlequin.models.materials._point_kernels import MEMORY, WORK, linearise, respond, volume_change, volumetric
+from arlequin.models.materials.plastic import BULK
 
 
 @njit(inline="always")

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from models.fem._cell_kernels import _deform, _gather, _inverse
-from models.materials._point_kernels import volume_change
+from arlequin.models.fem._cell_kernels import _deform, _gather, _inverse
+from arlequin.models.materials._point_kernels import volume_change
 
 _ITERATIONS = 300
 _STANDS = 1e-5

@@ -22,10 +22,10 @@ import math
 import numpy as np
 from numba import njit
 
-from models.fem._cell_kernels import _inverse, _shape_cell, linearised, scatter
-from models.materials._point_kernels import MEMORY, respond, volumetric
-from models.materials.hyperelastic import NEO_HOOKE
-from models.materials.plastic import BULK, SHEAR, YIELD
+from arlequin.models.fem._cell_kernels import _inverse, _shape_cell, linearised, scatter
+from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
+from arlequin.models.materials.hyperelastic import NEO_HOOKE
+from arlequin.models.materials.plastic import BULK, SHEAR, YIELD
 
 
 @njit(inline="always")

@@ -1,4 +1,4 @@
-"""Internal forces of linear quadrilaterals from the moments of their quadrature; see `models.fem.quads`.
+"""Internal forces of linear quadrilaterals from the moments of their quadrature; see `arlequin.models.fem.quads`.
 
 The displacements of a cell enter as differences: a translation gives exactly nothing, whatever its size.
 """

@@ -1,6 +1,7 @@
-"""Forces and tangents of cells of small plastic strains (see `models.materials._point_kernels`, SMALL_J2).
+"""Forces and tangents of cells of small plastic strains (see `arlequin.models.materials._point_kernels`, SMALL_J2).
 
-Arguments as in `models.fem._cell_kernels`. With ē = ∫ tr ε dV/∫ dV over the cell (or ē = tr ε), K the bulk modulus,
+Arguments as in `arlequin.models.fem._cell_kernels`. With ē = ∫ tr ε dV/∫ dV over the cell (or ē = tr ε), K the bulk
+modulus,
 
     E = ∫ ψ_dev dV + ∫ ½ K ē² dV,    σ = s(ε, memory) + K ē 1,    f_a = ∫ σ ∇φ_a dV.
 
@@ -10,9 +11,9 @@ Source: Hughes, Int. J. Numer. Methods Eng. 15 (1980) 1413–1418 (B̄).
 import numpy as np
 from numba import njit
 
-from models.fem._cell_kernels import _deform, _gather, linearised, scatter
-from models.materials._point_kernels import MEMORY, WORK, respond
-from models.materials.plastic import BULK, SMALL_J2
+from arlequin.models.fem._cell_kernels import _deform, _gather, linearised, scatter
+from arlequin.models.materials._point_kernels import MEMORY, WORK, respond
+from arlequin.models.materials.plastic import BULK, SMALL_J2
 
 
 @njit(inline="always")

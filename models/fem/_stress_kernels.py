@@ -1,5 +1,5 @@
-"""Cauchy stress of the points of cells that have a memory (see `models.fem._cell_kernels`,
-`models.fem._small_kernels`).
+"""Cauchy stress of the points of cells that have a memory (see `arlequin.models.fem._cell_kernels`,
+`arlequin.models.fem._small_kernels`).
 
 Arguments as there, but for `still`, the coefficients of the material without a yield stress, and the memory of the
 state whose stress it is: nothing flows. `out` (c, q, 6): xx, yy, zz, yz, xz, xy.
@@ -8,10 +8,10 @@ state whose stress it is: nothing flows. `out` (c, q, 6): xx, yy, zz, yz, xz, xy
 import numpy as np
 from numba import njit
 
-from models.fem._cell_kernels import _shape_cell
-from models.fem._small_kernels import _strain_cell
-from models.materials._point_kernels import MEMORY, respond, volumetric
-from models.materials.plastic import BULK, SMALL_J2
+from arlequin.models.fem._cell_kernels import _shape_cell
+from arlequin.models.fem._small_kernels import _strain_cell
+from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
+from arlequin.models.materials.plastic import BULK, SMALL_J2
 
 
 @njit(cache=True)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from models import checks
-from models.errors import UserError
-from models.fem.continuum import Continuum
-from models.fem.stress import displacement_gradient, displacements
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.stress import displacement_gradient, displacements
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

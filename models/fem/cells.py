@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from skfem.quadrature import get_quadrature
 
-from models.checks import LARGEST
-from models.errors import UserError
-from models.fem.elements import forget_jacobians
-from models.types import Array, Indices
+from arlequin.models.checks import LARGEST
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import forget_jacobians
+from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

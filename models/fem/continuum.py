@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models import checks
-from models.errors import UserError
-from models.fem.cells import CellArrays, cell_arrays, check_cells
-from models.fem.elastic import ElasticAssembled, assemble_elastic
-from models.fem.elements import facet_basis, order_of, scalar_basis, shape_of
-from models.fem.mass import KINDS
-from models.fem.surface import facet_indices, facet_measure, make_surface
-from models.loads.body import Given, Region, make_loads, weight_at_facets
-from models.loads.motions import Motions, make_imposed
-from models.loads.turbulence import SpanForce
-from models.materials.elastic import LinearElastic, Material, Rayleigh
-from models.nodal import Force, Loads
-from models.part import Assembled, Imposed, Surface, Weighting
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
+from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
+from arlequin.models.fem.elements import facet_basis, order_of, scalar_basis, shape_of
+from arlequin.models.fem.mass import KINDS
+from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
+from arlequin.models.loads.body import Given, Region, make_loads, weight_at_facets
+from arlequin.models.loads.motions import Motions, make_imposed
+from arlequin.models.loads.turbulence import SpanForce
+from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
+from arlequin.models.nodal import Force, Loads
+from arlequin.models.part import Assembled, Imposed, Surface, Weighting
+from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from models.errors import UserError
-from models.fem.cells import CellArrays
-from models.fem.frequency import highest_frequency
-from models.fem.mass import element_lumped, lumped, node_major, redistributed
-from models.fem.quads import Quads, are_quads
-from models.fem.stiffness import scalar_mass, stiffness_matrix
-from models.nodal import Loaded, Loads
-from models.part import Imposed, Weighting
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.frequency import highest_frequency
+from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
+from arlequin.models.fem.quads import Quads, are_quads
+from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
+from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.part import Imposed, Weighting
+from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
-    from models.fem.continuum import Continuum
+    from arlequin.models.fem.continuum import Continuum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class ElasticAssembled(Loaded):
 
         f = ∫ Bᵀ σ(B u), E = ½ ∫ σ:ε: a rigid translation gives 0, where K u leaves round-off of its size.
         """
-        from models.fem import _kernels
+        from arlequin.models.fem import _kernels
 
         u = np.ascontiguousarray(u, dtype=float)
         if u.shape != (self.stiffness.shape[0],):
@@ -79,7 +79,7 @@ class ElasticAssembled(Loaded):
 
     def internal_each(self, u: Array, force: Array) -> Array:
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
-        from models.fem import _kernels
+        from arlequin.models.fem import _kernels
 
         if self.quads is not None:
             return self.quads.internal_each(u, force)
@@ -130,7 +130,7 @@ class ElasticAssembled(Loaded):
 
     def frequency_at(self, u: Array) -> float:
         """The largest angular frequency of the cells in the shape that u (d,) gives them, rad/s; lumped mass."""
-        from models.fem import _frequency_kernels
+        from arlequin.models.fem import _frequency_kernels
 
         cells = self.cells
         hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import skfem
 
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 # A weight may be a linear polynomial, so the weighted mass has degree 2p + 1 (per direction on quadrilaterals
 # and hexahedra). On triangles scikit-fem's rule of degree 3 has a negative weight, which could make a

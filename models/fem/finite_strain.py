@@ -15,13 +15,13 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from models import checks
-from models.errors import UserError
-from models.fem.elastic import ElasticAssembled
-from models.materials.elastic import Rayleigh
-from models.nodal import Loaded, Loads
-from models.part import Imposed
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elastic import ElasticAssembled
+from arlequin.models.materials.elastic import Rayleigh
+from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.part import Imposed
+from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class FiniteNodal(Loaded):
     @cached_property
     def _slots(self) -> np.ndarray:
         """Places (c, a, b) of the element blocks in the rows of the pattern."""
-        from models.fem._finite_kernels import block_slots
+        from arlequin.models.fem._finite_kernels import block_slots
 
         nodes = self._cells[0]
         slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
@@ -117,7 +117,7 @@ class FiniteAssembled(FiniteNodal):
 
     def least_volume(self, u: Array) -> tuple[float, int]:
         """The smallest det F at the quadrature points (of the area, in plane problems), and its cell."""
-        from models.fem import _finite_kernels
+        from arlequin.models.fem import _finite_kernels
 
         nodes, gradients, hoop, *_ = self._arrays
         least, cell = _finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u))
@@ -161,14 +161,14 @@ class FiniteAssembled(FiniteNodal):
         return self.rayleigh.stiffness / checks.positive("step", step)
 
     def _force(self, u0: Array, u1: Array, elastic: float, viscous: float) -> tuple[Array, float]:
-        from models.fem import _finite_kernels
+        from arlequin.models.fem import _finite_kernels
 
         force = np.zeros_like(u0)
         energy = _finite_kernels.mean_force(*self._arrays, elastic, viscous, u0, u1, force)
         return force, float(energy)
 
     def _tangent(self, u0: Array, u1: Array, viscous: float, lead: float, scale: float) -> csr_array:
-        from models.fem import _finite_kernels
+        from arlequin.models.fem import _finite_kernels
 
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)

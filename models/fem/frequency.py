@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from models.fem.cells import CellArrays
-from models.fem.stiffness import elastic_blocks
-from models.types import Array
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.stiffness import elastic_blocks
+from arlequin.models.types import Array
 
 # entries of the element matrices held at once
 _CHUNK = 4_000_000

@@ -3,7 +3,7 @@
     F = 1 + ∂u/∂X,   f_a = ∫ τ F⁻ᵀ ∇φ_a dV,   τ = τ_dev(F, memory) + p J 1,   p = K ln J̄/J̄
 
 on the reference mesh, under the stiffness weight α; J̄ is the mean of J = det F over the cell (mean dilatation), which
-frees linear quadrilaterals and hexahedra of volumetric locking, or J itself (see `models.fem._cell_kernels`).
+frees linear quadrilaterals and hexahedra of volumetric locking, or J itself (see `arlequin.models.fem._cell_kernels`).
 
 A metal of small plastic strains and rotations, assembled under given weights.
 
@@ -19,15 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.errors import FAILURE, UserError
-from models.fem.finite_strain import FiniteNodal
-from models.fem.stress import finite_stress, invariants, small_stress
-from models.linalg.matrix import symmetric_part
-from models.linalg.threads import side_by_side, slices
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import HEATING, J2, MEMORY
-from models.part import Response
-from models.types import Array, Indices
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.fem.finite_strain import FiniteNodal
+from arlequin.models.fem.stress import finite_stress, invariants, small_stress
+from arlequin.models.linalg.matrix import symmetric_part
+from arlequin.models.linalg.threads import side_by_side, slices
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import HEATING, J2, MEMORY
+from arlequin.models.part import Response
+from arlequin.models.types import Array, Indices
 
 _ALPHA = 6
 _FLOW = (
@@ -67,7 +67,7 @@ class InelasticAssembled(FiniteNodal):
 
     def respond(self, u: Array, memory: Array, step: float) -> Response:
         """The internal force at u (d,), reached in a step (s) from where the points have this memory (c, q, 9)."""
-        from models.fem import _cell_kernels
+        from arlequin.models.fem import _cell_kernels
 
         u, after = self._displacement(u), np.empty_like(memory)
         law = self.material.kind, self.material.coefficients, self.mean
@@ -86,10 +86,10 @@ class InelasticAssembled(FiniteNodal):
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """Mean force of a step (s) from u₀, where the points have this memory, to u₁; a cell inside out there, or −1.
 
-        f_a = ∫ F_½ S̄ ∇φ_a, S̄ of both ends (see `models.fem._mean_kernels`): it has no moment, and for the neo-Hookean
-        law and θ = ½ its work f·(u₁ − u₀) is E(u₁) − E(u₀).
+        f_a = ∫ F_½ S̄ ∇φ_a, S̄ of both ends (see `arlequin.models.fem._mean_kernels`): it has no moment, and for the
+        neo-Hookean law and θ = ½ its work f·(u₁ − u₀) is E(u₁) − E(u₀).
         """
-        from models.fem import _mean_kernels
+        from arlequin.models.fem import _mean_kernels
 
         u0, u1 = self._displacement(u0), self._displacement(u1)
         law = self.material.kind, self.material.coefficients, self.mean
@@ -107,7 +107,7 @@ class InelasticAssembled(FiniteNodal):
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
         """∂f/∂u₁ (d, d) of `mean_internal`, symmetric: an approximation, exact where u₀ = u₁ but for softening."""
-        from models.fem import _mean_kernels
+        from arlequin.models.fem import _mean_kernels
 
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
@@ -120,7 +120,7 @@ class InelasticAssembled(FiniteNodal):
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
         """∂f/∂u (d, d) of `respond` at u, N/m, symmetric but where flow softens by heat; no cell may be inside out."""
-        from models.fem import _cell_kernels
+        from arlequin.models.fem import _cell_kernels
 
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
@@ -198,7 +198,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
         """∂f/∂u (d, d) of `respond` at u, N/m, symmetric but where flow softens by heat."""
-        from models.fem import _small_kernels
+        from arlequin.models.fem import _small_kernels
 
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
@@ -216,7 +216,7 @@ class SmallInelasticAssembled(InelasticAssembled):
         return self.highest_frequency()
 
     def _respond(self, u: Array, memory: Array, step: float, coefficients: Array) -> Response:
-        from models.fem import _small_kernels
+        from arlequin.models.fem import _small_kernels
 
         u, after = self._displacement(u), np.empty_like(memory)
 

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, kron
 
-from models.errors import UserError
-from models.fem.cells import CellArrays
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.types import Array, Indices
 
 KINDS = ("consistent", "lumped", "redistributed")
 

@@ -19,9 +19,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from models.fem.cells import CellArrays
-from models.linalg.threads import each
-from models.types import Array, Indices
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.linalg.threads import each
+from arlequin.models.types import Array, Indices
 
 _SIDES = np.array([1.0, -1.0, 1.0, -1.0])  # s, that is ξη at the nodes
 _EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
@@ -61,7 +61,7 @@ class Quads:
 
     def force(self, piece: Piece, u: Array, out: Array) -> float:
         """Writes the internal forces at u (d,) on the nodes of a piece to out (d,), N; their share of the energy, J."""
-        from models.fem import _quad_kernels
+        from arlequin.models.fem import _quad_kernels
 
         own = self.nodes, self.moments, *self.lame, piece.first, piece.last
         return float(_quad_kernels.internal_quads(piece.runs, *own, u, out))

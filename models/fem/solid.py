@@ -6,17 +6,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from skfem import MeshHex1, MeshQuad1
 
-from models import checks
-from models.errors import UserError
-from models.fem.continuum import Continuum
-from models.fem.finite_strain import FiniteAssembled
-from models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
-from models.fem.stress import cauchy_stress, displacement_gradient, displacements
-from models.materials.elastic import LinearElastic, Rayleigh
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import J2
-from models.part import Assembled, Weighting
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.finite_strain import FiniteAssembled
+from arlequin.models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
+from arlequin.models.fem.stress import cauchy_stress, displacement_gradient, displacements
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import J2
+from arlequin.models.part import Assembled, Weighting
+from arlequin.models.types import Array, Indices
 
 PLANES = ("strain", "stress", "axisymmetric")
 KINEMATICS = ("small", "finite")

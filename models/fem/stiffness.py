@@ -7,7 +7,7 @@ import numpy as np
 import skfem
 from scipy.sparse import bsr_array, coo_array, csr_array
 
-from models.types import Array
+from arlequin.models.types import Array
 
 Block = Callable[[int, int], Any]
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.errors import FAILURE, UserError
-from models.fem.cells import CellArrays
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import J2, MEMORY
-from models.types import Array, Indices
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import J2, MEMORY
+from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
-    from models.fem.solid import Solid
+    from arlequin.models.fem.solid import Solid
 
 
 def displacements(u: Any, count: int) -> Array:
@@ -61,7 +61,7 @@ Cells = tuple[Indices, Array, Array, Array]  # nodes, gradients, hoop (of no siz
 
 def finite_stress(cells: Cells, law: NeoHooke | J2, mean: bool, u: Array, memory: Array) -> tuple[Array, int]:
     """σ (c, q, 6), Pa, and a cell that is inside out (−1: none), of which σ is no answer."""
-    from models.fem import _stress_kernels
+    from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
     bad = _stress_kernels.finite_stress(*cells, law.kind, law.unyielding, mean, u, memory, out)
@@ -70,7 +70,7 @@ def finite_stress(cells: Cells, law: NeoHooke | J2, mean: bool, u: Array, memory
 
 def small_stress(cells: Cells, law: NeoHooke | J2, mean: bool, u: Array, memory: Array) -> Array:
     """σ (c, q, 6), Pa, of small strains."""
-    from models.fem import _stress_kernels
+    from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
     _stress_kernels.small_stress(*cells, law.unyielding, mean, u, memory, out)

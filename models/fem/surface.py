@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from models.errors import UserError
-from models.fem.elements import facet_basis
-from models.part import MeshedPart, Part, Surface
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import facet_basis
+from arlequin.models.part import MeshedPart, Part, Surface
+from arlequin.models.types import Array, Indices
 
 # the same facet seen from the other side: corners reversed from the first one, mid-edges to match
 _REVERSED = {

@@ -6,7 +6,8 @@ from numba import njit
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def solve_rows(order, first, starts, rows, begin, values, inverse, side, fields, out):
-    """out (n, d) = A⁻¹ x of each x of fields (n, d), `side` at a time; the factor: see `models.linalg.batched_factor`.
+    """out (n, d) = A⁻¹ x of each x of fields (n, d), `side` at a time; the factor: see
+    `arlequin.models.linalg.batched_factor`.
 
     Free columns of a block are zeros, so that what stands beside a right-hand side does not change its solution.
     """

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from models.linalg.factor import Factor
-from models.types import Array
+from arlequin.models.linalg.factor import Factor
+from arlequin.models.types import Array
 
 _SIDES = 16, 32, 64  # right-hand sides taken at once: the wider, the quicker each, while a block is in cache
 _WIDEST = 64  # columns of a supernode: its triangle is solved row by row
@@ -62,7 +62,7 @@ class SideFactor:
 
     def solve(self, fields: Array, out: Array | None = None) -> Array:
         """x (n, d) with A x = b of each b of fields (n, d), into `out` if given."""
-        from models.linalg._batched_kernels import solve_rows
+        from arlequin.models.linalg._batched_kernels import solve_rows
 
         out = np.empty(fields.shape) if out is None else out
         factor = self.order, self.first, self.starts, self.rows, self.begin, self.values, self.inverse

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 
-from models.errors import FAILURE, UserError
-from models.linalg.matrix import canonical, not_definite, only_diagonal, symmetric_diagonal
-from models.types import Array
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.linalg.matrix import canonical, not_definite, only_diagonal, symmetric_diagonal
+from arlequin.models.types import Array
 
 
 class _Symbol(ctypes.Structure):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 _FILL = 1e-15  # entries of the factor below this share of their row's diagonal are none
 

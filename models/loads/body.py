@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from models.errors import UserError
-from models.nodal import Force, Loads, Varying
-from models.types import Array
+from arlequin.models.errors import UserError
+from arlequin.models.nodal import Force, Loads, Varying
+from arlequin.models.types import Array
 
 Field = Callable[[Array, float], Any]
 Given = float | tuple[float, ...] | Field

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.linalg.rows import row_products
-from models.types import Array
+from arlequin.models.linalg.rows import row_products
+from arlequin.models.types import Array
 
 _TIMES = 256  # times of which the harmonics are held at once
 

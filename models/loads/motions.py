@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models import checks
-from models.errors import UserError
-from models.part import Imposed
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.part import Imposed
+from arlequin.models.types import Array, Indices
 
 Motion = float | Callable[[float], float]
 Motions = Mapping[str, Mapping[str, Motion]]

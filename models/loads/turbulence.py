@@ -16,11 +16,11 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
 from scipy.sparse import csr_array, hstack, kron
 
-from models import checks
-from models.errors import UserError
-from models.loads.body import Region
-from models.loads.harmonics import Harmonics, SharedHarmonics
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.loads.body import Region
+from arlequin.models.loads.harmonics import Harmonics, SharedHarmonics
+from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from models import checks
-from models.errors import UserError
-from models.part import Surface
-from models.types import Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Indices
 
 
 @dataclass(frozen=True, eq=False)

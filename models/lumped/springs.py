@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from models import checks
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False)

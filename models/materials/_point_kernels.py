@@ -24,8 +24,8 @@ import math
 
 from numba import njit
 
-from models.materials.hyperelastic import NEO_HOOKE
-from models.materials.plastic import (
+from arlequin.models.materials.hyperelastic import NEO_HOOKE
+from arlequin.models.materials.plastic import (
     EXPONENT,
     HEAT_EXPONENT,
     HEATING,

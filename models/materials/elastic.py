@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from models import checks
+from arlequin.models import checks
 
 
 class Material(Protocol):

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from models.materials.elastic import LinearElastic
-from models.types import Array
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.types import Array
 
 NEO_HOOKE = 0  # what `_point_kernels.respond` calls this law
 

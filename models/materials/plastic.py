@@ -27,11 +27,11 @@ from functools import cached_property
 
 import numpy as np
 
-from models import checks
-from models.errors import UserError
-from models.materials.elastic import LinearElastic
-from models.materials.hyperelastic import VolumeSplit
-from models.types import Array
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.materials.hyperelastic import VolumeSplit
+from arlequin.models.types import Array
 
 FINITE_J2, SMALL_J2 = 1, 2  # what `_point_kernels.respond` calls these laws
 

@@ -8,10 +8,10 @@ import numpy as np
 import skfem
 from numpy.typing import ArrayLike
 
-from models import checks, limits
-from models.errors import UserError
-from models.mesh.gmsh import read
-from models.mesh.tube import tube
+from arlequin.models import checks, limits
+from arlequin.models.errors import UserError
+from arlequin.models.mesh.gmsh import read
+from arlequin.models.mesh.tube import tube
 
 __all__ = ["box", "interval", "read", "rectangle", "tube"]
 

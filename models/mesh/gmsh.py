@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import skfem
 
-from models import checks
-from models.errors import UserError
-from models.fem.cells import check_cells
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import check_cells
+from arlequin.models.types import Array, Indices
 
 # meshio's cell type → mesh class, and its dimension and number of corners for the blocks that name things
 _MESHES: dict[str, Any] = {

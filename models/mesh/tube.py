@@ -9,9 +9,9 @@ import numpy as np
 import skfem
 from numpy.typing import ArrayLike
 
-from models import checks, limits
-from models.errors import UserError
-from models.types import Array
+from arlequin.models import checks, limits
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 Range = tuple[float, float]
 

@@ -17,17 +17,17 @@ import scipy.sparse as sp
 from scipy.sparse import csc_array, csr_array, diags_array, hstack
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from models import checks
-from models.beams.assembled import BeamAssembled
-from models.beams.beam import Beam
-from models.errors import UserError
-from models.fem.continuum import Continuum
-from models.linalg.matrix import binade
-from models.nodal import Force, Linear, Loaded, StandIn
-from models.part import Assembled, Imposed, Surface, Weighting
-from models.reduction.rigid_modes import Flexibility
-from models.reduction.static_shapes import diagonalised, enriched
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.beams.assembled import BeamAssembled
+from arlequin.models.beams.beam import Beam
+from arlequin.models.errors import UserError
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.linalg.matrix import binade
+from arlequin.models.nodal import Force, Linear, Loaded, StandIn
+from arlequin.models.part import Assembled, Imposed, Surface, Weighting
+from arlequin.models.reduction.rigid_modes import Flexibility
+from arlequin.models.reduction.static_shapes import diagonalised, enriched
+from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,9 +277,9 @@ class Modal(StandIn):
     shapes. All nodes keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the
     shapes hold them (M-orthogonal projection).
 
-    >>> from models.fem.bar import Bar
-    >>> from models.materials.elastic import LinearElastic
-    >>> from models.mesh import interval
+    >>> from arlequin.models.fem.bar import Bar
+    >>> from arlequin.models.materials.elastic import LinearElastic
+    >>> from arlequin.models.mesh import interval
     >>> bar = Bar("bar", interval(0.0, 1.0, cells=50), LinearElastic(young=1.0, density=1.0))
     >>> free = Modal(bar, 3).frequencies
     >>> print([round(float(f), 3) for f in free])

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from models.errors import UserError
-from models.linalg.factor import Factor, factorise
-from models.part import Assembled, MeshedPart
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.factor import Factor, factorise
+from arlequin.models.part import Assembled, MeshedPart
+from arlequin.models.types import Array, Indices
 
 _NO_ENERGY = 1e-18  # strain energy of a motion relative to its dofs' own, below which it is none
 _HELD = 1e-9  # motion of imposed dofs, relative, below which they rest

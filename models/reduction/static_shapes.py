@@ -6,9 +6,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse import csc_array
 
-from models.part import Assembled
-from models.reduction.rigid_modes import Flexibility
-from models.types import Array
+from arlequin.models.part import Assembled
+from arlequin.models.reduction.rigid_modes import Flexibility
+from arlequin.models.types import Array
 
 _SPANNED = 1e-12  # share of the energy of a static shape below which what others do not hold of it is round-off
 _MASSLESS = 1e-14  # λ of a shape relative to the largest, below which it moves no mass

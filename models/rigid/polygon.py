@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from models import checks
-from models.errors import UserError
-from models.loads.motions import Motions, make_imposed
-from models.part import Imposed, Surface, Weighting
-from models.types import Array, Indices
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.loads.motions import Motions, make_imposed
+from arlequin.models.part import Imposed, Surface, Weighting
+from arlequin.models.types import Array, Indices
 
 Force = Sequence[float] | Callable[[float], Any]
 

@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.nodal import Linear, StandIn
-from models.part import Assembled, Imposed, Weighting
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.nodal import Linear, StandIn
+from arlequin.models.part import Assembled, Imposed, Weighting
+from arlequin.models.types import Array, Indices
 
 _FLAT = 1e-12  # moment ∫ρx² along an axis, relative to the largest, below which a body is flat
 
@@ -239,7 +239,7 @@ class Rigid(StandIn):
 
     Source: P. Betsch and P. Steinmann, Int. J. Numer. Methods Eng. 51 (2001) 445–473.
 
-    >>> from models.materials.elastic import LinearElastic; from models.mesh import box
+    >>> from arlequin.models.materials.elastic import LinearElastic; from arlequin.models.mesh import box
     >>> cube = Solid("cube", box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), cells=(1, 1, 1)), LinearElastic(young=1.0))
     >>> print(round(Rigid(cube).mass, 9), Rigid(cube).centre.round(9).tolist())
     1.0 [0.5, 0.5, 0.5]

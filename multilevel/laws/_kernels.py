@@ -1,10 +1,10 @@
 """Kernels of the layer of asperities: mean pressure over a step, and at an instant; see
-`multilevel.laws.asperities`."""
+`arlequin.multilevel.laws.asperities`."""
 
 import numpy as np
 from numba import njit
 
-from multilevel.laws._signature import REGULAR
+from arlequin.multilevel.laws._signature import REGULAR
 
 
 @njit(cache=True)
@@ -47,7 +47,7 @@ def power(crush, exponent):
 
 @njit(REGULAR, cache=True)
 def power_law(coefficients, history, gap, step, theta, trial):
-    """Power-law layer with loading (or two-way) damping; equations in `multilevel.laws.asperities.Asperities`.
+    """Power-law layer with loading (or two-way) damping; equations in `arlequin.multilevel.laws.asperities.Asperities`.
 
     coefficients: κ, m, a, c, m', 1 where damping acts both ways.
     """

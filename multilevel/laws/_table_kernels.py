@@ -1,10 +1,10 @@
 """Numba kernel of a law whose pressure is given by a table; equations in
-`multilevel.laws.asperity_table.AsperityTable`."""
+`arlequin.multilevel.laws.asperity_table.AsperityTable`."""
 
 import numpy as np
 from numba import float64, int64, njit, types
 
-from multilevel.laws._signature import REGULAR
+from arlequin.multilevel.laws._signature import REGULAR
 
 # Gauss's points on [0, 1] and their weights: exp of a cubic that changes by 0.7 is integrated to round-off
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models.checks import hold, non_negative, one_of, positive, within
-from models.types import Array
+from arlequin.models.checks import hold, non_negative, one_of, positive, within
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Asperities:
         return np.array([self.stiffness, self.exponent, self.height, self.damping, self.damping_exponent, both])
 
     def kernel(self) -> Any:
-        from multilevel.laws._kernels import power_law
+        from arlequin.multilevel.laws._kernels import power_law
 
         return power_law
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.checks import finite_array, hold, non_negative, positive
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import finite_array, hold, non_negative, positive
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 _MOST = 0.7  # ln p between two knots of the spline: what the quadrature resolves to round-off
 
@@ -84,7 +84,7 @@ class AsperityTable:
         return np.concatenate([[self._knots[0].size, self.height, loss, self.pressures[0]], *self._knots])
 
     def kernel(self) -> Any:
-        from multilevel.laws._table_kernels import table_law
+        from arlequin.multilevel.laws._table_kernels import table_law
 
         return table_law
 
@@ -121,7 +121,7 @@ class AsperityTable:
 
     def _integral(self, start: Array, end: Array) -> Array:
         """∫ p dg from start to end (k,) on one piece each."""
-        from multilevel.laws._table_kernels import NODES, WEIGHTS
+        from arlequin.multilevel.laws._table_kernels import NODES, WEIGHTS
 
         length = end - start
         return sum(w * self.pressure(start + x * length) for x, w in zip(NODES, WEIGHTS, strict=True)) * length

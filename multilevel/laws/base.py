@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @runtime_checkable
@@ -20,7 +20,7 @@ class RegularLaw(Protocol):
         """Constants of the law, as its kernel reads them."""
 
     def kernel(self) -> Any:
-        """Compiled mean tractions over a step, of the type `multilevel.laws._signature.REGULAR_KERNEL`."""
+        """Compiled mean tractions over a step, of the type `arlequin.multilevel.laws._signature.REGULAR_KERNEL`."""
 
     def pressure(self, gap: Array) -> Array:
         """Stored (reversible) pressure at the gaps (k,)."""

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from models.checks import non_negative, positive
-from models.errors import UserError
+from arlequin.models.checks import non_negative, positive
+from arlequin.models.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Coulomb:
     whose end slips when it reaches the threshold (the tangential part of a shock element). damping C_T, Pa s/m: a
     dashpot beside the spring. In a slip the traction stays on the edge of the disk and the stretch e follows from it,
     so that neither jumps and e is that of the edge, μ p_n/K_T, after a few C_T/K_T. Stored is K_T ‖e‖²/2 per area;
-    the dashpot's loss counts as friction's. For the step see `multilevel.solvers.elastic_stick`.
+    the dashpot's loss counts as friction's. For the step see `arlequin.multilevel.solvers.elastic_stick`.
 
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from models.checks import hold, non_negative, one_of, positive
-from multilevel.laws.asperities import Asperities
+from arlequin.models.checks import hold, non_negative, one_of, positive
+from arlequin.multilevel.laws.asperities import Asperities
 
 
 def Penalty(stiffness: float) -> Asperities:

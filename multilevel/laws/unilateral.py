@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from models.checks import one_of
+from arlequin.models.checks import one_of
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Unilateral:
 
     With g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the spurious
     oscillations that the second shows with implicit time schemes. Which rate of a step closes:
-    `multilevel.solvers.closing`.
+    `arlequin.multilevel.solvers.closing`.
 
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from models.checks import positive
-from models.types import Array
+from arlequin.models.checks import positive
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

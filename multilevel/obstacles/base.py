@@ -5,9 +5,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from models.checks import finite_array
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import finite_array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 
 @runtime_checkable

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from models.checks import finite_array, flag
-from models.errors import UserError
-from models.types import Array, Indices
-from multilevel.search.facets import FacetMesh
-from multilevel.search.search import FacetTree, in_space
+from arlequin.models.checks import finite_array, flag
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.search import FacetTree, in_space
 
 END = 1e-6  # of a segment: a point this little past an open end still has a partner
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from models.checks import finite_array, flag, hold, positive
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import finite_array, flag, hold, positive
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

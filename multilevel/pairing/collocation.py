@@ -12,16 +12,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from models.checks import finite_array, non_negative, one_of, positive
-from models.errors import UserError
-from models.fem.elements import facet_basis
-from models.fem.surface import facet_indices, facet_measure
-from models.part import Surface
-from models.types import Array, Indices
-from multilevel.obstacles.base import Obstacle
-from multilevel.pairing.kinematics import Kinematics, Pairing, Partners
-from multilevel.search.facets import FacetMesh, frames
-from multilevel.search.search import OVERHANG, FacetTree, in_space
+from arlequin.models.checks import finite_array, non_negative, one_of, positive
+from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import facet_basis
+from arlequin.models.fem.surface import facet_indices, facet_measure
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing, Partners
+from arlequin.multilevel.search.facets import FacetMesh, frames
+from arlequin.multilevel.search.search import OVERHANG, FacetTree, in_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,8 @@ def at_nodes(surface: Surface) -> SlavePoints:
 
 
 def at_gauss_points(surface: Surface) -> SlavePoints:
-    """The quadrature points of the facets (`models.fem.elements.facet_basis`), facet by facet, with their measures."""
+    """The quadrature points of the facets (`arlequin.models.fem.elements.facet_basis`), facet by facet, with their
+    measures."""
     part = surface.meshed.model
     order = 1 if surface.facets.shape[1] in (2, 4) or _is_plain_triangle(surface) else 2
     basis = facet_basis(part.mesh, order, facet_indices(part.name, part.mesh, surface.name))
@@ -253,7 +254,7 @@ class SurfacePairing:
 
     def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
         """The gap is n·r, as along a direction."""
-        from multilevel.search._kernels import places
+        from arlequin.multilevel.search._kernels import places
 
         assert found.partners is not None
         positions, partners = self.points.positions(slave), found.partners
@@ -285,7 +286,7 @@ def _kinematics(
         data = (points.weights[paired, None, :, None] * frame[paired, :, None, :]).ravel()
         indices = np.broadcast_to(nodes, (len(nodes), axes, *nodes.shape[2:])).ravel()
     else:
-        from multilevel.search._kernels import fill_rows
+        from arlequin.multilevel.search._kernels import fill_rows
 
         indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
         fill_rows(

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from models.part import Surface
-from models.types import Array
-from multilevel.pairing.kinematics import Kinematics, Pairing
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
+from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.checks import finite_array, positive
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array, Indices
-from multilevel.pairing.kinematics import Kinematics
-from multilevel.search.search import in_space
+from arlequin.models.checks import finite_array, positive
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.pairing.kinematics import Kinematics
+from arlequin.multilevel.search.search import in_space
 
 _HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
 
@@ -67,7 +67,7 @@ class Curve:
 
     def weights(self, cell: Indices, xi: Array) -> tuple[Array, Array]:
         """N_m and dN_m/ds (k, w) at the places ξ (k,) of the cells (k,)."""
-        from multilevel.pairing._guide_kernels import blends
+        from arlequin.multilevel.pairing._guide_kernels import blends
 
         values, slopes = np.empty((2, xi.size, self.stencil.shape[1]))
         blends(self.table, np.diff(self.knots), cell, xi, values, slopes)
@@ -216,7 +216,7 @@ class GuidePairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave (n, a), m; the master has no nodes."""
-        from multilevel.pairing._guide_kernels import fill_rows, meet_rings
+        from arlequin.multilevel.pairing._guide_kernels import fill_rows, meet_rings
 
         count, axes = self.guides.centres.shape
         stencil = self._fixed[0]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from models.part import Surface
-from models.types import Array
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True, eq=False)

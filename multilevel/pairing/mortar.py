@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from models.checks import positive
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array, Indices
-from multilevel.obstacles.base import Obstacle
-from multilevel.pairing.kinematics import Kinematics
-from multilevel.pairing.multipliers import Facets, Multipliers, simplex_rule, tree_order
+from arlequin.models.checks import positive
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.base import Obstacle
+from arlequin.multilevel.pairing.kinematics import Kinematics
+from arlequin.multilevel.pairing.multipliers import Facets, Multipliers, simplex_rule, tree_order
 
 OPEN = 4.0  # largest gap of partners by default, and
 INSIDE = 1.0  # largest penetration, in diameters of the larger of the two facets
@@ -69,7 +69,7 @@ class MortarPairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """The kinematics at node positions (n, a) of the slave and of the master surface."""
-        from multilevel.pairing import _mortar_kernels as kernels
+        from arlequin.multilevel.pairing import _mortar_kernels as kernels
 
         own, other, axes = self._facets, self._other, self._facets.axes
         x, y = _three(slave), _three(master)
@@ -162,7 +162,7 @@ class MortarObstacle:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """The kinematics at node positions (n, a) of the slave surface; `master` is not read."""
-        from multilevel.pairing import _mortar_kernels as kernels
+        from arlequin.multilevel.pairing import _mortar_kernels as kernels
 
         facets, axes, count = self._facets, self._facets.axes, self._multipliers.count
         shape, psi, measure = self._tables

@@ -9,11 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from models.checks import one_of
-from models.errors import UserError
-from models.fem.continuum import Continuum
-from models.part import Surface
-from models.types import Array, Indices
+from arlequin.models.checks import one_of
+from arlequin.models.errors import UserError
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
 
 _LINE = ((-1, 0), (1, 0), (0, 0))
 _TRIANGLE = ((0, 0), (1, 0), (0, 1), (0.5, 0), (0.5, 0.5), (0, 0.5))
@@ -112,7 +112,7 @@ class Facets:
 
     def shapes(self, code: int, functions: int, points: Array) -> tuple[Array, Array]:
         """Shape functions (q, j) of a code and their slopes (q, j, 2) at parent points (q, 2)."""
-        from multilevel.pairing import _mortar_kernels
+        from arlequin.multilevel.pairing import _mortar_kernels
 
         value, slope = _mortar_kernels.tabulate(code, functions, points)
         return value[:, :, 0], slope

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ellipe, ellipkm1, elliprd
 
-from models.checks import positive
-from models.types import Array
-from multilevel.rough.partial_moments import partial_moment
-from multilevel.rough.summits import SummitStatistics
+from arlequin.models.checks import positive
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.partial_moments import partial_moment
+from arlequin.multilevel.rough.summits import SummitStatistics
 
 _CURVATURES, _SHAPES = 240, 200  # Gauss points: to 1e-10 of the integrals for bandwidths from 1.52 on
 _TOP = 16.0  # largest mean curvature over its deviation: the density above is 1e-57

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, least_squares
 
-from models.checks import finite_array, positive_integer
-from models.errors import UserError
-from models.types import Array
-from multilevel.laws.asperities import Asperities
-from multilevel.laws.asperity_table import AsperityTable
+from arlequin.models.checks import finite_array, positive_integer
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.asperity_table import AsperityTable
 
 Law = TypeVar("Law", Asperities, AsperityTable)
 

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.checks import finite, one_of, positive
-from models.types import Array
-from multilevel.rough.partial_moments import exponential_moment, partial_moment
-from multilevel.rough.summits import SummitStatistics
+from arlequin.models.checks import finite, one_of, positive
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.partial_moments import exponential_moment, partial_moment
+from arlequin.multilevel.rough.summits import SummitStatistics
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.checks import finite_array, positive, positive_integer
-from models.errors import FAILURE, UserError
-from models.types import Array
+from arlequin.models.checks import finite_array, positive, positive_integer
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
 
 _SHORTEST = 8  # points per shortest wavelength from which contact areas are resolved
 _SHARE = 0.01  # of the mean square gradient, in shorter wavelengths, that is worth a warning

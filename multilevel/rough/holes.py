@@ -6,7 +6,7 @@ from scipy.ndimage import label
 from scipy.sparse import coo_array
 from scipy.sparse.linalg import spsolve
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 def fill(heights: Array, pixel: tuple[float, float], periodic: bool) -> Array:

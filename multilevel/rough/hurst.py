@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models import checks
-from models.errors import UserError
-from models.types import Array
-from multilevel.rough.spectrum import spectrum_of
-from multilevel.rough.topography import Topography, TopographyWarning
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.spectrum import spectrum_of
+from arlequin.multilevel.rough.topography import Topography, TopographyWarning
 
 NOTHING = 1e-20  # modes below this share of the largest are round-off
 RINGS = 4  # and an octave: less gives no slope

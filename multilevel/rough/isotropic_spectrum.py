@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import exprel
 
-from models.checks import finite_array
-from models.errors import UserError
-from models.types import Array
+from arlequin.models.checks import finite_array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 
 _POINTS = 1500  # Gauss points at least, over all intervals
 _FIRST = 64  # Gauss points of the first interval, where integrands of G(q) are singular

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.checks import finite, positive, within
-from models.types import Array
-from multilevel.rough.summits import SummitStatistics
+from arlequin.models.checks import finite, positive, within
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.summits import SummitStatistics
 
 # pieces of P/P_c and A/A_c by ω/ω_c: from, factor and exponent of the load, of the area
 _PIECES = (

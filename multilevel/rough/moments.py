@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models import checks
-from models.errors import UserError
-from multilevel.rough.spectrum import Spectrum, spectrum_of
-from multilevel.rough.summits import SummitStatistics
-from multilevel.rough.topography import Topography
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.spectrum import Spectrum, spectrum_of
+from arlequin.multilevel.rough.summits import SummitStatistics
+from arlequin.multilevel.rough.topography import Topography
 
 # mean of cosⁿ over directions: what a profile sees of a wave
 PROFILE = {0: 1.0, 2: 1 / 2, 4: 3 / 8}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gamma, gammaincc, ndtr, pbdv
 
-from models.types import Array
+from arlequin.models.types import Array
 
 # from here down: the moments of the whole distribution, as exp(−d²/4) D(d) leaves the range of doubles at −38
 _FAR = -20.0

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicHermiteSpline
 from scipy.special import erf, exp1
 
-from models.checks import finite_array, positive, within
-from models.errors import UserError
-from models.types import Array
-from multilevel.rough.isotropic_spectrum import IsotropicSpectrum
+from arlequin.models.checks import finite_array, positive, within
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.isotropic_spectrum import IsotropicSpectrum
 
 _FLAT = 6.5  # x above which erf(x)² is 1 in doubles
 _LOW, _HIGH, _ROWS = 1e-14, 20.0, 400  # the table of gaps: p over E* h'rms/√2

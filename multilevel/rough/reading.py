@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models import checks
-from models.errors import UserError
-from models.types import Array
-from multilevel.rough.topography import Topography
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.topography import Topography
 
 UNITS = {"m": 1.0, "mm": 1e-3, "µm": 1e-6, "um": 1e-6, "nm": 1e-9, "Å": 1e-10, "A": 1e-10, "pm": 1e-12}
 TEXT = (".csv", ".txt", ".dat", ".asc")

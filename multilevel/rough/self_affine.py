@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import exprel
 
-from models import checks
-from models.errors import UserError
-from models.types import Array
-from multilevel.rough.moments import PROFILE, Moments
-from multilevel.rough.topography import Topography
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.moments import PROFILE, Moments
+from arlequin.multilevel.rough.topography import Topography
 
 
 @dataclass(frozen=True)

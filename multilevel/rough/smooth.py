@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 def periodic_part(heights: Array, pixel: tuple[float, float]) -> Array:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.errors import UserError
-from models.types import Array
-from multilevel.rough.topography import Topography
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.rough.topography import Topography
 
 ROUND_OFF = 1e-14
 

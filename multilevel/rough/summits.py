@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from models.checks import positive
-from models.errors import UserError
+from arlequin.models.checks import positive
+from arlequin.models.errors import UserError
 
 _DEVIATION = 1.0 + 16.0 / math.pi - 3.0 * math.sqrt(3.0)  # 0.8968 in print
 

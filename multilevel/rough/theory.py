@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 class ContactTheory(Protocol):

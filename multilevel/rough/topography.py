@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models import checks
-from models.errors import UserError
-from models.types import Array
-from multilevel.rough import holes, smooth
-from multilevel.rough.trend import Trend, fit
+from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.rough import holes, smooth
+from arlequin.multilevel.rough.trend import Trend, fit
 
 STEEPEST = 1.0  # rms slopes beyond are no engineering surface: units are likely confused
 FLATTEST = 1e-6

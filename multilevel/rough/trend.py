@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.types import Array
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Everything is in 3-vectors; plane problems live in z = 0, where a facet is a curve with the body on its left. Reference
 facets: s in [0, 1]; the triangle s, t ≥ 0, s + t ≤ 1; the square [0, 1]². Nodes: corners, mid-edges, centre (as
-`models.part.Surface`). A *feature* of a facet is 0 its inside, 1 … E its edges, E + 1 … its corners (E = 0 on curves).
+`arlequin.models.part.Surface`). A *feature* of a facet is 0 its inside, 1 … E its edges, E + 1 … its corners (E = 0 on
+curves).
 """
 
 import numpy as np

@@ -5,18 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import UserError
-from models.part import Surface
-from models.types import Array, Indices
+from arlequin.models.errors import UserError
+from arlequin.models.part import Surface
+from arlequin.models.types import Array, Indices
 
-# kinds as in multilevel.search._kernels, by axes and nodes of a facet
+# kinds as in arlequin.multilevel.search._kernels, by axes and nodes of a facet
 KINDS = {(2, 2): 0, (2, 3): 1, (3, 3): 2, (3, 6): 3, (3, 4): 4, (3, 9): 5}
 CORNERS = (2, 2, 3, 3, 4, 4)
 
 
 @dataclass(frozen=True, eq=False)
 class FacetMesh:
-    """Facets (f, m) of the local nodes 0 … n − 1 of a surface in `axes` = 2 or 3; node order as `models.part.Surface`.
+    """Facets (f, m) of the local nodes 0 … n − 1 of a surface in `axes` = 2 or 3; node order as
+    `arlequin.models.part.Surface`.
 
     neighbours (f, edges, 2) facet and its edge across each edge (−1 at a free one; no edges in the plane);
     starts (n + 1,), star (…, 2) the facets at each corner node and which corner of theirs it is; free (n,) corner

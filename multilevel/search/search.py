@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.types import Array, Indices
-from multilevel.search.facets import FacetMesh
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.search.facets import FacetMesh
 
 OVERHANG = 0.05  # how far past a free end a point still has its partner, in facet sizes
 DEPTH = (
@@ -36,7 +36,7 @@ class FacetTree:
     @classmethod
     def build(cls, mesh: FacetMesh, positions: Array) -> "FacetTree":
         """The tree at node positions (n, axes)."""
-        from multilevel.search._kernels import LEAF, facet_boxes, morton_codes, tree_boxes
+        from arlequin.multilevel.search._kernels import LEAF, facet_boxes, morton_codes, tree_boxes
 
         padded = in_space(positions)
         count = len(mesh.facets)
@@ -55,7 +55,7 @@ class FacetTree:
 
         Points more than `overhang` past a free end, or deeper than `depth` (both in facet sizes), have no partner.
         """
-        from multilevel.search._kernels import resolve
+        from arlequin.multilevel.search._kernels import resolve
 
         mesh = self.mesh
         found, feature = self.nearest(points, reach)
@@ -67,7 +67,7 @@ class FacetTree:
 
     def nearest(self, points: Array, reach: float) -> tuple[Matches, Indices]:
         """The facets that are nearest, whatever their side, and where on them (k,): see `_search_kernels`."""
-        from multilevel.search._kernels import nearest
+        from arlequin.multilevel.search._kernels import nearest
 
         mesh, found, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
         nearest(
@@ -80,7 +80,7 @@ class FacetTree:
         self, points: Array, directions: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
     ) -> Matches:
         """First facets met along the unit directions (k, 3), either way, among those that face against them."""
-        from multilevel.search._kernels import along_direction
+        from arlequin.multilevel.search._kernels import along_direction
 
         mesh, found = self.mesh, _empty(len(points))
         along_direction(

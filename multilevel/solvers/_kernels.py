@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, njit, types
 
-from multilevel._interrupts import hear
-from multilevel.laws._signature import REGULAR_KERNEL
+from arlequin.multilevel._interrupts import hear
+from arlequin.multilevel.laws._signature import REGULAR_KERNEL
 
 OPEN, SLIP, STICK = 0, 1, 2
 
 
 class Problem(NamedTuple):
-    """See `multilevel.solvers.contact.solve_contact`: k points, r rows; the rows of point k start at first[k], the
-    normal one.
+    """See `arlequin.multilevel.solvers.contact.solve_contact`: k points, r rows; the rows of point k start at first[k],
+    the normal one.
 
     area (k,) × impulse factor; compliance (k,) and soft (k,): of the normal multiplier and of friction, over that
     area; shift (r,): added to the slack of the multiplier and to the slip rate (which rate closes, see
-    `multilevel.solvers.closing`; with a compliance, a proximal term); the regular laws of point k are the rows
+    `arlequin.multilevel.solvers.closing`; with a compliance, a proximal term); the regular laws of point k are the rows
     rows[k] … rows[k+1] of kind, coefficients and history.
     """
 
@@ -853,7 +853,7 @@ def _reverses(p, start, mean, impulse):
 @njit(cache=True)
 def close_onset(first, level, start, closing):
     """The closing (3, r) of points on fixed normals from the rates v₀ at the start (r,); see
-    `multilevel.solvers.closing`."""
+    `arlequin.multilevel.solvers.closing`."""
     closing[:] = 0.0
     closing[1] = start
     for k in range(level.size):
@@ -873,11 +873,12 @@ def solve_contact(
     delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, kernels, rows,
     kind, coefficients, history, step, theta, factor, closing, impulse, trial, normal, status, method, rho, mass, most,
 ):  # fmt: skip
-    """See `multilevel.solvers.contact.solve_contact`; `impulse` holds the first guess and receives the solution.
+    """See `arlequin.multilevel.solvers.contact.solve_contact`; `impulse` holds the first guess and receives the
+    solution.
 
-    closing (3, r), see `multilevel.solvers.closing`: what is added to the rates, the rates at the start, and what is
-    added to those of friction that would give energy. normal (3, k): stored, dissipated, multiplier. A named tuple as
-    an argument from Python would cost 0.1 ms.
+    closing (3, r), see `arlequin.multilevel.solvers.closing`: what is added to the rates, the rates at the start, and
+    what is added to those of friction that would give energy. normal (3, k): stored, dissipated, multiplier. A named
+    tuple as an argument from Python would cost 0.1 ms.
     """
     area = factor * area
     p = Problem(
@@ -900,8 +901,8 @@ def solve_members(
     kind, coefficients, history, step, theta, factor, start, impulse, trial, normal, status, method, rho, mass,
     most, iterations, residual, singular,
 ):  # fmt: skip
-    """`multilevel.solvers._kernels.solve_contact` for the members `some` (s,) of fields with the member n as first
-    axis, on fixed normals; start (n, r): rates at the start."""
+    """`arlequin.multilevel.solvers._kernels.solve_contact` for the members `some` (s,) of fields with the member n as
+    first axis, on fixed normals; start (n, r): rates at the start."""
     closing = np.empty((3, impulse.shape[1]))
     for m in some:
         close_onset(first, level, start[m], closing)

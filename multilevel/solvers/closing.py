@@ -21,7 +21,8 @@ differences, whose bulk accelerates within the step, do at a point of a fixed no
 
 What persistency leaves of n·v₁ alternates; `arlequin.solvers.velocity_projection` takes it out of the velocities.
 
-Source: Laursen & Chawla, IJNME 40 (1997) 863–886 (persistency); Moreau (1988) as in `multilevel.laws.unilateral`.
+Source: Laursen & Chawla, IJNME 40 (1997) 863–886 (persistency); Moreau (1988) as in
+`arlequin.multilevel.laws.unilateral`.
 """
 
 from dataclasses import dataclass
@@ -30,8 +31,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from models.types import Array
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 ACTS, STICKS = 1, 2  # bits of what lasts
 LEAST = 1e-10  # impulse, relative to the largest, that is round-off

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.checks import one_of, positive
-from models.types import Array
-from multilevel.solvers.elastic_stick import end_pulls, free_rates, gain
-from multilevel.solvers.law_tables import PointLaws
-from multilevel.solvers.options import METHODS, ContactMethod, Method, proximal_term
+from arlequin.models.checks import one_of, positive
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.elastic_stick import end_pulls, free_rates, gain
+from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.options import METHODS, ContactMethod, Method, proximal_term
 
 OPEN, SLIP, STICK = 0, 1, 2
 
@@ -77,10 +77,10 @@ def solve_contact(
     p the sum of the regular laws' mean tractions, A the area, h = `impulse_factor` (Δt in dynamics, 1 in
     statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of the
     set-valued law on g, or on ġ at the points that are `closed`. `lever` (s) is the gap that a unit of
-    velocity makes; in statics rates are increments. Friction with springs (`multilevel.solvers.elastic_stick`) needs
-    the slips of the step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa. closing
-    (3, r), see `multilevel.solvers.closing`: multipliers and friction close the rates above and its first row; default:
-    these alone.
+    velocity makes; in statics rates are increments. Friction with springs (`arlequin.multilevel.solvers.elastic_stick`)
+    needs the slips of the step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa.
+    closing (3, r), see `arlequin.multilevel.solvers.closing`: multipliers and friction close the rates above and its
+    first row; default: these alone.
 
     method "newton": semismooth Newton on the natural map P − project(P − ρ slack/W_kk), ρ = `augmentation` (it moves
     the way, not the solution); where its statuses cycle they change one at a time, and with friction Gauss–Seidel and
@@ -103,7 +103,7 @@ def solve_contact(
     if augmentation != 1.0:
         positive("augmentation", augmentation)
 
-    from multilevel.solvers._kernels import solve_contact as kernel
+    from arlequin.multilevel.solvers._kernels import solve_contact as kernel
 
     soft, share = laws.tangential_compliance, gain(laws, theta, step)
     if held is not None and slip_free is not None:
@@ -233,11 +233,12 @@ def solve_members(
     some: NDArray[np.int64],
     method: ContactMethod,
 ) -> SideSolution:
-    """`multilevel.solvers.contact.solve_contact` for the members `some` of fields (n, …); the others have no impulse.
+    """`arlequin.multilevel.solvers.contact.solve_contact` for the members `some` of fields (n, …); the others have no
+    impulse.
 
     start (n, r): rates at the start of the step, on fixed normals.
     """
-    from multilevel.solvers._kernels import solve_members as kernel
+    from arlequin.multilevel.solvers._kernels import solve_members as kernel
 
     out = SideSolution.none(laws, history)
     out.impulse[some] = guess[some]

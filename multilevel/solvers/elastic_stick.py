@@ -2,7 +2,7 @@
 
 With the stretch e of a spring and a dashpot beside it, s = −K_T e what the spring pulls, the traction t = s − C_T ė and
 w = v_t − ė, the rate of what slips for good, −t ∈ μ p ∂‖w‖. Over a step with the slip Δs, the mean traction
-t̄ = P_t/(hA) (h, A as in `multilevel.solvers.contact`) and s_e what the spring pulls at the end,
+t̄ = P_t/(hA) (h, A as in `arlequin.multilevel.solvers.contact`) and s_e what the spring pulls at the end,
 
     t̄ = (1 − θ) s₀ + θ s_e − C_T Δe/Δt,    s_e − s₀ = −K_T Δe,    Δe = Δs − Δs_p,    −t̄ ∈ μ p̄ ∂‖Δs_p‖,
 
@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from models.types import Array
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 
 @dataclass(frozen=True)

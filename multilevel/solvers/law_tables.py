@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.types import Array
-from multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from multilevel.laws.friction import Coulomb
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
+from arlequin.multilevel.laws.friction import Coulomb
 
 _Whole = NDArray[np.int64]
 _Tables = tuple[_Whole, Array, _Whole, Array, Array, Array, Any, _Whole, _Whole, Array]
@@ -102,7 +102,7 @@ class PointLaws:
 
     def start_history(self, gap: Array) -> Array:
         """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
-        from multilevel.laws._signature import HISTORY
+        from arlequin.multilevel.laws._signature import HISTORY
 
         history = np.zeros((self.coefficients.shape[0] + np.count_nonzero(self.sprung), HISTORY))
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
@@ -123,7 +123,7 @@ class PointLaws:
         Beyond it gaps stay as they were carried, ĝ₁ = ĝ₀ + n·Δu, so that Σ (work + stored energy) never grows; `scheme`
         has what is on the account.
         """
-        from multilevel.laws._carried_kernels import reopen
+        from arlequin.multilevel.laws._carried_kernels import reopen
 
         history, beyond = history.copy(), np.zeros(self.count)
         kernels, kind = self.kernels
@@ -279,7 +279,7 @@ class PointLaws:
     @cached_property
     def kernels(self) -> tuple[Any, NDArray[np.int64]]:
         """The distinct compiled kernels as a typed list, and for each row the index of its own."""
-        from multilevel.solvers._list_kernels import add_kernel, no_kernels
+        from arlequin.multilevel.solvers._list_kernels import add_kernel, no_kernels
 
         kernels = no_kernels()
         index: dict[int, int] = {}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from models.checks import non_negative, one_of, positive
+from arlequin.models.checks import non_negative, one_of, positive
 
 METHODS = ("newton", "augmented", "gauss-seidel", "projected-gradient")
 Method = Literal["newton", "augmented", "gauss-seidel", "projected-gradient"]

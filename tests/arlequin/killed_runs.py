@@ -21,13 +21,11 @@ import zarr.codecs  # noqa: F401
 
 import arlequin
 import arlequin as aq
-import cases
-import models
-import multilevel
+from arlequin import cases
+from arlequin.cases.case.execution import execute, prepare
 from arlequin.results import recorder as record
 from arlequin.run import run
 from arlequin.run.multi_run import Measure, gather
-from cases.case.execution import execute, prepare
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 METAL = aq.J2(1.0, 0.3, 1.0, yield_stress=5e-4, hardening=aq.LinearHardening(0.1))
@@ -113,7 +111,7 @@ STUDIES = {
 
 def import_all():
     """A fork is not to spend its life on imports; no threads are begun, which would not live on in it."""
-    for package in (arlequin, models, multilevel):
+    for package in (arlequin,):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if "kernels" not in found.name:
                 importlib.import_module(found.name)

@@ -8,8 +8,8 @@ from PIL import Image
 
 import arlequin as aq
 from arlequin import plots
+from arlequin.models.errors import UserError
 from arlequin.plots.moving import groups_of, magnification, moving
-from models.errors import UserError
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
 

@@ -12,15 +12,15 @@ import arlequin as aq
 from arlequin.junctions.beam_solid import BeamJunction
 from arlequin.junctions.junction import dual_condition
 from arlequin.junctions.weights import Constant, Cubic, Linear
+from arlequin.models.beams.beam import Beam
+from arlequin.models.beams.section import Section
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.mesh import box, interval, rectangle
 from arlequin.run.simulate import simulate
 from arlequin.solvers.natural_frequencies import natural_frequencies
 from arlequin.system.assembly import assemble
-from models.beams.beam import Beam
-from models.beams.section import Section
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.mesh import box, interval, rectangle
 
 STEEL = LinearElastic(young=2.0e11, poisson=0.3, density=7800.0)
 SIDE = 0.08

@@ -8,10 +8,10 @@ import pytest
 from arlequin.junctions.curved_border import slivers
 from arlequin.junctions.junction import Junction
 from arlequin.junctions.zone import LevelSet
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.mesh import rectangle
-from models.part import Weighting
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.mesh import rectangle
+from arlequin.models.part import Weighting
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arlequin as aq
+from arlequin.models.errors import FAILURE
 from arlequin.schemes import cut_back
 from arlequin.solvers.newton_step import NewtonStep
 from arlequin.step.state import Failed, State
-from models.errors import FAILURE
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
 METAL = aq.J2(2.0, 0.3, 1.5, yield_stress=0.1, hardening=aq.LinearHardening(0.1))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.errors import UserError
 from arlequin.run.wear_cycles import CycleJump, _Cycles
 from arlequin.schemes import State
-from models.errors import UserError
 
 PERIOD, STEP = 1.0, 0.05
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import arlequin as aq
-from cases.reference.damped_shock import DampedElement
+from arlequin.cases.reference.damped_shock import DampedElement
 
 THETA, EULER, VOGELAERE, ADAPTIVE = aq.Theta(0.5), aq.SymplecticEuler(), aq.DeVogelaere(), aq.RungeKutta()
 SCHEMES = [THETA, aq.Theta(0.7), aq.Theta(1.0), aq.Newmark(), aq.HHT(), EULER, VOGELAERE, ADAPTIVE]

@@ -8,11 +8,11 @@ import xarray
 from scipy.integrate import solve_ivp
 
 import arlequin as aq
+from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.schemes import theta_compiled as small_theta
 from arlequin.solvers.condensed import Condensed
 from arlequin.system.assembly import assemble
 from arlequin.system.strains import Strains
-from models.fem.elastic import ElasticAssembled
 
 UNIT = aq.LinearElastic(young=1.0, density=1.0)
 CELLS = 8

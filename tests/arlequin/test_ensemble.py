@@ -302,7 +302,7 @@ def test_errors_name_the_member() -> None:
 @pytest.mark.parametrize("small", [True, False])
 def test_steps_before_one_that_fails_are_kept(small: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all members as many, though others could go on."""
-    monkeypatch.setattr("models.checks.LARGEST", np.inf)
+    monkeypatch.setattr("arlequin.models.checks.LARGEST", np.inf)
     if not small:
         monkeypatch.setattr("arlequin.run.run.are_small", lambda members: False)
     first, *others = masses()

@@ -8,9 +8,9 @@ import pytest
 import xarray
 
 import arlequin as aq
+from arlequin.models.errors import UserError
 from arlequin.results.netcdf import flattened
 from arlequin.results.paraview import cells_of, export_vtu, faces_of
-from models.errors import UserError
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
 SIZE = (2.0, 1.0, 3.0)

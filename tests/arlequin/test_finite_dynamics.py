@@ -9,10 +9,10 @@ from scipy.special import ellipk
 
 import arlequin as aq
 from arlequin.energy import KINDS
+from arlequin.models.part import Surface
 from arlequin.run.audit import Audit
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import Assembly, assemble
-from models.part import Surface
 
 SOFT = aq.LinearElastic(young=2.0, poisson=0.3, density=1.5)
 GRAVITY = 9.81

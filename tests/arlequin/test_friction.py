@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.reference.blocks import PushedBlock
+from arlequin.cases.reference.blocks import PushedBlock
 
 MU, GRAVITY, SPEED = 0.3, 10.0, 0.2
 YOUNG, HEIGHT, MASS = 1e8, 0.25, 0.25

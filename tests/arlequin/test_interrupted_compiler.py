@@ -50,7 +50,7 @@ def test_while_kernels_are_compiled(tmp_path):
     chance = random.Random(0)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     for _ in range(8):
-        words = [sys.executable, "-m", "cases.cli.command", *RUN, "--force"]
+        words = [sys.executable, "-m", "arlequin.cases.cli.command", *RUN, "--force"]
         pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         running = subprocess.Popen(words, env=environment, cwd=tmp_path, **pipes)
         time.sleep(chance.uniform(2.0, 12.0))

@@ -10,12 +10,12 @@ from skfem.helpers import ddot, dot, sym_grad
 from arlequin.junctions.coupling import H1, L2, Shapes
 from arlequin.junctions.junction import Junction, dual_condition
 from arlequin.junctions.weights import Constant, Cubic, Linear
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.mesh import box, interval, rectangle
 from arlequin.overlap.intersect import intersect
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.mesh import box, interval, rectangle
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 RATIOS = [1, 2, 3.7, 7.3, 10]

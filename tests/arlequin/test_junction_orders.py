@@ -5,10 +5,10 @@ import pytest
 from scipy.sparse import block_diag, diags_array, hstack
 
 from arlequin.junctions.junction import Junction
-from models.fem.solid import Solid
-from models.linalg.factor import factorise
-from models.materials.elastic import LinearElastic
-from models.mesh import box
+from arlequin.models.fem.solid import Solid
+from arlequin.models.linalg.factor import factorise
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.mesh import box
 
 MATERIAL = LinearElastic(young=3.0, poisson=0.3, density=1.0)
 LAM, MU = MATERIAL.lame()

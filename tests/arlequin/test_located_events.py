@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.reference.shaken_slider import ShakenSlider
-from cases.reference.slider import ReleasedSlider
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.slider import ReleasedSlider
 
 LOCATE = aq.Theta(0.5, events="locate")
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.rocking_motion import STILL, Shaking, rock
+from arlequin.cases.reference.shaken_slider import ShakenSlider
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.state import taker
 from arlequin.system.assembly import assemble
-from cases.reference.rocking import RockingBlock
-from cases.reference.rocking_motion import STILL, Shaking, rock
-from cases.reference.shaken_slider import ShakenSlider
 
 LOCATE = aq.Theta(0.5, events="locate")
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))

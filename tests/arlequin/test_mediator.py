@@ -5,8 +5,8 @@ import pytest
 import skfem
 
 from arlequin.junctions.mediator import reduced
-from models.fem.elements import scalar_basis
-from models.mesh import box, interval, rectangle
+from arlequin.models.fem.elements import scalar_basis
+from arlequin.models.mesh import box, interval, rectangle
 
 MESHES = {
     "line": interval(0, 1, cells=7),

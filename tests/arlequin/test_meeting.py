@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.solvers.contact_step import undetermined
 from arlequin.step.state import accept
-from multilevel.solvers.contact import ContactSolution
 
 SOFT = aq.LinearElastic(young=1e9, poisson=0.3, density=1200.0)
 

@@ -10,11 +10,11 @@ import skfem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arlequin.models.errors import UserError
+from arlequin.models.mesh import box
 from arlequin.overlap.clipping import Region
 from arlequin.overlap.geometry import candidate_pairs, straight_cells, to_reference
 from arlequin.overlap.intersect import intersect
-from models.errors import UserError
-from models.mesh import box
 
 MESHES = {"tri": skfem.MeshTri, "quad": skfem.MeshQuad}
 

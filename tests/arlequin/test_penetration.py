@@ -14,10 +14,10 @@ import pytest
 import skfem
 
 import arlequin as aq
+from arlequin.cases.shared.meshes import half_ball, half_disc
+from arlequin.models.part import Surface
 from arlequin.solvers.initial_state import check_apart
 from arlequin.system.assembly import assemble
-from cases.shared.meshes import half_ball, half_disc
-from models.part import Surface
 
 SOFT = aq.LinearElastic(young=1e3, poisson=0.3, density=1.0)
 SPACES = ["nodes", "gauss", "P0", "P1", "P2"]

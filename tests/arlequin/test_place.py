@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.step.state import accept
 from arlequin.system.assembly import assemble
 from arlequin.system.locate import place_of_most
-from multilevel.solvers.contact import ContactSolution
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
 

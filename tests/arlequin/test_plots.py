@@ -10,8 +10,8 @@ import pytest
 import xarray
 
 from arlequin import plots
+from arlequin.models.errors import UserError
 from arlequin.plots.style import prefix
-from models.errors import UserError
 
 STEPS, EVERY = 120, 10
 SPEED = 10.0

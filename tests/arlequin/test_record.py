@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 import xarray
 
+from arlequin.models.errors import UserError
 from arlequin.results.reading import open as open_result
 from arlequin.results.reading import summary
 from arlequin.results.recorder import Record, Recorder, Variable, as_record
-from models.errors import UserError
 
 KINDS = ("kinetic", "strain")
 NODES = 5

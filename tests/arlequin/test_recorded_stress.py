@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.fem.stress import invariants, von_mises
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import J2, LinearHardening
+from arlequin.models.mesh import box, rectangle
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
-from models.fem.stress import invariants, von_mises
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import J2, LinearHardening
-from models.mesh import box, rectangle
 
 RUBBER = NeoHooke(young=3e6, poisson=0.4, density=1000.0)
 COPPER = J2(117e9, 0.35, 8930.0, yield_stress=4e8, hardening=LinearHardening(1e8))

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.errors import UserError
 from arlequin.results.checkpoint import Checkpoint
 from arlequin.run import run
 from arlequin.run.resume import digest
 from arlequin.schemes.cut_back import CutBackStepper
-from models.errors import UserError
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 RUBBER = aq.NeoHooke(1.0, 0.3, 1.0)

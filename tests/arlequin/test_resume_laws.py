@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.errors import UserError
 from arlequin.system.assembly import assemble
-from models.errors import UserError
 
 FLOOR = aq.RigidPlane(point=(0.0, -8e-3), normal=(0.0, 1.0))
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7900.0)

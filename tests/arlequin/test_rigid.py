@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.reference.rocking import RockingBlock
-from cases.reference.rocking_motion import rock
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.rocking_motion import rock
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 

@@ -7,7 +7,7 @@ import pytest
 
 import arlequin as aq
 from arlequin import plots
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 L = 1e-3
 

@@ -8,6 +8,13 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigh, expm
 
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.laws.penalty import Penalty
+from arlequin.multilevel.obstacles.base import RigidPlane
 from arlequin.schemes import (
     HHT,
     CentralDifference,
@@ -22,13 +29,6 @@ from arlequin.schemes.central import stable_step
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.system import System
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.materials.elastic import LinearElastic, Rayleigh
-from multilevel.interface import Interface
-from multilevel.laws.penalty import Penalty
-from multilevel.obstacles.base import RigidPlane
 
 SCHEMES: dict[str, Any] = {
     "theta 0.5": Theta(0.5),
@@ -342,8 +342,8 @@ def test_bad_constants_are_named(make: Any, word: str) -> None:
 
 def test_statics_refuses_what_it_cannot_do() -> None:
     """Laws on the velocity, damped laws, and a start in motion."""
-    from multilevel.laws.asperities import Asperities
-    from multilevel.laws.unilateral import Unilateral
+    from arlequin.multilevel.laws.asperities import Asperities
+    from arlequin.multilevel.laws.unilateral import Unilateral
 
     part = bar("")
     for law in (Unilateral("velocity"), Asperities(1.0, 1.0, 0.1, damping=1.0)):
@@ -359,7 +359,7 @@ def test_statics_refuses_what_it_cannot_do() -> None:
 
 
 def test_midpoint_refuses_unilateral_contact_with_mass() -> None:
-    from multilevel.laws.unilateral import Unilateral
+    from arlequin.multilevel.laws.unilateral import Unilateral
 
     part = bar("")
     wall = Interface("end", part.boundary("right"), RigidPlane(2.0, -1.0), Unilateral("gap"))

@@ -7,7 +7,7 @@ import pytest
 import xarray
 
 from arlequin import plots
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 STEP, STEPS, EVERY = 1e-4, 4000, 3
 RADIUS = 2e-5

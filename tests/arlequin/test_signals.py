@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arlequin as aq
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 
 def test_the_area_under_a_spectrum_is_the_windowed_variance():

@@ -210,7 +210,7 @@ def test_contact_that_is_not_determined_is_refused_in_blocks_too():
 
 def test_a_block_ends_in_the_state_of_its_last_accepted_step(monkeypatch):
     """Not in what the next one, tried in vain, left behind."""
-    monkeypatch.setattr("models.checks.LARGEST", np.inf)
+    monkeypatch.setattr("arlequin.models.checks.LARGEST", np.inf)
     one = aq.PointMasses("m", 0.0, 1e-12, forces={"all": lambda t: 1e303 * (t > 0.0305)})
     stepper = aq.Theta(0.5).prepare(assemble(aq.System([one], velocity=1.0)), 1e-3)
     state, block = stepper.advance_block(stepper.start(np.zeros(1), np.ones(1)), 50)

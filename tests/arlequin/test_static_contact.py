@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import arlequin as aq
-from cases.shared.meshes import half_disc
+from arlequin.cases.shared.meshes import half_disc
 
 MATERIAL = aq.LinearElastic(young=1e3, poisson=0.3, density=7.0)
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))

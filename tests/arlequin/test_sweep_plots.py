@@ -9,8 +9,8 @@ import xarray
 from matplotlib.colors import LogNorm, to_hex
 
 from arlequin import plots
+from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks
-from models.errors import UserError
 
 UNITS = {"velocity": ("m/s", "velocity towards the wall"), "cells": ("1", "cells along the bar")}
 LAWS = {"soft": 1.0, "hard": 3.0}

@@ -6,11 +6,11 @@ from scipy.sparse import block_array, block_diag, hstack
 from scipy.sparse.linalg import splu
 
 from arlequin.junctions.surface import Mortar, Tie
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.mesh import box, interval, rectangle
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.mesh import box, interval, rectangle
 
 STEEL = LinearElastic(young=1.0, poisson=0.3, density=1.0)
 PLANE = [("quad", "tri"), ("tri", "quad")]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.cases import sdnv105
+from arlequin.cases.reference.rocking import RockingBlock
 from arlequin.schemes import theta as theta_scheme
 from arlequin.schemes.theta_compiled import TurningThetaStepper, is_turning
 from arlequin.system.assembly import assemble
-from cases import sdnv105
-from cases.reference.rocking import RockingBlock
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 CORNERS = np.array([(0.0, 0.0), (0.36, 0.0), (0.36, 0.8), (0.0, 0.8)])

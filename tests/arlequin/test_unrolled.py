@@ -5,7 +5,7 @@ import pytest
 import xarray
 
 from arlequin import plots
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 RADIUS = 5e-3
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.shaken_slider import ShakenSlider
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
 LOCATE = aq.Theta(0.5, events="locate")

@@ -5,7 +5,7 @@ import pytest
 
 import arlequin as aq
 from arlequin import plots
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 PRESSURE, SPEED = 1e6, 1e-3
 

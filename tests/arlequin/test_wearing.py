@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 PRESSURE, SPEED, TIME, WIDTH = 1e6, 0.5, 1e-3, 0.02
 SCHEMES = {

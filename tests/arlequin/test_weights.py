@@ -7,8 +7,8 @@ from skfem.helpers import grad
 
 from arlequin.junctions.weights import Constant, Cubic, Linear, cell_weights, share
 from arlequin.junctions.zone_coordinate import PlaneTaper
+from arlequin.models.errors import UserError
 from arlequin.overlap.intersect import intersect
-from models.errors import UserError
 
 
 def test_shapes_of_the_weights():

@@ -13,11 +13,11 @@ from arlequin.junctions.junction import Junction, dual_condition
 from arlequin.junctions.weights import Constant, Cubic, Function, Linear
 from arlequin.junctions.zone import Box, Cells, HalfSpace, LevelSet, Strip
 from arlequin.junctions.zone_coordinate import PlaneTaper
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.mesh import box, rectangle
 from arlequin.overlap.intersect import intersect
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.mesh import box, rectangle
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 STRAIN = np.array([[1.0, 0.3], [0.2, -0.4]])

@@ -21,7 +21,7 @@ from registry import ENTRIES, function
 from rich.console import Console
 from rich.table import Table
 
-from cases.cli.tables import versions
+from arlequin.cases.cli.tables import versions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "runs" / "bench.json"

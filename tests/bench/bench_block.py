@@ -15,8 +15,8 @@ from time import process_time
 import numpy as np
 
 import arlequin as aq
+from arlequin.models.linalg.factor import Factor, factorise
 from arlequin.run.run import Run
-from models.linalg.factor import Factor, factorise
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.0, density=7800.0)
 STEP, STEPS = 5e-7, 200

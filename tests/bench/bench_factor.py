@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from timing import POISSON, Report, best, stream
 
-from models.linalg.factor import CholeskyFactor, factorise
+from arlequin.models.linalg.factor import CholeskyFactor, factorise
 
 
 def q4_stiffness() -> np.ndarray:

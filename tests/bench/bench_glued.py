@@ -10,7 +10,7 @@ from xarray import DataTree
 
 import arlequin as aq
 from arlequin import Study
-from cases import multiscale_bar
+from arlequin.cases import multiscale_bar
 
 WIDTH = 0.01  # of the rounded bar, m
 

@@ -6,9 +6,9 @@ import numpy as np
 from timing import STEEL, Report, best
 
 import arlequin as aq
+from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.search import FacetTree, Matches
 from arlequin.overlap.intersect import intersect
-from multilevel.search.facets import FacetMesh
-from multilevel.search.search import FacetTree, Matches
 
 
 def partners(flat: FacetMesh, nodes: np.ndarray, points: np.ndarray) -> Matches:

@@ -10,8 +10,8 @@ from timing import BAR_STEEL as STEEL
 from timing import Report, steps_of_studies
 
 import arlequin as aq
+from arlequin.cases import sdnv105
 from arlequin.system.assembly import assemble
-from cases import sdnv105
 
 
 def slider() -> tuple[aq.System, float]:

@@ -5,7 +5,7 @@ from timing import BAR_STEEL as STEEL
 from timing import Report, best
 
 import arlequin as aq
-from models.linalg.factor import factorise
+from arlequin.models.linalg.factor import factorise
 
 
 def condensed_step(rounds: int = 5) -> Report:

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-import cases
+from arlequin import cases
 
 
 def sweep(points: int = 200, cells: int = 400) -> dict[str, float]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import cases
-from cases.shared.impact import mean_pressures
+from arlequin import cases
+from arlequin.cases.shared.impact import mean_pressures
 
 
 @pytest.mark.parametrize(

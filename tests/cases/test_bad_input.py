@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import xarray
 
+from arlequin.cases.cli.command import main
 from arlequin.results.reading import open as open_result
-from cases.cli.command import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,8 +22,8 @@ STUDY = """'''A user's study.'''
 from dataclasses import dataclass
 from typing import Annotated
 import arlequin as aq
-from cases.case.parameters import Quantity
-from models.checks import positive
+from arlequin.cases.case.parameters import Quantity
+from arlequin.models.checks import positive
 
 @dataclass(frozen=True)
 class Parameters:
@@ -43,7 +43,7 @@ def command(*words, **options):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(
-        [sys.executable, "-m", "cases.cli.command", *words], env=environment, **{**pipes, **options}
+        [sys.executable, "-m", "arlequin.cases.cli.command", *words], env=environment, **{**pipes, **options}
     )
 
 
@@ -305,8 +305,8 @@ def test_a_disk_that_is_full_in_earnest(tmp_path):
     unshare = ["unshare", "-rm", "sh", "-c"]
     if not shutil.which("unshare") or subprocess.run([*unshare, mount], capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")
-    run = f"{sys.executable} -m cases.cli.command run two_bars duration=2e-3 --out {small}/a.zarr"
-    show = f"{sys.executable} -m cases.cli.command show {small}/a.zarr"
+    run = f"{sys.executable} -m arlequin.cases.cli.command run two_bars duration=2e-3 --out {small}/a.zarr"
+    show = f"{sys.executable} -m arlequin.cases.cli.command show {small}/a.zarr"
     script = f"{mount} && {{ {run}; echo code $?; {show}; }}"
     done = subprocess.run(
         [*unshare, script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120

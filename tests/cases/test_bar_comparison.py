@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import cases
-from cases import bar_comparison, two_bars
-from cases.shared.impact import mean_pressures
+from arlequin import cases
+from arlequin.cases import bar_comparison, two_bars
+from arlequin.cases.shared.impact import mean_pressures
 
 
 def test_variants_at_forty_elements() -> None:

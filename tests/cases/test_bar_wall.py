@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-import cases
-from cases import bar_wall
-from cases.reference.measures import l1_error
-from cases.shared.impact import mean_pressures, rigid_velocity, worst_balance
+from arlequin import cases
+from arlequin.cases import bar_wall
+from arlequin.cases.reference.measures import l1_error
+from arlequin.cases.shared.impact import mean_pressures, rigid_velocity, worst_balance
 
 THESIS: dict[str, Any] = {"law": "multilevel", "asperity_stiffness": 1e12, "asperity_height": 5e-4, "velocity": 100.0}
 

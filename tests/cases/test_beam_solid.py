@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import cases.beam_solid as case
-from cases.reference.beams import Cantilever
-from models.beams.section import Section
-from models.errors import UserError
-from models.materials.elastic import LinearElastic
+from arlequin.cases import beam_solid as case
+from arlequin.cases.reference.beams import Cantilever
+from arlequin.models.beams.section import Section
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic
 
 STEEL = LinearElastic(young=2.0e11, poisson=0.3, density=7800.0)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from cases.reference.blocks import DraggedBlock, HeldColumn, PushedBlock, ShearColumn
+from arlequin.cases.reference.blocks import DraggedBlock, HeldColumn, PushedBlock, ShearColumn
 
 
 def test_a_pushed_block_stops_after_its_energy_is_spent():

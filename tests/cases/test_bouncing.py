@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cases.reference.bars import collide
-from cases.reference.bouncing import BouncingBar, ThrownBar
-from cases.reference.rods import Rod
+from arlequin.cases.reference.bars import collide
+from arlequin.cases.reference.bouncing import BouncingBar, ThrownBar
+from arlequin.cases.reference.rods import Rod
 
 BARS = [BouncingBar(bounces=5), BouncingBar(2e11, 7800, 0.1, 1e-3, 5), ThrownBar()]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray
 
-import cases
-from cases import bouncing_bar
-from cases.shared.impact import worst_balance
+from arlequin import cases
+from arlequin.cases import bouncing_bar
+from arlequin.cases.shared.impact import worst_balance
 
 CONSERVING = {"scheme": "midpoint", "mass": "redistributed", "law": "unilateral"}
 

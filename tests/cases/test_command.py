@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import cases
+from arlequin import cases
+from arlequin.cases.case import registry
+from arlequin.cases.cli.command import main
+from arlequin.models.errors import UserError
 from arlequin.results.reading import open as open_result
-from cases.case import registry
-from cases.cli.command import main
-from models.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
@@ -22,7 +22,9 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 def command(*words: str, **options) -> subprocess.Popen:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    return subprocess.Popen([sys.executable, "-m", "cases.cli.command", *words], env=environment, text=True, **options)
+    return subprocess.Popen(
+        [sys.executable, "-m", "arlequin.cases.cli.command", *words], env=environment, text=True, **options
+    )
 
 
 def test_cases(capsys):
@@ -189,7 +191,7 @@ def test_a_reader_that_stops_reading():
 
 def test_listing_is_light():
     calls = "c.main(['cases']); c.main(['run', '--help'])"
-    code = f"import sys, cases.cli.command as c; {calls}; print(sorted(sys.modules))"
+    code = f"import sys, arlequin.cases.cli.command as c; {calls}; print(sorted(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert not {"'numba'", "'skfem'", "'xarray'", "'matplotlib'"} & set(out.replace(",", " ").split())
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases.cook_plastic import (
+from arlequin.cases.cook_plastic import (
     HEIGHT,
     PUBLISHED,
     TIP,

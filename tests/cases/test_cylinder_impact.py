@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.cylinder_impact import (
+from arlequin.cases.cylinder_impact import (
     Parameters,
     all_fine,
     build,
@@ -20,10 +20,10 @@ from cases.cylinder_impact import (
     to_release,
     window,
 )
-from cases.shared.impact import centre_velocity, roughness, worst, worst_balance
-from cases.shared.meshes import disc_of_square
-from cases.shared.solid_impact import frequency
-from models.errors import UserError
+from arlequin.cases.shared.impact import centre_velocity, roughness, worst, worst_balance
+from arlequin.cases.shared.meshes import disc_of_square
+from arlequin.cases.shared.solid_impact import frequency
+from arlequin.models.errors import UserError
 
 SMALL = {"size": 5e-4, "ratio": 4, "free": 4e-3, "overlap": 2e-3}
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arlequin.cases.case.execution import execute, prepare
+from arlequin.cases.cli import outputs
+from arlequin.cases.cli.command import main
+from arlequin.cases.reports import parts as report_parts
 from arlequin.run import run
-from cases.case.execution import execute, prepare
-from cases.cli import outputs
-from cases.cli.command import main
-from cases.reports import parts as report_parts
 
 SECONDS = 60  # for one command: most take less than one
 EVIL = "from pathlib import Path\nPath({mark!r}).touch()\n"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from cases.reference.damped_shock import DampedElement
-from cases.reference.shaken_shock import ShakenElement
-from cases.reference.shaken_slider import ShakenSlider
-from cases.reference.slider import ReleasedSlider
-from models.errors import UserError
+from arlequin.cases.reference.damped_shock import DampedElement
+from arlequin.cases.reference.shaken_shock import ShakenElement
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.slider import ReleasedSlider
+from arlequin.models.errors import UserError
 
 CRITICAL = 2.0 * math.sqrt(4.1e5)
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-import cases.fretting_pad as case
+from arlequin.cases import fretting_pad as case
 
 SMALL = {"cells": 6, "steps": 8, "cycles": 60}
 

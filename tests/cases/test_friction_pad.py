@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import cases.friction_pad as case
-from models.errors import UserError
+from arlequin.cases import friction_pad as case
+from arlequin.models.errors import UserError
 
 
 def run(**options):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases import fuel_rod
-from cases.fuel_rod import Parameters
-from cases.fuel_rod.measures import hardest, rms_along, supports
-from cases.fuel_rod.model import Support
+from arlequin.cases import fuel_rod
+from arlequin.cases.fuel_rod import Parameters
+from arlequin.cases.fuel_rod.measures import hardest, rms_along, supports
+from arlequin.cases.fuel_rod.model import Support
 
 SHORT = Parameters(length=1.1, grids=3, duration=4e-3, modes=24, cells=8, amplitude=30.0, seed=3, loose=3)
 
@@ -161,7 +161,7 @@ def test_points_on_time(short):
     ],
 )
 def test_bad_input(change, names):
-    from cases.case.parameters import make
+    from arlequin.cases.case.parameters import make
 
     with pytest.raises(aq.UserError) as error:
         fuel_rod.build(make(Parameters, {"length": 1.1, "grids": 3, **change}))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases.glued_ring import (
+from arlequin.cases.glued_ring import (
     RADIUS,
     Errors,
     Parameters,

@@ -7,11 +7,11 @@ import pytest
 from scipy.integrate import quad
 
 import arlequin as aq
-import cases.grid_cell as case
-from cases.reference.line_layer import LineLayer
-from cases.reference.shell_tube import ShellTube
-from cases.shared.spacer_cell import pad_mesh, refined_line
-from models.errors import UserError
+from arlequin.cases import grid_cell as case
+from arlequin.cases.reference.line_layer import LineLayer
+from arlequin.cases.reference.shell_tube import ShellTube
+from arlequin.cases.shared.spacer_cell import pad_mesh, refined_line
+from arlequin.models.errors import UserError
 
 COARSE = {"refine": 0.4, "length": 0.034, "steps": 4}
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from cases.reference.cattaneo import PartialSlip
-from cases.reference.hertz import (
+from arlequin.cases.reference.cattaneo import PartialSlip
+from arlequin.cases.reference.hertz import (
     LineContact,
     SphereContact,
     disc_shortening,
@@ -16,9 +16,9 @@ from cases.reference.hertz import (
     effective_radius,
     fit_pressure,
 )
-from cases.reference.hertz_impact import SphereImpact
-from models.errors import UserError
-from models.materials.elastic import LinearElastic
+from arlequin.cases.reference.hertz_impact import SphereImpact
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic
 
 STEEL = LinearElastic(young=210e9, poisson=0.3, density=7800)
 ALLOY = LinearElastic(young=70e9, poisson=0.3, density=2700)

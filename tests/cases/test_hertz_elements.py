@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
-from cases.reference.hertz import LineContact, SphereContact, effective_modulus, fit_pressure
-from cases.shared.meshes import quarter_disc
+from arlequin.cases.reference.hertz import LineContact, SphereContact, effective_modulus, fit_pressure
+from arlequin.cases.shared.meshes import quarter_disc
 
 MATERIAL = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 HALF_WIDTH = 0.03  # of the radius, 1

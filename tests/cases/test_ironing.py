@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-import cases.ironing as case
+from arlequin.cases import ironing as case
+from arlequin.models.errors import UserError
 from arlequin.solvers.initial_state import start_fields
 from arlequin.system.assembly import assemble
-from models.errors import UserError
 
 SMALL = {"steps": 60}
 

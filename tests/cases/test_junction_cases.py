@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.cases import high_frequency, junction_cantilever, reflection_spectrum, wave_junction
+from arlequin.cases.shared.waves import Packet, stretch_energy
 from arlequin.results.recorder import Record
-from cases import high_frequency, junction_cantilever, reflection_spectrum, wave_junction
-from cases.shared.waves import Packet, stretch_energy
 
 
 def failed(case: Any, parameters: Any, result: Any = None) -> list[str]:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import multiscale_bar
-from cases.multiscale_bar import Parameters, all_fine, build, check, figures, read_tip
-from cases.shared.impact import mean_pressures, worst, worst_balance
-from models.errors import UserError
+from arlequin.cases import multiscale_bar
+from arlequin.cases.multiscale_bar import Parameters, all_fine, build, check, figures, read_tip
+from arlequin.cases.shared.impact import mean_pressures, worst, worst_balance
+from arlequin.models.errors import UserError
 
 
 def impulse(result):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from cases.case.parameters import make
-from cases.necking_bar import (
+from arlequin.cases.case.parameters import make
+from arlequin.cases.necking_bar import (
     Parameters,
     Pull,
     build,
@@ -18,7 +18,7 @@ from cases.necking_bar import (
     sliced,
     thickness,
 )
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 
 def pulled(**changes):

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cases import oblique_impact
-from cases.oblique_impact import Measured, Parameters, build, check, figures
-from cases.oblique_impact import plots as oblique_figures
-from cases.reference.disc import ovalling
-from cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
-from cases.reference.half_space import squares, strips
-from cases.reference.maw import maw
-from cases.reference.oblique import Motion, Oblique
-from models.errors import UserError
+from arlequin.cases import oblique_impact
+from arlequin.cases.oblique_impact import Measured, Parameters, build, check, figures
+from arlequin.cases.oblique_impact import plots as oblique_figures
+from arlequin.cases.reference.disc import ovalling
+from arlequin.cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
+from arlequin.cases.reference.half_space import squares, strips
+from arlequin.cases.reference.maw import maw
+from arlequin.cases.reference.oblique import Motion, Oblique
+from arlequin.models.errors import UserError
 
 BALL = Oblique("sphere", "like", 0.3, 0.1, 0.01)
 

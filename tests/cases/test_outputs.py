@@ -7,8 +7,8 @@ import pytest
 import xarray
 from PIL import Image
 
+from arlequin.cases.cli.command import main
 from arlequin.results.reading import open as open_result
-from cases.cli.command import main
 
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
 RESULT = "runs/oscillator.zarr"

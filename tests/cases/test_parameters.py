@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-from cases.case.checks import Check
-from cases.case.parameters import Quantity, as_json, fields, make
-from models.checks import non_negative, positive, positive_integer, within
-from models.errors import UserError
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity, as_json, fields, make
+from arlequin.models.checks import non_negative, positive, positive_integer, within
+from arlequin.models.errors import UserError
 
 
 @dataclass(frozen=True)

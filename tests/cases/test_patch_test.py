@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import cases.patch_test as case
+from arlequin.cases import patch_test as case
 
 SMALL = {"quad": (7, 4), "tri": (5, 3), "hex": (3, 2), "tet": (3, 2)}
 

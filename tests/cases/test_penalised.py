@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.reference.shaken_slider import ShakenSlider
-from cases.reference.shock import Motion, Shock, SlidingMass, released_mass
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.shock import Motion, Shock, SlidingMass, released_mass
 
 RELEASE, MU, NORMAL = 8.5e-4, 0.1, 20.0  # m, —, N/m
 THETA, EULER, VOGELAERE, ADAPTIVE = aq.Theta(0.5), aq.SymplecticEuler(), aq.DeVogelaere(), aq.RungeKutta()

@@ -6,12 +6,12 @@ from typing import get_args
 import numpy as np
 import pytest
 
-import cases.cattaneo_mindlin as cattaneo
-import cases.hertz as hertz
-import cases.hertz_sphere as sphere
-from cases.shared.meshes import graded_block
-from cases.shared.pressing import Formulation
-from models.errors import UserError
+from arlequin.cases import cattaneo_mindlin as cattaneo
+from arlequin.cases import hertz as hertz
+from arlequin.cases import hertz_sphere as sphere
+from arlequin.cases.shared.meshes import graded_block
+from arlequin.cases.shared.pressing import Formulation
+from arlequin.models.errors import UserError
 
 
 def failed(case, parameters):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
-from cases.reference.bars import collide
-from cases.reference.interface import ContactLaw, penalty, touch, unilateral, velocity_penalty
-from cases.reference.measures import (
+from arlequin.cases.reference.bars import collide
+from arlequin.cases.reference.interface import ContactLaw, penalty, touch, unilateral, velocity_penalty
+from arlequin.cases.reference.measures import (
     convergence_order,
     impulse_error,
     l1_error,
@@ -19,9 +19,9 @@ from cases.reference.measures import (
     mean_error,
     total_variation,
 )
-from cases.reference.press import Press
-from cases.reference.rods import Rod
-from models.errors import UserError
+from arlequin.cases.reference.press import Press
+from arlequin.cases.reference.rods import Rod
+from arlequin.models.errors import UserError
 
 STEEL = Rod(0.1, 2e11, 7800, 10.0)
 FAST = Rod(0.1, 2e11, 7800, 100.0)

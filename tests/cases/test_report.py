@@ -15,12 +15,12 @@ import xarray
 from PIL import Image
 
 import arlequin as aq
-import cases
+from arlequin import cases
+from arlequin.cases.cli.command import main
+from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Axis, Plan
 from arlequin.sweeps.point import Outcome, Series
 from arlequin.sweeps.store import SweepStore
-from cases.cli.command import main
-from models.errors import UserError
 
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
 RESULT = "runs/oscillator.zarr"

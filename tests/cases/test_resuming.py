@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-import cases
+from arlequin import cases
+from arlequin.cases.case.execution import execute, prepare
+from arlequin.cases.case.parameters import as_json, make
+from arlequin.cases.cli.command import main
+from arlequin.models.errors import UserError
 from arlequin.run import run
-from cases.case.execution import execute, prepare
-from cases.case.parameters import as_json, make
-from cases.cli.command import main
-from models.errors import UserError
 
 SMALL = {"elements": 40}
 pytestmark = pytest.mark.usefixtures("folder")

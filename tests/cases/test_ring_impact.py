@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cases.ring_impact import Parameters, build, check, figures, lasted, restitution, squeezed
-from cases.shared.meshes import ring
-from models.errors import UserError
+from arlequin.cases.ring_impact import Parameters, build, check, figures, lasted, restitution, squeezed
+from arlequin.cases.shared.meshes import ring
+from arlequin.models.errors import UserError
 
 SMALL = {"elements": 1, "around": 8, "scheme": "central-difference", "step": 2e-4}
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from cases.reference.rocking import RockingBlock
-from cases.reference.rocking_motion import Shaking, rock
-from models.errors import UserError
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.rocking_motion import Shaking, rock
+from arlequin.models.errors import UserError
 
 BLOCKS = [RockingBlock(), RockingBlock(0.05, 0.5, 2300.0, 0.3, 9.81, 0.4), RockingBlock(0.3, 0.28, 900.0, 1.9)]
 TABLE = [  # t, corner speed, kinetic energy, vertical percussion

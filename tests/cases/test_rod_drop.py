@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import xarray
 
-from cases.reference.ballistic import Fall
-from cases.rod_drop import Parameters, build, check, drop_time, fall, figures
-from cases.rod_drop import plots as drop_figures
-from cases.rod_drop.measures import Spells
-from models.errors import UserError
+from arlequin.cases.reference.ballistic import Fall
+from arlequin.cases.rod_drop import Parameters, build, check, drop_time, fall, figures
+from arlequin.cases.rod_drop import plots as drop_figures
+from arlequin.cases.rod_drop.measures import Spells
+from arlequin.models.errors import UserError
 
 SMALL = Parameters(length=0.8, pitch=0.2, guides=9, cells=12, duration=0.06, drop=0.5, step=1.5e-4, fields_every=1)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases import fuel_rod
-from cases.fuel_rod import Parameters
-from cases.fuel_rod.measures import ALL, PADS, hardest, numbers, rms_along, signal, supports, zoomed
-from cases.fuel_rod.zoom import Zoom
+from arlequin.cases import fuel_rod
+from arlequin.cases.fuel_rod import Parameters
+from arlequin.cases.fuel_rod.measures import ALL, PADS, hardest, numbers, rms_along, signal, supports, zoomed
+from arlequin.cases.fuel_rod.zoom import Zoom
 
 SMALL = Parameters(
     length=0.8, grids=3, modes=24, cells=6, gap=0.0, zoom=2, refine=0.25, duration=4e-4, excitation="none",

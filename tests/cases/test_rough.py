@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases import rough_impact, rough_press
-from cases.reference.interface import ContactLaw, touch
-from cases.reference.layered_rod import LayeredRod
-from cases.reference.rods import Rod
-from cases.shared import roughness
-from multilevel.laws.asperities import Asperities
+from arlequin.cases import rough_impact, rough_press
+from arlequin.cases.reference.interface import ContactLaw, touch
+from arlequin.cases.reference.layered_rod import LayeredRod
+from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared import roughness
+from arlequin.multilevel.laws.asperities import Asperities
 
 
 def failed(case, p):

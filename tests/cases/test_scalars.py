@@ -8,9 +8,9 @@ import pytest
 import xarray
 
 import arlequin as aq
-from cases.case import registry, scalars
-from cases.case.checks import Check
-from cases.case.execution import execute, prepare
+from arlequin.cases.case import registry, scalars
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.execution import execute, prepare
 
 # dimensionless is "1"
 UNITS = {"1", "J", "N", "Pa", "m", "s", "N s", "W", "m3", "kg", "m/s", "J/m2", "N/m", "rad"}

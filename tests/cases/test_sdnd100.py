@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cases
-from cases import sdnd100
-from cases.reference.slider import ReleasedSlider
-from models.errors import UserError
+from arlequin import cases
+from arlequin.cases import sdnd100
+from arlequin.cases.reference.slider import ReleasedSlider
+from arlequin.models.errors import UserError
 
 TURNS = np.array([-0.65e-3, 0.45e-3, -0.25e-3, 0.05e-3])
 

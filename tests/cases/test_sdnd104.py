@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-import cases
-from cases import sdnd104
-from cases.reference.shaken_slider import ShakenSlider
-from models.errors import UserError
+from arlequin import cases
+from arlequin.cases import sdnd104
+from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.models.errors import UserError
 
 MEANS = {15.0: (15.26709959, 15.25752179), 1.5: (0.4090624510, 0.4091031329), 1.01: (2.2616412e-4, 2.2644718e-4)}
 

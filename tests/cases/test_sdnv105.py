@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import cases
-from cases import sdnv105
-from cases.reference.rocking import RockingBlock
-from cases.reference.rocking_motion import Shaking, rock
-from models.errors import UserError
+from arlequin import cases
+from arlequin.cases import sdnv105
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.rocking_motion import Shaking, rock
+from arlequin.models.errors import UserError
 
 
 def failed(result, **options):

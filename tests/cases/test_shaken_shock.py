@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from cases.reference.shaken_shock import ShakenElement
-from cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.reference.shaken_shock import ShakenElement
+from arlequin.cases.reference.shaken_slider import ShakenSlider
 
 
 def blind(slider: ShakenSlider, tangential: float, end: float, steps: int) -> np.ndarray:

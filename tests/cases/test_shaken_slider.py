@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from cases.reference.shaken_slider import SLIP_SLIP, ShakenSlider
-from models.errors import UserError
+from arlequin.cases.reference.shaken_slider import SLIP_SLIP, ShakenSlider
+from arlequin.models.errors import UserError
 
 MEANS = [  # a₀, mean work rate over [4, 12] s, and over [4, 11.99] s, recomputed with 20 digits
     (15.0, 15.26709959, 15.25752179),

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from cases.shared.meshes import disc, graded, half_ball, half_disc, quarter_ball, quarter_disc, stacked, transfinite
-from models.errors import UserError
-from models.fem.cells import check_cells
+from arlequin.cases.shared.meshes import (
+    disc,
+    graded,
+    half_ball,
+    half_disc,
+    quarter_ball,
+    quarter_disc,
+    stacked,
+    transfinite,
+)
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import check_cells
 
 MATERIAL = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 R, B = 2.0, 0.06  # b/R = 0.03

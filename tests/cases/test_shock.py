@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from cases.reference.rocking import RockingBlock
-from cases.reference.shock import Shock, SlidingMass, integrate, released_block, released_mass
-from cases.reference.slider import ReleasedSlider
-from models.errors import UserError
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.shock import Shock, SlidingMass, integrate, released_block, released_mass
+from arlequin.cases.reference.slider import ReleasedSlider
+from arlequin.models.errors import UserError
 
 SOFT = Shock(3e7, 1e7, 5e4, 0.9)
 

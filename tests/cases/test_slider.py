@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.reference.slider import ReleasedSlider
-from models.errors import UserError
+from arlequin.cases.reference.slider import ReleasedSlider
+from arlequin.models.errors import UserError
 
 SLIDERS = [
     ReleasedSlider(),

@@ -5,11 +5,11 @@ from math import pi
 import numpy as np
 import pytest
 
-from cases import sphere_impact
-from cases.shared.impact import worst, worst_balance
-from cases.shared.meshes import upright_half_disc, upright_quarter_ball
-from cases.sphere_impact import Parameters, build, check, figures, forces
-from models.errors import UserError
+from arlequin.cases import sphere_impact
+from arlequin.cases.shared.impact import worst, worst_balance
+from arlequin.cases.shared.meshes import upright_half_disc, upright_quarter_ball
+from arlequin.cases.sphere_impact import Parameters, build, check, figures, forces
+from arlequin.models.errors import UserError
 
 
 def hertz(p):

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import arlequin as aq
-from cases import spinning_block as case
+from arlequin.cases import spinning_block as case
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import cases
-from cases import sdnv105
-from cases.reference.rocking import RockingBlock
-from cases.reference.shock import Shock
-from cases.reference.spring_rocking import held_block, rock_on_springs
-from models.errors import UserError
+from arlequin import cases
+from arlequin.cases import sdnv105
+from arlequin.cases.reference.rocking import RockingBlock
+from arlequin.cases.reference.shock import Shock
+from arlequin.cases.reference.spring_rocking import held_block, rock_on_springs
+from arlequin.models.errors import UserError
 
 
 def failed(result, **options):

@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import arlequin as aq
-from cases.reference.stopped_motion import StoppedMotion
-from cases.reference.stopped_rod import StoppedRod
+from arlequin.cases.reference.stopped_motion import StoppedMotion
+from arlequin.cases.reference.stopped_rod import StoppedRod
 
 ZIRCALOY = aq.LinearElastic(young=9.93e10, poisson=0.37, density=6550.0)
 TUBE = aq.Section.tube(4.75e-3, 4.18e-3, 0.37)

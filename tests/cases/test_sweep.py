@@ -12,11 +12,11 @@ import pytest
 import xarray
 
 import arlequin as aq
-import cases
+from arlequin import cases
+from arlequin.cases.case.sweeping import planned
+from arlequin.cases.cli.command import main
+from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import key
-from cases.case.sweeping import planned
-from cases.cli.command import main
-from models.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
@@ -275,7 +275,7 @@ def test_help_shows_values_that_can_be_swept(name, capsys, monkeypatch):
 def test_ctrl_c_says_how_to_go_on():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = ["sweep", CASE, "stiffness=1:9:20", "steps=10000", "--out", "a"]
-    command = [sys.executable, "-m", "cases.cli.command", *words]
+    command = [sys.executable, "-m", "arlequin.cases.cli.command", *words]
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     limit = time.monotonic() + 120.0
     while not list(Path().glob("a/points/[!.]*.json")) and time.monotonic() < limit:

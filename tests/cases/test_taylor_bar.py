@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from cases.shared.meshes import quarter_cylinder
-from cases.taylor_bar import Parameters, build, check, figures, first_contact, is_published, shapes
-from models.errors import UserError
+from arlequin.cases.shared.meshes import quarter_cylinder
+from arlequin.cases.taylor_bar import Parameters, build, check, figures, first_contact, is_published, shapes
+from arlequin.models.errors import UserError
 
 
 def ends(**changes):

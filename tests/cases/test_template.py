@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-import cases
-from cases.case import template
-from cases.cli.command import main
+from arlequin import cases
+from arlequin.cases.case import template
+from arlequin.cases.cli.command import main
 
 SMALL = ["cells=40"]
 

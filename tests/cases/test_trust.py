@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import cases
+from arlequin import cases
+from arlequin.cases.case import files as case_files
+from arlequin.cases.case import registry
+from arlequin.cases.cli.command import main
+from arlequin.models.errors import UserError
 from arlequin.results.damage import ResultWarning
-from cases.case import files as case_files
-from cases.case import registry
-from cases.cli.command import main
-from models.errors import UserError
 
 MARKED = "\nfrom pathlib import Path as _Path\n_Path({mark!r}).touch()\n"
 pytestmark = pytest.mark.usefixtures("folder", "state")

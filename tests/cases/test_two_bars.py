@@ -7,11 +7,11 @@ import pytest
 import xarray
 
 import arlequin as aq
-import cases
-from cases import two_bars
-from cases.reference.measures import l1_error, total_variation
-from cases.shared.impact import mean_pressures, rigid_velocity, worst, worst_balance
-from cases.two_bars import Parameters
+from arlequin import cases
+from arlequin.cases import two_bars
+from arlequin.cases.reference.measures import l1_error, total_variation
+from arlequin.cases.shared.impact import mean_pressures, rigid_velocity, worst, worst_balance
+from arlequin.cases.two_bars import Parameters
 
 PRESSURE = 7800.0 * np.sqrt(2.0e11 / 7800.0) * 10.0  # ρcV0: both bars arrive at 10 m/s
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import cases.wear_pin as case
-from cases.reference.worn_layer import WornPin
+from arlequin.cases import wear_pin as case
+from arlequin.cases.reference.worn_layer import WornPin
 
 SMALL = {"cells": 12, "steps": 60}
 

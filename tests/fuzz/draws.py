@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from cases.case import registry
-from cases.case.parameters import Field, fields
+from arlequin.cases.case import registry
+from arlequin.cases.case.parameters import Field, fields
 
 BAD = ("0", "-1", "5e-324", "1e-300", "1e-150", "1e150", "1e300", "1.8e308", "-1e30", "nan", "inf", "half", "none", "")
 NUMBERS = tuple(f"1e{power}" for power in (-30, -25, -20, -15, -12, -9, -6, -3, 0, 3, 6, 9, 12, 15, 20, 25, 30))

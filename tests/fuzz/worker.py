@@ -28,7 +28,7 @@ APART = ("gap", "gap_min")  # infinite where a point faces nothing
 
 def command(words: list[str]) -> dict[str, Any]:
     """One command; of one that says that all is well, whether its result is finite."""
-    from cases.cli.command import main
+    from arlequin.cases.cli.command import main
 
     out = Path("fuzzed.zarr")
     shutil.rmtree(out, ignore_errors=True)
@@ -72,7 +72,7 @@ KINDS: dict[str, Callable[[list[str]], dict[str, Any]]] = {"command": command, "
 
 def answer(kind: str, given: list[str]) -> dict[str, Any]:
     """What a call came to; code None where it raised what no user should see."""
-    from models.errors import UserError
+    from arlequin.models.errors import UserError
 
     begin = time.perf_counter()
     try:

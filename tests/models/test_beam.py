@@ -6,14 +6,14 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
+from arlequin.models.beams.beam import Beam
+from arlequin.models.beams.section import Section
+from arlequin.models.errors import UserError
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.mesh import interval
+from arlequin.models.part import Weighting
 from arlequin.run.simulate import simulate
 from arlequin.solvers.natural_frequencies import natural_frequencies
-from models.beams.beam import Beam
-from models.beams.section import Section
-from models.errors import UserError
-from models.materials.elastic import LinearElastic, Rayleigh
-from models.mesh import interval
-from models.part import Weighting
 
 STEEL = LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 SECTION = Section.rectangle(0.1, 0.06, 0.3)

@@ -136,7 +136,7 @@ def test_the_fluid_has_no_weight(modal):
 
 
 def test_weights_multiply_mass_and_drag():
-    from models.part import Weighting
+    from arlequin.models.part import Weighting
 
     part = rod(4, added_mass=0.1, carried_mass=0.2, fluid_damping=3.0)
     shape = part.basis.dx.shape

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import J2
-from models.mesh import box, rectangle
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import J2
+from arlequin.models.mesh import box, rectangle
 
 RUBBER = NeoHooke(young=3e6, poisson=0.4, density=1000.0)
 SHAPES = ["strain", "axisymmetric", "3d"]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import checks
-from models.errors import UserError
+from arlequin.models import checks
+from arlequin.models.errors import UserError
 
 NUMBERS = (checks.finite, checks.positive, checks.non_negative, checks.integer, checks.positive_integer)
 NOT_NUMBERS = (math.nan, math.inf, -math.inf, np.nan, np.float32("inf"), "1", None, True, np.True_, 1j, [1.0])

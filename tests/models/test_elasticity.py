@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import spsolve
 
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.fem.stress import von_mises
-from models.materials.elastic import LinearElastic, Rayleigh
-from models.part import Weighting
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.fem.stress import von_mises
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.part import Weighting
 
 STEEL = LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 LAM, MU = 2e11 * 0.3 / (1.3 * 0.4), 2e11 / 2.6

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import UserError
-from models.linalg import factor
-from models.linalg import factor as blas
-from models.linalg.factor import CholeskyFactor, DiagonalFactor, blas_name, factorise
+from arlequin.models.errors import UserError
+from arlequin.models.linalg import factor
+from arlequin.models.linalg import factor as blas
+from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, blas_name, factorise
 
 # -- matrices
 

@@ -8,12 +8,12 @@ from scipy.integrate import solve_bvp
 from scipy.sparse.linalg import splu
 from scipy.spatial.transform import Rotation
 
-from models import mesh
-from models.errors import UserError
-from models.fem.finite_strain import FiniteAssembled
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic, Rayleigh
-from models.part import Nonlinear, Weighting
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.finite_strain import FiniteAssembled
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.part import Nonlinear, Weighting
 
 # units of order one: forces and energies are compared with numbers of order one
 SOFT = LinearElastic(young=2.0, poisson=0.3, density=1.5)

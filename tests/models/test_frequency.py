@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
-from models import mesh
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.part import Weighting
+from arlequin.models import mesh
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.part import Weighting
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 C = np.sqrt(2.0 / 3.0)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models import mesh
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
 
 DATA = Path(__file__).parent / "data"
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=1.0)

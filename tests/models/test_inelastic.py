@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic, Rayleigh
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
-from models.mesh import box, rectangle
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic, Rayleigh
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
+from arlequin.models.mesh import box, rectangle
 
 RUBBER = NeoHooke(young=3e6, poisson=0.4, density=1000.0)
 COPPER = J2(117e9, 0.35, 8930.0, yield_stress=4e8, hardening=LinearHardening(1e8))

@@ -3,8 +3,8 @@
 import pytest
 
 import arlequin as aq
-from models import limits
-from models.errors import UserError
+from arlequin.models import limits
+from arlequin.models.errors import UserError
 
 GIGABYTE = 1e9
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from models.part import Weighting
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.part import Weighting
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.2, density=3.0)
 

@@ -10,10 +10,10 @@ from scipy.linalg import expm, logm
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from models.errors import UserError
-from models.materials import _point_kernels as kernels
-from models.materials.hyperelastic import NeoHooke
-from models.materials.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
+from arlequin.models.errors import UserError
+from arlequin.models.materials import _point_kernels as kernels
+from arlequin.models.materials.hyperelastic import NeoHooke
+from arlequin.models.materials.plastic import J2, AdiabaticHeat, JohnsonCook, LinearHardening, Voce
 
 pytestmark = pytest.mark.kernels
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import skfem
 
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.elements import scalar_basis, tetrahedron_rule
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.elements import scalar_basis, tetrahedron_rule
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=1.0)
 

@@ -6,7 +6,7 @@ import scipy.linalg
 from scipy.sparse import csr_array
 
 import arlequin as aq
-from models.part import Weighting
+from arlequin.models.part import Weighting
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 SPEED = np.sqrt(2e11 / 7800.0)

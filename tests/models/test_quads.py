@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from models.part import Weighting
+from arlequin.models.part import Weighting
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 
@@ -117,7 +117,7 @@ def test_equal_bits_on_any_number_of_threads(mesh, monkeypatch):
     force, energy = part.internal(u)
     assert len(part.quads.pieces) == 8
     for threads in (1, 2, 5):
-        monkeypatch.setattr("models.linalg.threads._threads", lambda threads=threads: threads)
+        monkeypatch.setattr("arlequin.models.linalg.threads._threads", lambda threads=threads: threads)
         again, stored = part.internal(u)
         assert again.tobytes() == force.tobytes() and stored == energy
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import arlequin as aq
-from models.part import Constrained, Weighting
+from arlequin.models.part import Constrained, Weighting
 
 HEAVY = aq.LinearElastic(young=1.0, poisson=0.3, density=3.0)
 SIZES = (1.0, 0.6, 0.3)

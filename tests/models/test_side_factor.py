@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.linalg.batched_factor import SideFactor
-from models.linalg.factor import factorise
+from arlequin.models.linalg.batched_factor import SideFactor
+from arlequin.models.linalg.factor import factorise
 
 
 def grid(n, dimension):

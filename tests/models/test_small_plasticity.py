@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from models.fem.solid import Solid
-from models.materials.plastic import J2, LinearHardening, Voce
-from models.mesh import box, rectangle
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.plastic import J2, LinearHardening, Voce
+from arlequin.models.mesh import box, rectangle
 
 STEEL = J2(2.1e11, 0.3, 7800.0, yield_stress=2.4e8)
 HARD = J2(2.1e11, 0.3, 7800.0, yield_stress=2.4e8, hardening=(LinearHardening(1e9), Voce(1e8, 50.0)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from models.loads.turbulence import Stations
-from models.part import Weighting
+from arlequin.models.loads.turbulence import Stations
+from arlequin.models.part import Weighting
 
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 SIDE = 0.02

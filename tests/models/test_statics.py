@@ -7,10 +7,10 @@ import pytest
 import skfem
 from scipy.sparse.linalg import spsolve
 
-from models import mesh
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
+from arlequin.models import mesh
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
 
 MATERIAL = LinearElastic(young=3.0, poisson=0.3, density=1.0)
 LAME = (3.0 * 0.3 / (1.3 * 0.4), 3.0 / 2.6)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 OUTWARD = {

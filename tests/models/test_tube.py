@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from models import mesh
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
 
 INNER, OUTER, HEIGHT = 4.0e-3, 4.75e-3, 0.05
 # graded angles that start anywhere, and graded heights

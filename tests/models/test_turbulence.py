@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.loads.harmonics import Harmonics
+from arlequin.models.part import Weighting
 from arlequin.run.simulate import simulate
 from arlequin.system.assembly import assemble
-from models.loads.harmonics import Harmonics
-from models.part import Weighting
 
 STEEL = aq.LinearElastic(young=2.1e11, poisson=0.3, density=7800.0)
 ROD = aq.Section.tube(5e-3, 4.4e-3, 0.3)

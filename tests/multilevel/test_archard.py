@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from models.errors import UserError
-from multilevel.laws.wear import Archard, Worn
+from arlequin.models.errors import UserError
+from arlequin.multilevel.laws.wear import Archard, Worn
 
 
 @pytest.mark.parametrize("options", [{"coefficient": 0.0}, {"coefficient": np.nan}, {"density": -1.0}])

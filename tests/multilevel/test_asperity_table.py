@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.interpolate import PchipInterpolator
 
-from models.errors import UserError
-from multilevel.laws._table_kernels import table_law
-from multilevel.laws.asperities import Asperities
-from multilevel.laws.asperity_table import AsperityTable
-from multilevel.laws.base import RegularLaw
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.models.errors import UserError
+from arlequin.multilevel.laws._table_kernels import table_law
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.asperity_table import AsperityTable
+from arlequin.multilevel.laws.base import RegularLaw
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.kernels
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.errors import UserError
-from models.types import Array
-from multilevel.laws.asperities import Asperities
-from multilevel.laws.friction import Coulomb
-from multilevel.laws.unilateral import Unilateral
-from multilevel.solvers.contact import METHODS, ContactSolution, solve_contact
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.unilateral import Unilateral
+from arlequin.multilevel.solvers.contact import METHODS, ContactSolution, solve_contact
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 STEP = 1e-6
 LEVER = 0.5 * STEP

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from models.errors import UserError
-from models.types import Array
-from multilevel.laws.asperities import Asperities
-from multilevel.laws.friction import Coulomb
-from multilevel.laws.unilateral import Unilateral
-from multilevel.solvers.contact import OPEN, SLIP, STICK, ContactSolution, solve_contact
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.unilateral import Unilateral
+from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK, ContactSolution, solve_contact
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.kernels
 

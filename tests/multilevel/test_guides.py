@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import brentq
 
 import arlequin as aq
-from cases.reference.measures import convergence_order
-from multilevel.interface import Interface
-from multilevel.pairing.guides import Curve
+from arlequin.cases.reference.measures import convergence_order
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.pairing.guides import Curve
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 NONE = np.zeros((0, 1))

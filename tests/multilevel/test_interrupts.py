@@ -6,13 +6,13 @@ import time
 import numpy as np
 import pytest
 
-from cases.reference.interface import penalty, touch
-from cases.reference.rods import Rod
-from multilevel.laws._table_kernels import table_law
-from multilevel.laws.asperity_table import AsperityTable
-from multilevel.laws.unilateral import Unilateral
-from multilevel.solvers.contact import solve_contact
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.cases.reference.interface import penalty, touch
+from arlequin.cases.reference.rods import Rod
+from arlequin.multilevel.laws._table_kernels import table_law
+from arlequin.multilevel.laws.asperity_table import AsperityTable
+from arlequin.multilevel.laws.unilateral import Unilateral
+from arlequin.multilevel.solvers.contact import solve_contact
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from models.errors import UserError
-from multilevel.interface import Interface
-from multilevel.laws._kernels import mean_power, power, power_law
-from multilevel.laws.asperities import Asperities
-from multilevel.laws.base import RegularLaw, SetValuedLaw
-from multilevel.laws.friction import Coulomb
-from multilevel.laws.penalty import Penalty, VelocityPenalty
-from multilevel.laws.unilateral import Unilateral
-from multilevel.obstacles.base import RigidPlane
+from arlequin.models.errors import UserError
+from arlequin.multilevel.interface import Interface
+from arlequin.multilevel.laws._kernels import mean_power, power, power_law
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.base import RegularLaw, SetValuedLaw
+from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.penalty import Penalty, VelocityPenalty
+from arlequin.multilevel.laws.unilateral import Unilateral
+from arlequin.multilevel.obstacles.base import RigidPlane
 
 pytestmark = pytest.mark.kernels
 
@@ -268,10 +268,10 @@ def test_plane_gap() -> None:
 
 
 def test_interface_errors() -> None:
-    from models import mesh
-    from models.fem.bar import Bar
-    from models.fem.solid import Solid
-    from models.materials.elastic import LinearElastic
+    from arlequin.models import mesh
+    from arlequin.models.fem.bar import Bar
+    from arlequin.models.fem.solid import Solid
+    from arlequin.models.materials.elastic import LinearElastic
 
     bar = Bar("bar", mesh.interval(0.0, 1.0, cells=2), LinearElastic(1.0))
     block = Solid("block", mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(1, 1)), LinearElastic(1.0), plane="strain")

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from multilevel.pairing.mortar import MortarPairing
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.multilevel.pairing.mortar import MortarPairing
 
 STEEL = LinearElastic(young=1.0, poisson=0.3, density=1.0)
 # element of both bodies → multiplier spaces that it takes

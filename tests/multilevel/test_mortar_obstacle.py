@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from models import mesh
-from models.errors import UserError
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from multilevel.pairing.mortar import MortarObstacle
-from multilevel.pairing.multipliers import simplex_rule
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.multilevel.pairing.mortar import MortarObstacle
+from arlequin.multilevel.pairing.multipliers import simplex_rule
 
 pytestmark = pytest.mark.kernels
 

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from models.errors import UserError
-from multilevel.obstacles.base import Obstacle, RigidPlane, RigidPlanes
-from multilevel.obstacles.meshed import RigidPolyline, RigidSurface
-from multilevel.obstacles.primitives import RigidBox, RigidCylinder, RigidSphere
+from arlequin.models.errors import UserError
+from arlequin.multilevel.obstacles.base import Obstacle, RigidPlane, RigidPlanes
+from arlequin.multilevel.obstacles.meshed import RigidPolyline, RigidSurface
+from arlequin.multilevel.obstacles.primitives import RigidBox, RigidCylinder, RigidSphere
 
 # counter-clockwise: an L with a re-entrant corner at (1, 1)
 ELL = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 2], [0, 2]], float)

@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models import mesh
-from models.errors import UserError
-from models.fem.bar import Bar
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from multilevel.obstacles.base import RigidPlane
-from multilevel.obstacles.meshed import RigidPolyline
-from multilevel.obstacles.primitives import RigidBox, RigidSphere
-from multilevel.pairing.collocation import pair_points
-from multilevel.search.facets import FacetMesh
-from multilevel.search.search import FacetTree, in_space
+from arlequin.models import mesh
+from arlequin.models.errors import UserError
+from arlequin.models.fem.bar import Bar
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.multilevel.obstacles.base import RigidPlane
+from arlequin.multilevel.obstacles.meshed import RigidPolyline
+from arlequin.multilevel.obstacles.primitives import RigidBox, RigidSphere
+from arlequin.multilevel.pairing.collocation import pair_points
+from arlequin.multilevel.search.facets import FacetMesh
+from arlequin.multilevel.search.search import FacetTree, in_space
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 KINDS = [(2, "tri", 1), (2, "tri", 2), (3, "tet", 1), (3, "tet", 2), (3, "hex", 1), (3, "hex", 2)]
@@ -167,7 +167,7 @@ def clear_of_edges(axes, cell, at):
 
 def lifted(kind, nodes, at, gap):
     """x(ξ) + g n(ξ); the kernels' shape functions have their own test."""
-    from multilevel.search._kernels import geometry, outward
+    from arlequin.multilevel.search._kernels import geometry, outward
 
     nine, g = np.zeros((9, 3)), np.empty((6, 3))
     nine[: len(nodes)] = nodes

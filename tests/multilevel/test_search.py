@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from models import mesh
-from models.fem.solid import Solid
-from models.materials.elastic import LinearElastic
-from multilevel.search.facets import FacetMesh, frames
-from multilevel.search.search import FacetTree, in_space
+from arlequin.models import mesh
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
+from arlequin.multilevel.search.facets import FacetMesh, frames
+from arlequin.multilevel.search.search import FacetTree, in_space
 
 MATERIAL = LinearElastic(young=2.0, poisson=0.25, density=3.0)
 KINDS = [(2, "tri", 1), (2, "tri", 2), (3, "tet", 1), (3, "tet", 2), (3, "hex", 1), (3, "hex", 2)]
@@ -225,7 +225,7 @@ def test_matching_meshes_pair_node_on_node():
 
 def test_box_with_all_its_faces():
     """Edges and corners of a cube of quads and of triangles: distances and normals of the box in closed form."""
-    from multilevel.obstacles.primitives import RigidBox
+    from arlequin.multilevel.obstacles.primitives import RigidBox
 
     rng = np.random.default_rng(5)
     points = rng.uniform(-0.3, 1.3, (500, 3))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.types import Array
-from multilevel.laws.asperities import Asperities
-from multilevel.laws.penalty import Penalty, VelocityPenalty
-from multilevel.laws.unilateral import Unilateral
-from multilevel.solvers.contact import ContactSolution, solve_contact
-from multilevel.solvers.law_tables import PointLaws
+from arlequin.models.types import Array
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.laws.penalty import Penalty, VelocityPenalty
+from arlequin.multilevel.laws.unilateral import Unilateral
+from arlequin.multilevel.solvers.contact import ContactSolution, solve_contact
+from arlequin.multilevel.solvers.law_tables import PointLaws
 
 pytestmark = pytest.mark.kernels
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 
 import arlequin as aq
-from models.errors import UserError
+from arlequin.models.errors import UserError
 
 
 def parabola(x, y, offset=0.0):

@@ -12,11 +12,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from arlequin.cases.case.checks import Check
+from arlequin.cases.case.parameters import Quantity
+from arlequin.models.checks import positive, positive_integer, within
+from arlequin.models.errors import UserError
 from arlequin.results.recorder import Recorder, Variable
-from cases.case.checks import Check
-from cases.case.parameters import Quantity
-from models.checks import positive, positive_integer, within
-from models.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ellipe, ellipk
 
-from models.errors import UserError
-from multilevel.rough.bush_gibson_thomas import BushGibsonThomas
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.bush_gibson_thomas import BushGibsonThomas
 
 
 def above(f, d, deviation=1.0):

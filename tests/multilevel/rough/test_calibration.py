@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from models.errors import UserError
-from multilevel.laws.asperities import Asperities
-from multilevel.rough.calibration import fit_power, fit_table, mean_curve
+from arlequin.models.errors import UserError
+from arlequin.multilevel.laws.asperities import Asperities
+from arlequin.multilevel.rough.calibration import fit_power, fit_table, mean_curve
 
 DECAY, SCALE = 2e-7, 1e9
 

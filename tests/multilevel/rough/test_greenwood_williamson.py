@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import dblquad, quad
 from scipy.special import kv
 
-from models.errors import UserError
-from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
-from multilevel.rough.partial_moments import exponential_moment, partial_moment
-from multilevel.rough.summits import SummitStatistics
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.greenwood_williamson import GreenwoodWilliamson
+from arlequin.multilevel.rough.partial_moments import exponential_moment, partial_moment
+from arlequin.multilevel.rough.summits import SummitStatistics
 
 E, R, ETA, SIGMA = 1.1e11, 2e-5, 8e9, 3e-7
 GAPS = SIGMA * np.array([-3.0, -0.7, 0.0, 0.4, 1.0, 2.5, 5.0])

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from models.errors import UserError
-from multilevel.rough.halfspace import contact_area, halfspace_curve
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.halfspace import contact_area, halfspace_curve
 
 E = 2e11
 

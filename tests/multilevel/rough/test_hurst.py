@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from models.errors import UserError
-from multilevel.rough.hurst import hurst_of
-from multilevel.rough.self_affine import SelfAffine, self_affine
-from multilevel.rough.spectrum import spectrum_of
-from multilevel.rough.topography import Topography, TopographyWarning
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.hurst import hurst_of
+from arlequin.multilevel.rough.self_affine import SelfAffine, self_affine
+from arlequin.multilevel.rough.spectrum import spectrum_of
+from arlequin.multilevel.rough.topography import Topography, TopographyWarning
 
 L = 1e-3
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from models.errors import UserError
-from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
-from multilevel.rough.kogut_etsion import KogutEtsion
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.greenwood_williamson import GreenwoodWilliamson
+from arlequin.multilevel.rough.kogut_etsion import KogutEtsion
 
 E, R, ETA, SIGMA = 1.1e11, 2e-5, 8e9, 3e-7
 GAPS = SIGMA * np.array([-3.0, -0.7, 0.0, 0.4, 1.0, 2.5, 5.0])

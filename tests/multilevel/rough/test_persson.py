@@ -8,9 +8,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import erf
 
-from models.errors import UserError
-from multilevel.rough.isotropic_spectrum import IsotropicSpectrum
-from multilevel.rough.persson import Persson
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.isotropic_spectrum import IsotropicSpectrum
+from arlequin.multilevel.rough.persson import Persson
 
 E = 7e10
 LOW, ROLL, HIGH, LEVEL, HURST = 2e4, 6e4, 4e6, 3e-26, 0.8

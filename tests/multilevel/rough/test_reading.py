@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from models.errors import UserError
-from multilevel.rough.reading import read
-from multilevel.rough.topography import TopographyWarning
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.reading import read
+from arlequin.multilevel.rough.topography import TopographyWarning
 
 SIZE = (8e-4, 5e-4)
 MICRO = 1e-6

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.ndimage import maximum_filter
 
-from models.errors import UserError
-from multilevel.rough.moments import moments, texture
-from multilevel.rough.self_affine import SelfAffine, self_affine
-from multilevel.rough.spectrum import spectrum_of
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.moments import moments, texture
+from arlequin.multilevel.rough.self_affine import SelfAffine, self_affine
+from arlequin.multilevel.rough.spectrum import spectrum_of
 
 L = 1e-3
 

@@ -6,10 +6,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import dblquad
 
-from models.errors import UserError
-from multilevel.rough.moments import Moments, difference_moments, moments, texture
-from multilevel.rough.spectrum import spectrum_of
-from multilevel.rough.topography import Topography
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.moments import Moments, difference_moments, moments, texture
+from arlequin.multilevel.rough.spectrum import spectrum_of
+from arlequin.multilevel.rough.topography import Topography
 
 SIZE = (1e-3, 0.7e-3)
 SHAPE = (40, 36)  # pixels are not square

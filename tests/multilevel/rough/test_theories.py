@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multilevel.rough.bush_gibson_thomas import BushGibsonThomas
-from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
-from multilevel.rough.kogut_etsion import KogutEtsion
-from multilevel.rough.theory import ContactTheory
+from arlequin.multilevel.rough.bush_gibson_thomas import BushGibsonThomas
+from arlequin.multilevel.rough.greenwood_williamson import GreenwoodWilliamson
+from arlequin.multilevel.rough.kogut_etsion import KogutEtsion
+from arlequin.multilevel.rough.theory import ContactTheory
 
 E, R, ETA, SIGMA = 1.1e11, 2e-5, 8e9, 3e-7
 

@@ -25,10 +25,10 @@ import math
 import numpy as np
 import pytest
 
-from multilevel.rough.bush_gibson_thomas import BushGibsonThomas
-from multilevel.rough.greenwood_williamson import GreenwoodWilliamson
-from multilevel.rough.halfspace import halfspace_curve
-from multilevel.rough.persson import Persson
+from arlequin.multilevel.rough.bush_gibson_thomas import BushGibsonThomas
+from arlequin.multilevel.rough.greenwood_williamson import GreenwoodWilliamson
+from arlequin.multilevel.rough.halfspace import halfspace_curve
+from arlequin.multilevel.rough.persson import Persson
 
 POINTS, ROLL, CUT = 256, 8, 32  # wavelengths of L/8 to 8 points are self-affine
 LOADS = np.array([1e-3, 3e-3, 0.01, 0.03, 0.09, 0.2])  # over E* h'rms

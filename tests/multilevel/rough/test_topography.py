@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import UserError
-from multilevel.rough.topography import Topography, TopographyWarning
+from arlequin.models.errors import UserError
+from arlequin.multilevel.rough.topography import Topography, TopographyWarning
 
 SIZE = (1e-3, 0.6e-3)  # m, with pixels that are not square
 
