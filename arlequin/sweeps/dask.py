@@ -21,10 +21,9 @@ def check_address(address: str) -> None:
     """UserError where a text is not of the form of an address; whether anybody is there is not asked.
 
     >>> check_address("tcp://host:8786")
-    >>> check_address("tcp://host")
+    >>> check_address("host")
     Traceback (most recent call last):
-    arlequin.models.errors.UserError: scheduler = 'tcp://host': must be host:port or tcp://host:port (or tls, ws, wss,
-    ucx)
+    arlequin.models.errors.UserError: scheduler = 'host': must be host:port or tcp://host:port (or tls, ws, wss, ucx)
     """
     if address.startswith(_WITHIN_THIS_PROCESS):
         return
