@@ -1,10 +1,5 @@
-"""What a run records: the variables of the result and the blocks of steps that fill them.
-
-What a run records of an interface.
-
-What a run records of a spring.
-
-What a run records of the points of a part that have a memory.
+"""What a run records: the variables of the result, those of interfaces, springs and material points, and the blocks of
+steps that fill them.
 """
 
 from collections.abc import Sequence

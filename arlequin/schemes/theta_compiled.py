@@ -1,14 +1,5 @@
-"""The θ-scheme for small linear systems: blocks of steps in one compiled loop.
-
-Some steps of the θ-scheme on linear parts and steady contact, and their audit.
-
-The θ-scheme of the members of an ensemble of a small linear system: each in its compiled loop.
-
-How corners of turning bodies of the plane meet flat obstacles: rows of contact over (x, y, θ).
-
-The θ-scheme for small linear systems with rigid bodies of the plane that turn on flat obstacles.
-
-Operators of a system as bare arrays, for compiled loops.
+"""The θ-scheme of small linear systems in one compiled loop: contact of fixed normals, rigid bodies of the plane that
+turn on flat obstacles (rows over (x, y, θ)), and the members of an ensemble, each in a loop of its own.
 """
 
 from copy import copy

@@ -153,15 +153,15 @@ def meet(
         np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle, 0.5), step * motion.speed)
     )
     least, stuck, keep = np.inf, 0, False
-    iterations, singular, known_history = 0, False, history
+    iterations, singular, at_start = 0, False, history
     for pairing in range(_PASSES):
         beyond = None
         if not contact.fixed and laws.has_regular:
             seen = touch.gaps(motion.place, 1.0)
             if static or motion.before is not None:
-                history = laws.reopened(known_history, seen)
+                history = laws.reopened(at_start, seen)
             else:
-                history, beyond = laws.carried(known_history, seen)
+                history, beyond = laws.carried(at_start, seen)
         some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
         held = laws.held(history, touch.tangents) if laws.has_springs else None
         delassus = touch.delassus(compliance, some.rows)

@@ -16,7 +16,6 @@ from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
 from arlequin.cases.fuel_rod import model as rod_model
-from arlequin.cases.fuel_rod import model as rod_supports
 from arlequin.cases.fuel_rod.model import Grid
 from arlequin.cases.fuel_rod.model import Support as GridSupport
 from arlequin.cases.shared.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
@@ -182,7 +181,7 @@ class Zoom:
         held: dict[str, Any] = {"lower": {}, "upper": {"imposed": {}}}  # the rod's lower end is held
         found = {}
         for name, nodes in stations.items():
-            points = rod_supports.points(own[name])
+            points = rod_model.points(own[name])
             found[name] = rod_model.beam(parameters, name, nodes, points=points, **held[name]), own[name]
         return found
 
@@ -195,7 +194,7 @@ class Zoom:
         if push:
             beam, own = beams["upper"]
             beams["upper"] = replace(beam, end_loads={"right": lambda t: (push * t, push * t, 0.0)}), own
-        found = [rod_supports.moving(beam, grid) for beam, own in beams.values() for grid in own]
+        found = [rod_model.moving(beam, grid) for beam, own in beams.values() for grid in own]
         masses, contacts = [one for own, _ in found for one in own], [one for _, own in found for one in own]
         smooth = replace(cell, supports=replace(cell.supports, friction=None, wear=None))
         held = smooth.held(self.still, None if share is None else lambda t: share * t, "gap")
