@@ -71,7 +71,8 @@ GHOST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Junction:
-    """Arlequin junction of two parts superposed over a zone: ∫_{S_g} φ*·(v_coarse − v_fine) = 0 for all φ* of the mediator.
+    """Arlequin junction of two parts superposed over a zone: ∫_{S_g} φ*·(v_coarse − v_fine) = 0 for all φ* of the
+    mediator.
 
     coarse, fine: the parts; their names must differ. weights: of the fine part in the gluing zone, `Linear()`,
     `Cubic()`, `Constant(value)`, `Function(share)` or a function of points, on stiffness, load and mass;

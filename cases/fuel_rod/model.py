@@ -28,8 +28,8 @@ _LAYER = 60  # points of the table of a spring under asperities
 class Support:
     """A spring or a dimple: stiffness K, N/m; damping C of the shock, N·s/m; asperities before it, or none.
 
-    Elastic contact takes K and C side by side, without pull (`aq.ImpactElement`). With an asperity layer of height a and
-    F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
+    Elastic contact takes K and C in parallel, without pull (`aq.ImpactElement`). With an asperity layer of height a
+    and F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
 
         g = a − s − F/K,   F = κ s^m (s < a);      F = −K g − … beyond, with the slope K.
     """
