@@ -269,7 +269,7 @@ class ThetaMembers(CheckpointedColumns):
         ends = np.empty((len(y), assembly.contact.basis.shape[0]))
 
         def free(at: slice) -> None:
-            from arlequin.schemes._theta_kernels import push
+            from arlequin.schemes._sparse_theta_kernels import push
 
             right = np.empty_like(y[at])
             push(theta * step, state.own.momentum[at], _own(external, at), state.internal[at], right)
@@ -284,7 +284,7 @@ class ThetaMembers(CheckpointedColumns):
         losses = {kind: np.zeros(len(y)) for kind in viscous_losses(assembly, step, y[:1])}
 
         def finish(at: slice) -> None:
-            from arlequin.schemes._theta_kernels import move, settle
+            from arlequin.schemes._sparse_theta_kernels import move, settle
 
             self._condensed.correct_each(y[at], multipliers[at], theta * met.impulse[at])
             multipliers[at] /= theta
@@ -616,7 +616,7 @@ class BlockedThetaStepper(ThetaStepper):
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one is not accepted."""
-        from arlequin.schemes._theta_kernels import move
+        from arlequin.schemes._sparse_theta_kernels import move
 
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
         count = min(count, max(_CACHED // state.u.size, 1))
@@ -688,7 +688,7 @@ class BlockedThetaStepper(ThetaStepper):
 
         v, internal: at both ends; momenta: what was carried so far, M v₀ and M v₁.
         """
-        from arlequin.schemes._theta_kernels import settle
+        from arlequin.schemes._sparse_theta_kernels import settle
 
         assembly, theta, step, y = self._assembly, self._theta, self.step, solved.y
         momentum, before, inertia = momenta
