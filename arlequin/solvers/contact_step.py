@@ -15,10 +15,14 @@ from arlequin.multilevel.solvers.closing import Closing, lasting
 from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_contact
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.step.acceptance import RESIDUAL_LIMIT
+from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.state import RESIDUAL_LIMIT, StepReport
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.internal_forces import BulkResponse
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
@@ -92,29 +96,66 @@ class ContactStep:
         """The way of friction (r,), m, of the ways of the rows."""
         return np.where(self.persistent, rows.du, rows.slip)
 
-    def report(
+    @property
+    def persistence(self) -> NDArray[np.int8]:
+        """Which of the contact may last in the next step (k,), see `arlequin.multilevel.solvers.closing`."""
+        own = self.solution
+        return lasting(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
+
+    def impulses(
+        self, slip: Array, loss: FrictionLoss | None = None, projected: Projected | None = None
+    ) -> ContactImpulses:
+        """What is recorded of the contact; slip (r,): the path of friction, m; projected: impulses at the end."""
+        own = self.solution
+        found = ContactImpulses.of(self.kinematics, own.impulse, own.status, slip, self.time, loss=loss)
+        if projected is None:
+            return found
+        at_end = ContactImpulses.of(projected.kinematics, projected.impulse, own.status, 0.0 * slip, self.time)
+        return found.with_end_impulses(at_end)
+
+    def ended(
         self,
-        multipliers: Array,
+        assembly: Assembly,
+        state: State,
+        motion: tuple[Array, Array],
+        bulk: BulkResponse,
         work: Work,
+        *,
+        own: Any,
+        multipliers: Array,
         path: Array,
-        slip: Array,
-        loss: FrictionLoss | None = None,
+        contact: ContactImpulses,
         newton: int = 1,
         projected: Projected | None = None,
-    ) -> StepReport:
-        """What the step did, after so many linearisations of the bulk; slip (r,): the way of
-        friction, m; projected: what velocities at its end were changed by."""
-        own, impulse = self.solution, self.solution.impulse
-        action = ContactImpulses.of(self.kinematics, impulse, own.status, slip, self.time, loss=loss)
-        if projected is not None:
-            impulse = impulse + projected.impulse
-            still = 0.0 * slip
-            action = action.pushed(
-                ContactImpulses.of(projected.kinematics, projected.impulse, own.status, still, self.time)
-            )
-        lasts = lasting(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
-        return StepReport(
-            own.iterations, own.residual, impulse, multipliers, work, path, self.kinematics, action, newton, lasts
+    ) -> tuple[State, StepBatch]:
+        """The state at the end of the step, and what is recorded of it.
+
+        motion: u (d,), m, and v (d,), m/s, at the end; own: what the scheme carries along; multipliers (m,): impulses
+        of the constraints; path (d,), m: where the mean forces work; contact: see `impulses`; newton: linearisations.
+        """
+        solution = self.solution
+        end = state.following(
+            assembly,
+            u=motion[0],
+            v=motion[1],
+            bulk=bulk,
+            work=work,
+            impulse=solution.impulse if projected is None else solution.impulse + projected.impulse,
+            friction_work_per_mu=contact.friction_work_per_mu,
+            history=solution.history,
+            own=own,
+            lasts=self.persistence,
+        )
+        return end, StepBatch.single(
+            end,
+            self.kinematics,
+            work,
+            contact,
+            multipliers=multipliers,
+            path=path,
+            iterations=solution.iterations,
+            residual=solution.residual,
+            newton=newton,
         )
 
 

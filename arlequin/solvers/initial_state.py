@@ -24,7 +24,7 @@ from arlequin.multilevel.search.search import FacetTree, in_space
 from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
-from arlequin.step.state import initial_acceleration
+from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Side
 from arlequin.system.contact_kinematics import ContactKinematics
