@@ -1,7 +1,7 @@
 """Ctrl-C in compiled loops.
 
 Python runs the handler of a signal between two of its own instructions: a compiled loop of a minute would put it off by
-a minute. `hear()`, called by a kernel each time round a loop that may last, runs the handlers that are due
+a minute. `check_interrupts()`, called by a kernel each time round a loop that may last, runs the handlers that are due
 (`PyErr_CheckSignals`) and lets what they raise end the kernel, as in Python. It costs some 50 ns, and serves kernels
 that have freed the interpreter's lock as well. In uncompiled kernels it does nothing: Python hears by itself.
 """
@@ -33,10 +33,10 @@ def _check_signals(_: Any) -> Any:
     return types.none(), codegen
 
 
-def hear() -> None:
+def check_interrupts() -> None:
     """Raises what the handlers of the signals that have come raise."""
 
 
-@overload(hear)
+@overload(check_interrupts)
 def _hear() -> Any:
     return lambda: _check_signals()  # type: ignore[call-arg]

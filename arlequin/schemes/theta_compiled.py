@@ -21,7 +21,7 @@ from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.solvers.closing import lasting
 from arlequin.multilevel.solvers.contact import STICK
-from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, softness
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, tangential_compliance
 from arlequin.multilevel.solvers.options import proximal_term
 from arlequin.schemes.theta_sparse import Carried, Pushes, ThetaStepper
 from arlequin.solvers.condensed import Condensed
@@ -259,10 +259,11 @@ class SmallThetaStepper(ThetaStepper):
         figures = np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)
         held = self._held(state).copy()
         share = gain(laws, theta, step)
-        soft = softness(laws, share, theta * step)
+        compliance = tangential_compliance(laws, share, theta * step)
+        table, kernels = laws.table(compliance)
         springs = np.zeros(r)
-        springs[laws.elastic_stick_rows] = soft[laws.elastic_stick_points]
-        tables = *laws.tables(soft), springs, share, *assembly.contact.method.numbers
+        springs[laws.elastic_stick_rows] = compliance[laws.elastic_stick_points]
+        tables = *table[:6], kernels, *table[6:], springs, share, *assembly.contact.method.numbers
         lasts = np.zeros(k, dtype=np.int8) if state.lasts is None else state.lasts.copy()
         now = u, v, momentum, rest, internal, history, impulse, held, lasts
         taken = self._take(count, (external, driven), tables, now, (kept, *figures))

@@ -18,6 +18,7 @@ from arlequin.models.linalg.threads import each
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
+from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.solvers.condensed import CheckpointedColumns
 from arlequin.solvers.contact_step import Motion
 from arlequin.solvers.initial_state import start_fields
@@ -386,9 +387,11 @@ class ThetaMembers(CheckpointedColumns):
         start = kinematics.speeds(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
+            free = FreeMotion(
+                delassus, self._theta * step, gaps[at], rates[at], closed[at][:, some.points], step, self._theta, step
+            )
             part = solve_members(
-                some.laws, delassus, self._theta * step, gaps[at], rates[at], start[at], closed[at][:, some.points],
-                state.history[at][:, some.histories], step, self._theta, state.impulse[at][:, some.rows],
+                some.laws, free, state.history[at][:, some.histories], start[at], state.impulse[at][:, some.rows],
                 np.flatnonzero(near[at].any(axis=1)), contact.method,
             )  # fmt: skip
             out.put(at, some.points, some.rows, some.histories, part)

@@ -15,6 +15,7 @@ from arlequin.multilevel.solvers.closing import Closing, lasting
 from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_contact
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import RESIDUAL_LIMIT, StepReport
 from arlequin.system.contact import Contact
@@ -175,27 +176,22 @@ def solve_contact_step(
         if beyond is not None and closing is not None:
             gap_free = gap_free + beyond
             closing.shift[kinematics.first[laws.level == 1]] -= beyond[laws.level == 1]
+        free = FreeMotion(
+            delassus, gap_per_velocity, gap_free[some.points], kinematics.speeds(motion.rate, time)[some.rows],
+            closed[some.points], np.inf if static else step, theta, time,
+        )  # fmt: skip
         known = partial(
             solve_contact,
             some.laws,
-            delassus,
-            gap_per_velocity=gap_per_velocity,
-            gap_free=gap_free[some.points],
-            rate_free=kinematics.speeds(motion.rate, time)[some.rows],
-            closed=closed[some.points],
-            history=history[some.histories],
-            step=np.inf if static else step,
-            theta=theta,
-            impulse_factor=time,
+            free,
+            history[some.histories],
             slip_free=None if held is None else kinematics.turn(motion.end - motion.place)[some.rows],
-            held=None if held is None else held[some.rows],
-            method=contact.method.method,
-            augmentation=contact.method.augmentation,
+            spring_traction=None if held is None else held[some.rows],
             closing=None if closing is None else closing.table(some.rows),
         )
-        part = known(guess=guess[some.rows], stabilised=contact.method.stabilised)
+        part = known(guess[some.rows], contact.method)
         if part.singular and contact.indeterminate:
-            part = known(guess=part.impulse, stabilised=True)
+            part = known(part.impulse, replace(contact.method, stabilised=True))
         iterations += part.iterations
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular
@@ -218,14 +214,14 @@ def solve_contact_step(
     answers = np.zeros(kinematics.rows)
     answers[some.rows] = np.diag(delassus)
     carried = beyond is not None
-    if held is None or solution.held is None:
+    if held is None or solution.spring_traction is None:
         return ContactStep(kinematics, solution, time, persistent=persistent, answers=answers, carried=carried)
-    laws.remember(solution.history, solution.held, kinematics.tangents)
+    laws.remember(solution.history, solution.spring_traction, kinematics.tangents)
     return ContactStep(
         kinematics,
         solution,
         time,
-        ElasticStick(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
+        ElasticStick(laws, held, solution.spring_traction, gain(laws, theta, np.inf if static else step)),
         persistent=persistent,
         answers=answers,
         carried=carried,

@@ -114,7 +114,7 @@ class Problem:
         trial = history.copy()
         trial[self.histories] = solution.history
         count, points = laws.count, self.points
-        held = solution.held
+        traction = solution.spring_traction
         return replace(
             solution,
             impulse=spread(solution.impulse, laws.row_count, self.rows),
@@ -123,7 +123,7 @@ class Problem:
             multiplier=spread(solution.multiplier, count, points),
             status=spread(solution.status, count, points),
             history=trial,
-            held=None if held is None else spread(held, laws.row_count, self.rows),
+            spring_traction=None if traction is None else spread(traction, laws.row_count, self.rows),
         )
 
 

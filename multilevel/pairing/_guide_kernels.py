@@ -49,15 +49,17 @@ def dot(a, b):
 
 
 @njit(cache=True)
-def meet_rings(
-    nodes, along, stencils, tables, knots, sense, axis, across, centres, heights, clearance, nose,
-    gap, place, frame, values, cell,
-):  # fmt: skip
-    """`GuidePairing.at`: gap (k,), place (k, 3), frame (k, 3, 3), values (k, w) and cell (k,) of the rings met.
+def pair_rings(nodes, along, curve, rings, found):
+    """Pair the k rings of `GuidePairing` with the curve through the nodes (n, 3) of the rod.
 
-    nodes (n, 3); along (n,), ascending: their places along the axis times the sense; heights (k,) those of the rings.
-    nose: its length (0: none) and depth. Of rings without partner the gap stays as it is and the cell is −1.
+    along (n,), ascending: coordinates of the nodes along the axis times the sense (±1). curve: stencils, tables and
+    knots of its cells, sense. rings: axis, a vector across it, centres, heights along the axis (k,), clearance (k,),
+    nose (length, 0 for none, and depth). found receives gap (k,), position (k, 3), frame (k, 3, 3), values (k, w)
+    and cell (k,); for rings that the rod does not reach the gap is left as it is and the cell is −1.
     """
+    stencils, tables, knots, sense = curve
+    axis, across, centres, heights, clearance, nose = rings
+    gap, position, frame, values, cell = found
     width = stencils.shape[1]
     slope, near = np.empty(width), np.empty(width)
     x, tangent, out = np.empty(3), np.empty(3), np.empty(3)
@@ -78,7 +80,7 @@ def meet_rings(
                 x[i] += values[k, m] * nodes[stencils[c, m], i]
                 tangent[i] += slope[m] * nodes[stencils[c, m], i]
             out[i] = x[i] - centres[k, i]
-            place[k, i] = x[i]
+            position[k, i] = x[i]
         lift = dot(out, axis)
         out -= lift * axis
         radius = np.sqrt(dot(out, out))
@@ -87,17 +89,17 @@ def meet_rings(
         else:
             out /= radius
 
-        left, taper = clearance[k] - radius, 0.0
+        distance, slope_of_nose = clearance[k] - radius, 0.0
         if nose[0] > 0.0:
             front = knots[-1] if sense > 0.0 else knots[0]
             share = max(1.0 - sense * (front - knots[c] - xi * size) / nose[0], 0.0)
-            left += nose[1] * share**2
-            taper = sense * 2.0 * nose[1] / nose[0] * share
+            distance += nose[1] * share**2
+            slope_of_nose = sense * 2.0 * nose[1] / nose[0] * share
         normal = frame[k, 0]
-        normal[:] = (dot(out, tangent) - taper) / dot(tangent, axis) * axis - out
+        normal[:] = (dot(out, tangent) - slope_of_nose) / dot(tangent, axis) * axis - out
         length = np.sqrt(dot(normal, normal))
         normal /= length
-        gap[k] = left / length
+        gap[k] = distance / length
         tangent -= dot(normal, tangent) * normal
         frame[k, 1] = tangent / np.sqrt(dot(tangent, tangent))
         frame[k, 2, 0] = normal[1] * frame[k, 1, 2] - normal[2] * frame[k, 1, 1]

@@ -290,8 +290,9 @@ def _kinematics(
 
         indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
         fill_rows(
-            tree.mesh.kind, tree.mesh.facets, tree.positions, in_space(positions), partners.facet, partners.reference,
-            frame, points.nodes, points.weights, axes * slave_nodes, pointers, indices, data,
+            (tree.mesh.kind, tree.mesh.facets, tree.positions), in_space(positions),
+            (partners.facet, partners.reference), frame, (points.nodes, points.weights), axes * slave_nodes,
+            (pointers, indices, data),
         )  # fmt: skip
     shape = (count * axes, axes * (slave_nodes + master_nodes))
     rows = csr_array((data, indices, pointers), shape=shape)

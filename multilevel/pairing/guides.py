@@ -200,8 +200,8 @@ class GuidePairing:
         return 1.0 if (self.curve.nodes[-1] - self.curve.nodes[0]) @ self.guides.axis > 0.0 else -1.0
 
     @cached_property
-    def _fixed(self) -> tuple[Any, ...]:
-        """What does not move, as the kernel takes it."""
+    def _fixed(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Curve and rings as `pair_rings` takes them."""
         guides, curve = self.guides, self.curve
         axis = guides.axis
         across = np.eye(axis.size)[np.argmin(np.abs(axis))]
@@ -211,22 +211,22 @@ class GuidePairing:
         heights = self._sense * (guides.centres @ axis)
         nose = np.array((0.0, 0.0) if guides.nose is None else guides.nose, dtype=float)
         table = np.ascontiguousarray(curve.table)
-        curved = (np.ascontiguousarray(curve.stencil), table, curve.knots, self._sense)
-        return *curved, *vectors, in_space(guides.centres), heights, guides.clearance, nose
+        cells = (np.ascontiguousarray(curve.stencil), table, curve.knots, self._sense)
+        return cells, (*vectors, in_space(guides.centres), heights, guides.clearance, nose)
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave (n, a), m; the master has no nodes."""
-        from arlequin.multilevel.pairing._guide_kernels import fill_rows, meet_rings
+        from arlequin.multilevel.pairing._guide_kernels import fill_rows, pair_rings
 
         count, axes = self.guides.centres.shape
-        stencil = self._fixed[0]
+        stencil = self._fixed[0][0]
         along = self._sense * (slave @ self.guides.axis)
         if not (along[1:] > along[:-1]).all():
             raise UserError("a rod in guides no longer runs along their axis: it has turned over or folded", code=1)
         gap, place, frame = np.full(count, np.inf), in_space(self.guides.centres).copy(), np.zeros((count, 3, 3))
         values, cell = np.zeros((count, stencil.shape[1])), np.empty(count, np.int64)
-        found = gap, place, frame, values, cell
-        meet_rings(*(in_space(slave), along, *self._fixed, *found))
+        curve, rings = self._fixed
+        pair_rings(in_space(slave), along, curve, rings, (gap, place, frame, values, cell))
         frame = frame[:, :axes, :axes]
 
         width = axes * stencil.shape[1]

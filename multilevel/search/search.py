@@ -14,7 +14,7 @@ DEPTH = (
 
 
 @dataclass(frozen=True, eq=False)
-class Matches:
+class FacetProjections:
     """Partners of k points: facet (k,), −1 for none; its reference coordinates (k, 2); normal (k, 3), gap (k,), m."""
 
     facet: Indices
@@ -50,7 +50,9 @@ class FacetTree:
         tree_boxes(boxes, order, tree)
         return cls(mesh, padded, boxes, order, tree)
 
-    def closest(self, points: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH) -> Matches:
+    def closest(
+        self, points: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
+    ) -> FacetProjections:
         """Closest points of the facets, within `reach` (m), for points (k, 3).
 
         Points more than `overhang` past a free end, or deeper than `depth` (both in facet sizes), have no partner.
@@ -60,12 +62,13 @@ class FacetTree:
         mesh = self.mesh
         found, feature = self.nearest(points, reach)
         resolve(
-            mesh.kind, mesh.facets, self.positions, mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size,
-            points, overhang, depth, found.facet, found.reference, feature, found.normal, found.gap,
+            (mesh.kind, mesh.facets, self.positions),
+            (mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size),
+            points, (overhang, depth), feature, (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
         return found
 
-    def nearest(self, points: Array, reach: float) -> tuple[Matches, Indices]:
+    def nearest(self, points: Array, reach: float) -> tuple[FacetProjections, Indices]:
         """The facets that are nearest, whatever their side, and where on them (k,): see `_search_kernels`."""
         from arlequin.multilevel.search._kernels import nearest
 
@@ -78,15 +81,15 @@ class FacetTree:
 
     def along(
         self, points: Array, directions: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
-    ) -> Matches:
+    ) -> FacetProjections:
         """First facets met along the unit directions (k, 3), either way, among those that face against them."""
         from arlequin.multilevel.search._kernels import along_direction
 
         mesh, found = self.mesh, _empty(len(points))
         along_direction(
-            mesh.kind, mesh.facets, self.positions, mesh.neighbours, mesh.free, mesh.size, self.boxes, self.order,
-            self.tree, points, directions, reach, overhang, depth,
-            found.facet, found.reference, found.normal, found.gap,
+            (mesh.kind, mesh.facets, self.positions), (mesh.neighbours, mesh.free, mesh.size),
+            (self.boxes, self.order, self.tree), points, directions, (reach, overhang, depth),
+            (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
         return found
 
@@ -98,5 +101,5 @@ def in_space(positions: Array) -> Array:
     return np.column_stack([positions, np.zeros(len(positions))])
 
 
-def _empty(count: int) -> Matches:
-    return Matches(np.empty(count, np.int64), np.zeros((count, 2)), np.zeros((count, 3)), np.empty(count))
+def _empty(count: int) -> FacetProjections:
+    return FacetProjections(np.empty(count, np.int64), np.zeros((count, 2)), np.zeros((count, 3)), np.empty(count))

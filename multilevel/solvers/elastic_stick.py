@@ -82,32 +82,33 @@ def gain(laws: PointLaws, theta: float, step: float) -> Array:
 
 
 def free_rates(
-    laws: PointLaws, rate: Array, slip: Array, held: Array, gain: Array, gap_per_velocity: float
+    laws: PointLaws, rate: Array, slip: Array, spring_traction: Array, gain: Array, gap_per_velocity: float
 ) -> tuple[Array, Array]:
-    """Compliances (k,) and rates (r,) with which friction is solved; rate, slip (r,) without impulses, held (r,) s₀."""
-    soft, out = softness(laws, gain, gap_per_velocity), rate.copy()
+    """Compliances (k,) and rates (r,) with which friction is solved; rate, slip (r,) without impulses,
+    spring_traction (r,) s₀."""
+    compliance, out = tangential_compliance(laws, gain, gap_per_velocity), rate.copy()
     rows = laws.elastic_stick_rows
-    out[rows] = slip[rows] / gap_per_velocity - held[rows] * soft[laws.elastic_stick_points]
-    return soft, out
+    out[rows] = slip[rows] / gap_per_velocity - spring_traction[rows] * compliance[laws.elastic_stick_points]
+    return compliance, out
 
 
-def softness(laws: PointLaws, gain: Array, gap_per_velocity: float) -> Array:
+def tangential_compliance(laws: PointLaws, gain: Array, gap_per_velocity: float) -> Array:
     """Compliance of friction (k,), m/(s Pa): c where it has springs."""
     return np.where(
         laws.elastic_stick, gain / (gap_per_velocity * laws.tangential_stiffness), laws.tangential_compliance
     )
 
 
-def end_pulls(laws: PointLaws, impulse: Array, held: Array, gain: Array, factor: float) -> Array:
+def end_spring_traction(laws: PointLaws, impulse: Array, spring_traction: Array, gain: Array, factor: float) -> Array:
     """s₁ (r,) by the impulses (r,)."""
     rows, points, first = laws.elastic_stick_rows, laws.elastic_stick_points, laws.elastic_stick_first
     scale = factor * laws.area[points]
-    reached = held[rows] + gain[points] * (impulse[rows] / scale - held[rows])
+    reached = spring_traction[rows] + gain[points] * (impulse[rows] / scale - spring_traction[rows])
     edge = laws.friction[points] * impulse[laws.first[points]] / scale
     of = np.searchsorted(first, np.arange(rows.size), side="right") - 1
-    size, start = (np.sqrt(np.add.reduceat(values**2, first))[of] for values in (reached, held[rows]))
+    size, start = (np.sqrt(np.add.reduceat(values**2, first))[of] for values in (reached, spring_traction[rows]))
     radius: Any = edge + np.maximum(1.0 - gain[points], 0.0) * np.maximum(start - edge, 0.0)
     radius = np.where(impulse[laws.first[points]] > 0.0, radius, 0.0)
-    out = np.zeros_like(held)
+    out = np.zeros_like(spring_traction)
     out[rows] = reached * np.minimum(1.0, np.divide(radius, size, out=np.ones_like(size), where=size > 0.0))
     return out

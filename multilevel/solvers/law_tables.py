@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.solvers.problem import LawTable
 
-_Whole = NDArray[np.int64]
-_Tables = tuple[_Whole, Array, _Whole, Array, Array, Array, Any, _Whole, _Whole, Array]
+_Table = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -178,11 +178,14 @@ class PointLaws:
             tangential_damping=np.zeros(self.count),
         )
 
-    def tables(self, soft: Array) -> _Tables:
-        """As the kernels of the contact problem take them, with the compliance of friction (k,), m/(s Pa)."""
+    def table(self, tangential_compliance: Array) -> tuple[_Table, Any]:
+        """Fields of `LawTable` with the compliance of friction (k,), m/(s Pa), and the list of kernels."""
         kernels, kind = self.kernels
-        points = self.first, self.area, self.level, self.compliance, self.friction, soft
-        return *points, kernels, self.rows, kind, self.coefficients
+        table = LawTable(
+            self.first, self.area, self.level, self.compliance, self.friction, tangential_compliance, self.rows, kind,
+            self.coefficients,
+        )  # fmt: skip
+        return tuple(table), kernels
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the contact problem of some of the points."""
