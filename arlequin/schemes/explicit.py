@@ -274,6 +274,8 @@ def _check(assembly: Assembly) -> None:
         )
     if any(not isinstance(law, Asperities) for own in laws.regular for law in own):
         raise UserError("explicit schemes take ImpactElement, Penalty and Asperities in contact")
+    if laws.state_dependent:
+        raise UserError("explicit schemes take Coulomb's friction with a constant coefficient: Theta takes others")
     if (laws.friction[~laws.elastic_stick] > 0.0).any():
         raise UserError("explicit schemes need friction with a stiffness: Coulomb(…, stiffness=…)")
     if assembly.imposed_dofs.size:

@@ -179,6 +179,8 @@ def is_small(assembly: Assembly) -> bool:
         and assembly.contact.fixed
         and assembly.laws.row_count <= FEW
         and assembly.strains is not None
+        and not assembly.laws.state_dependent
+        and not assembly.laws.restitution.any()
     )
 
 
@@ -579,6 +581,8 @@ def is_rotating(assembly: Assembly) -> bool:
         and not (assembly.constraints.shape[0] and assembly.imposed_dofs.size)
         and all(steady or (pairing.fixed and master.surface is None) for steady, pairing, (_, master) in sides)
         and assembly.strains is not None
+        and not assembly.laws.state_dependent
+        and not assembly.laws.restitution.any()
     )
 
 

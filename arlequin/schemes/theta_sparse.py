@@ -532,7 +532,7 @@ class Trail:
         self.multipliers[i], self.impulse[i], self.status[i] = solved.multipliers, contact.impulse, contact.status
         self.normal[i] = contact.stored, contact.dissipated, contact.multiplier
         self.iterations[i], self.residual[i] = contact.iterations, contact.residual
-        if self.held is not None and contact.held is not None:
+        if self.held is not None and contact.spring_traction is not None:
             self.held[i + 1] = assembly.laws.held(contact.history, kinematics.tangents)
         if self.losses:
             for kind, lost in viscous_losses(assembly, step, solved.y).items():

@@ -157,6 +157,12 @@ def solve_contact_step(
         if static
         else contact.closed(kinematics.gaps(middle, 0.5), step * motion.speed)
     )
+    sliding = None
+    if laws.state_dependent:
+        before = motion.speed if motion.before is None else motion.before
+        rates = np.zeros(kinematics.rows) if static else kinematics.speeds(before, step)
+        sliding = laws.sliding(history, laws.slip_size(rates))
+        laws = laws.at(sliding)
     least, stuck, keep = np.inf, 0, False
     iterations, singular, at_start = 0, False, history
     for pairing in range(_PASSES):
@@ -182,7 +188,7 @@ def solve_contact_step(
         )  # fmt: skip
         known = partial(
             solve_contact,
-            some.laws,
+            some.laws if sliding is None else some.laws.with_friction(laws.friction[some.points]),
             free,
             history[some.histories],
             slip_free=None if held is None else kinematics.turn(motion.end - motion.place)[some.rows],
@@ -214,6 +220,11 @@ def solve_contact_step(
     answers = np.zeros(kinematics.rows)
     answers[some.rows] = np.diag(delassus)
     carried = beyond is not None
+    if sliding is not None:
+        end = motion.end + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
+        slip = laws.slip_size(kinematics.turn(end - motion.place))
+        pressure = solution.impulse[kinematics.first] / (time * laws.area)
+        laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     if held is None or solution.spring_traction is None:
         return ContactStep(kinematics, solution, time, persistent=persistent, answers=answers, carried=carried)
     laws.remember(solution.history, solution.spring_traction, kinematics.tangents)

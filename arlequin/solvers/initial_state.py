@@ -217,7 +217,10 @@ def _initial_forces(
     rates = kinematics.rates(v)
     closed = contact.closed(kinematics.gaps(kinematics.basis @ u), np.zeros(kinematics.basis.shape[0]))
     closed &= np.abs(rates[kinematics.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
-    laws = contact.laws.multipliers()
+    laws = contact.laws
+    if laws.state_dependent:
+        laws = laws.at(laws.sliding(laws.start_history(kinematics.gap), laws.slip_size(rates)))
+    laws = laws.multipliers()
     rows_of = contact.laws.rows_of
     points = np.flatnonzero(closed & (laws.level > 0) & kinematics.paired)
     forces = np.zeros(kinematics.rows)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import float64, int64, njit, types
 
-from arlequin.multilevel.laws._signature import ACCOUNT, REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import ACCOUNT, REGULAR_KERNEL
 
 _HALVINGS, _WIDENINGS = 60, 400
 

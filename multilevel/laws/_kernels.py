@@ -4,7 +4,7 @@
 import numpy as np
 from numba import njit
 
-from arlequin.multilevel.laws._signature import REGULAR
+from arlequin.multilevel.laws.signature import REGULAR
 
 
 @njit(cache=True)

@@ -4,7 +4,7 @@
 import numpy as np
 from numba import float64, int64, njit, types
 
-from arlequin.multilevel.laws._signature import REGULAR
+from arlequin.multilevel.laws.signature import REGULAR
 
 # Gauss's points on [0, 1] and their weights: exp of a cubic that changes by 0.7 is integrated to round-off
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)

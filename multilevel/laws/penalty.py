@@ -43,6 +43,10 @@ class PerturbedLagrangian:
     def compliance(self) -> float:
         return 1.0 / self.stiffness
 
+    @property
+    def restitution(self) -> float:
+        return 0.0
+
 
 @dataclass(frozen=True)
 class VelocityPenalty:
@@ -62,3 +66,7 @@ class VelocityPenalty:
     @property
     def compliance(self) -> float:
         return 1.0 / self.viscosity
+
+    @property
+    def restitution(self) -> float:
+        return 0.0

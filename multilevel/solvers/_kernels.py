@@ -10,7 +10,7 @@ import numpy as np
 from numba import boolean, float64, int64, njit, types
 
 from arlequin.multilevel._interrupts import check_interrupts
-from arlequin.multilevel.laws._signature import REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers.problem import FreeMotion, LawTable
 
 OPEN, SLIP, STICK = 0, 1, 2

@@ -3,7 +3,7 @@
 from numba import njit, types
 from numba.typed import List
 
-from arlequin.multilevel.laws._signature import REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 
 
 @njit(types.ListType(REGULAR_KERNEL)(), cache=True)

@@ -7,7 +7,8 @@ n·v₀ has either sign: a body that slides gains energy from it as often as it 
 rows of the middle of the step,
 
     contact that lasts (λ > 0 in the step before):   0 ≤ λ ⊥ n·Δu/Δt ≥ 0              persistency: no work
-    onset, and fixed normals:                        0 ≤ λ ⊥ n·v₁ + ⟨n·v₀⟩₊ ≥ 0       work −λ ⟨−n·v₀⟩₊/2
+    onset, and fixed normals:                        0 ≤ λ ⊥ n·v₁ + ⟨n·v₀⟩₊ − e ⟨−n·v₀⟩₊ ≥ 0
+                                                                                      work −(1 − e) λ ⟨−n·v₀⟩₊/2
     multipliers on the gap:                          0 ≤ λ ⊥ g₁ + ⟨−g₀⟩₊ ≥ 0           work −λ ⟨g₀⟩₊/Δt
 
 The first keeps the gap: the linearised one to round-off, the true one to the curvature within the step. The second is
@@ -79,6 +80,8 @@ class Closing:
         shift = np.zeros_like(start)
         reflects = (level == 2) & rotating if explicit else level == 2
         shift[first] = np.where(reflects, np.maximum(start[first], 0.0), 0.0)
+        bounces = (laws.restitution > 0.0) & (start[first] < 0.0)
+        shift[first[bounces]] += laws.restitution[bounces] * start[first[bounces]]
         if not rotating.any():
             return cls(shift, start, mean, persistent)
         if lasts is not None:

@@ -1,6 +1,7 @@
 """The laws of all contact points of a system as tables."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.checks import within
+from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.friction import VARIABLES, FrictionLaw, SlidingState
 from arlequin.multilevel.solvers.problem import LawTable
 
 _Table = tuple[Any, ...]
@@ -25,7 +28,10 @@ class PointLaws:
     m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa); tangential_stiffness (k,),
     Pa/m, infinite without springs; tangential_damping (k,) beside them, Pa s/m. first (k+1,): the rows of point k are
     first[k] (normal) and, where it has friction, those of the axes − 1 tangents. The history has a row for each
-    regular law and then one for each point with springs: what its spring pulls, as a vector in space.
+    regular law, then one for each point with elastic stick, its spring traction as a vector in space, and then one for
+    each point whose coefficient of friction depends on the state: accumulated slip, pressure, two internal variables.
+    friction (k,) holds the coefficients of the present step, friction_laws (k,) the laws; restitution (k,) that of the
+    set-valued law.
     """
 
     area: Array
@@ -34,7 +40,9 @@ class PointLaws:
     coefficients: Array
     level: NDArray[np.int64]
     compliance: Array
+    restitution: Array
     friction: Array
+    friction_laws: tuple[FrictionLaw | None, ...]
     tangential_compliance: Array
     tangential_stiffness: Array
     tangential_damping: Array
@@ -45,18 +53,19 @@ class PointLaws:
         cls,
         laws: Sequence[tuple[NormalLaw, ...]],
         area: Array,
-        friction: Sequence[Coulomb | None] | None = None,
+        friction: Sequence[FrictionLaw | None] | None = None,
         axes: int = 1,
     ) -> "PointLaws":
         """`laws` holds the laws of each contact point, at most one of them set-valued, `friction` that of each."""
         regular = tuple(tuple(law for law in point if isinstance(law, RegularLaw)) for point in laws)
         level = np.zeros(len(laws), dtype=np.int64)
-        compliance = np.zeros(len(laws))
+        compliance, restitution = np.zeros(len(laws)), np.zeros(len(laws))
         for k, point in enumerate(laws):
             for law in point:
                 if isinstance(law, SetValuedLaw):
                     level[k] = 1 if law.level == "gap" else 2
                     compliance[k] = law.compliance
+                    restitution[k] = _restitution(law)
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
         table = {law: law.coefficients() for point in regular for law in point}
         coefficients = np.zeros((int(rows[-1]), max((own.size for own in table.values()), default=0)))
@@ -71,7 +80,9 @@ class PointLaws:
             coefficients=coefficients,
             level=level,
             compliance=compliance,
-            friction=np.array([0.0 if law is None else law.coefficient for law in friction]),
+            restitution=restitution,
+            friction=_coefficients(tuple(friction), _at_rest(len(laws))),
+            friction_laws=tuple(friction),
             tangential_compliance=np.array([0.0 if law is None else law.compliance for law in friction]),
             tangential_stiffness=np.array([np.inf if law is None else law.stiffness for law in friction]),
             tangential_damping=np.array([0.0 if law is None else law.damping for law in friction]),
@@ -102,9 +113,9 @@ class PointLaws:
 
     def start_history(self, gap: Array) -> Array:
         """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
-        from arlequin.multilevel.laws._signature import HISTORY
+        from arlequin.multilevel.laws.signature import HISTORY
 
-        history = np.zeros((self.coefficients.shape[0] + np.count_nonzero(self.elastic_stick), HISTORY))
+        history = np.zeros((self._sliding_start + np.count_nonzero(self._slides), HISTORY))
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
@@ -154,7 +165,9 @@ class PointLaws:
             coefficients=np.ascontiguousarray(self.coefficients[laws]),
             level=self.level[points],
             compliance=self.compliance[points],
+            restitution=self.restitution[points],
             friction=self.friction[points],
+            friction_laws=tuple(self.friction_laws[k] for k in points),
             tangential_compliance=self.tangential_compliance[points],
             tangential_stiffness=self.tangential_stiffness[points],
             tangential_damping=self.tangential_damping[points],
@@ -174,6 +187,7 @@ class PointLaws:
             coefficients=self.coefficients[:0],
             level=level,
             friction=friction,
+            friction_laws=(None,) * self.count,
             tangential_stiffness=np.full(self.count, np.inf),
             tangential_damping=np.zeros(self.count),
         )
@@ -194,7 +208,14 @@ class PointLaws:
     def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the history of some of the points."""
         springs = np.cumsum(self.elastic_stick) - 1 + self.rows[-1]
-        return np.concatenate([_spans(self.rows, points), springs[points][self.elastic_stick[points]]])
+        sliding = np.cumsum(self._slides) - 1 + self._sliding_start
+        return np.concatenate(
+            [
+                _spans(self.rows, points),
+                springs[points][self.elastic_stick[points]],
+                sliding[points][self._slides[points]],
+            ]
+        )
 
     @cached_property
     def gap_rows(self) -> NDArray[np.bool_]:
@@ -232,7 +253,7 @@ class PointLaws:
     def held(self, history: Array, tangents: Array) -> Array:
         """Tractions (r,) of the springs along the tangents (k, a − 1, a): vectors turn with them, lengths kept."""
         at, out = self.elastic_stick_points[self.elastic_stick_first], np.zeros(self.row_count)
-        vectors = history[self.rows[-1] :, : tangents.shape[2]]
+        vectors = history[self.rows[-1] : self._sliding_start, : tangents.shape[2]]
         along = np.einsum("kta,ka->kt", tangents[at], vectors)
         size, left = (np.linalg.norm(field, axis=1) for field in (vectors, along))
         scale = np.divide(size, left, out=np.ones_like(size), where=left > 0.0)
@@ -243,7 +264,56 @@ class PointLaws:
         """Puts the tractions (r,) of the springs into a history."""
         at = self.elastic_stick_points[self.elastic_stick_first]
         along = held[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
-        history[self.rows[-1] :, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
+        history[self.rows[-1] : self._sliding_start, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
+
+    @cached_property
+    def _slides(self) -> NDArray[np.bool_]:
+        """Points (k,) whose coefficient of friction depends on the state."""
+        return np.array([law is not None and law.state_dependent for law in self.friction_laws], dtype=bool)
+
+    @property
+    def state_dependent(self) -> bool:
+        """Whether the coefficient of friction of any point depends on the state."""
+        return bool(self._slides.any())
+
+    @cached_property
+    def _sliding_start(self) -> int:
+        """First row of the history of these points."""
+        return int(self.rows[-1]) + int(np.count_nonzero(self.elastic_stick))
+
+    def slip_size(self, slip: Array) -> Array:
+        """Lengths (k,) of the tangential vectors of rows (r,)."""
+        squares = slip**2
+        squares[self.first[:-1]] = 0.0
+        return np.sqrt(np.add.reduceat(squares, self.first[:-1])) if self.count else np.zeros(0)
+
+    def sliding(self, history: Array, slip_rate: Array) -> SlidingState:
+        """The state of sliding by the history and the slip rates (k,), m/s."""
+        out, own = _at_rest(self.count), history[self._sliding_start :]
+        out.slip[self._slides], out.pressure[self._slides] = own[:, 0], own[:, 1]
+        out.variables[self._slides] = own[:, 2:]
+        return replace(out, slip_rate=slip_rate)
+
+    def at(self, state: SlidingState) -> "PointLaws":
+        """The same laws with the coefficients of friction at a state of sliding."""
+        return self.with_friction(_coefficients(self.friction_laws, state))
+
+    def with_friction(self, friction: Array) -> "PointLaws":
+        """The same laws with other coefficients of friction (k,)."""
+        out = copy(self)  # with what is cached, none of which depends on the coefficients
+        object.__setattr__(out, "friction", friction)
+        return out
+
+    def advance_sliding(self, history: Array, state: SlidingState, slip: Array, pressure: Array, step: float) -> None:
+        """Write the state after a step with the slips (k,), m, and mean pressures (k,), Pa, to a history."""
+        slip = np.where(pressure > 0.0, slip, 0.0)
+        state = replace(state, pressure=pressure, slip=state.slip + slip)
+        own = history[self._sliding_start :]
+        own[:, 0], own[:, 1] = state.slip[self._slides], pressure[self._slides]
+        for law, points in _groups(self.friction_laws):
+            if law.state_dependent:
+                rows = (np.cumsum(self._slides) - 1)[points]
+                own[rows, 2:] = law.advance(_at(state, points), slip[points], step)
 
     def elastic_stick_energy(self, held: Array) -> Any:
         """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
@@ -294,6 +364,42 @@ class PointLaws:
                 add_kernel(kernels, kernel)
             kind.append(index[id(kernel)])
         return kernels, np.array(kind, dtype=np.int64)
+
+
+def _restitution(law: SetValuedLaw) -> float:
+    e = within("restitution", law.restitution, 0.0, 1.0)
+    if e > 0.0 and law.level == "gap":
+        raise UserError.parameter("restitution", e, 'must be 0 at level "gap"')
+    return e
+
+
+def _at_rest(count: int) -> SlidingState:
+    """Points that have neither slipped nor been pressed."""
+    return SlidingState(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, VARIABLES)))
+
+
+def _at(state: SlidingState, points: NDArray[np.int64]) -> SlidingState:
+    return SlidingState(state.pressure[points], state.slip_rate[points], state.slip[points], state.variables[points])
+
+
+def _groups(laws: tuple[FrictionLaw | None, ...]) -> list[tuple[FrictionLaw, NDArray[np.int64]]]:
+    """Friction laws and their points: one vectorised call for each law."""
+    groups: dict[int, tuple[FrictionLaw, list[int]]] = {}
+    for k, law in enumerate(laws):
+        if law is not None:
+            groups.setdefault(id(law), (law, []))[1].append(k)
+    return [(law, np.array(points)) for law, points in groups.values()]
+
+
+def _coefficients(laws: tuple[FrictionLaw | None, ...], state: SlidingState) -> Array:
+    """Coefficients of friction (k,) at a state; UserError where a law gives none."""
+    out = np.zeros(len(laws))
+    for law, points in _groups(laws):
+        mu = np.asarray(law.mu(_at(state, points)), dtype=float)
+        if mu.shape != (points.size,) or not (np.isfinite(mu) & (mu >= 0.0)).all():
+            raise UserError(f"friction law {law!r}: mu must return {points.size} finite coefficients ≥ 0, not {mu}")
+        out[points] = mu
+    return out
 
 
 def _spans(starts: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:

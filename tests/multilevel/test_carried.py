@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.multilevel.laws._signature import ACCOUNT
+from arlequin.multilevel.laws.signature import ACCOUNT
 from arlequin.multilevel.solvers.law_tables import PointLaws
 
 LAYER = aq.Asperities(stiffness=1e3, exponent=2.0, height=0.5)
