@@ -91,7 +91,7 @@ def block(
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     laws = aq.Unilateral() if normal is None else normal
     contact = aq.Interface("contact", part.boundary("all"), floor, laws, friction=friction)
-    springs = [aq.Spring("spring", part.boundary("all"), stiffness=(spring, 0.0))] if spring else []
+    springs = [aq.Spring("spring", part.boundary("all"), stiffness=(spring, spring))] if spring else []
     return aq.System([part], interfaces=[contact], springs=springs, gravity=(0.0, -gravity), velocity=velocity)
 
 
@@ -163,12 +163,12 @@ def test_pressure_in_statics() -> None:
 def test_stick_slip_never_gains_energy() -> None:
     """On a spring under a law that weakens steeply friction takes energy in every step; kinetic and strain energy
     grow in no step but one with a reversal, by an amount of second order that is in `scheme`."""
-    law = Stribeck(0.5, 0.05, 0.02)
+    law = Stribeck(0.5, 0.2, 0.02)
     for scheme in (aq.Theta(0.5), aq.Newmark(), aq.Theta(0.6)):
-        result = aq.simulate(block(law, 2e3), scheme, duration=1.0, step=2e-3)
+        result = aq.simulate(block(law, 2e3), scheme, duration=3.0, step=2e-3)
         own, speed = energies(result), velocity(result)
         total = own["kinetic"] + own["strain"]
-        turns = speed[1:] * speed[:-1] < 0.0
+        turns = speed[1:] * speed[:-1] <= 0.0  # or ends in stick
         assert np.diff(total)[~turns].max() <= 1e-13 * total[0]
         assert np.diff(total)[turns].max() <= 1e-4 * total[0]
         assert np.diff(total + own["scheme"]).max() <= 1e-13 * total[0]
