@@ -8,7 +8,7 @@ The steps of many members side by side: what is done at every dof, in one pass.
 import numpy as np
 from numba import njit
 
-from arlequin.multilevel.laws._carried_kernels import reopen
+from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._kernels import STICK, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 
@@ -605,7 +605,7 @@ def rotating_block(
             _close(first, level, compliance, springs, rotating, lasts, start, mean, begins, closing, persistent)
             if layered:
                 carried[:] = history
-                reopen(carried, begins, laws, area, kernels, kind, coefficients, beyond)
+                carry_gaps(carried, begins, laws, area, kernels, kind, coefficients, beyond)
                 for k in range(points):
                     if level[k] == 1:
                         closing[0, first[k]] -= beyond[k]

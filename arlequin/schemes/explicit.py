@@ -243,7 +243,7 @@ class ExplicitStepper:
             newton=np.zeros(taken, dtype=np.int64),
         )
         history = laws.start_history(gaps[-1])
-        laws.remember(history, out.held[-1], kinematics.tangents)
+        laws.store_spring_traction(history, out.held[-1], kinematics.tangents)
         end = State(
             n=state.n + taken,
             u=out.u[-1],

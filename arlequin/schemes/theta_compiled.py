@@ -19,7 +19,7 @@ from arlequin.models.linalg.threads import each
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
-from arlequin.multilevel.solvers.closing import lasting
+from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, tangential_compliance
 from arlequin.multilevel.solvers.options import proximal_term
@@ -274,8 +274,8 @@ class SmallThetaStepper(ThetaStepper):
         out = [values[:taken] for values in (*kept, *figures)]
         # where the next step was tried in vain, these are its own
         u, v, impulse, held = (out[i][-1].copy() for i in (0, 1, 3, 7))
-        lasts = lasting(out[4][-1].sum(axis=0), out[4][-1, 2], out[5][-1], STICK)
-        laws.remember(history, held, self._touch.tangents)
+        lasts = persistence(out[4][-1].sum(axis=0), out[4][-1, 2], out[5][-1], STICK)
+        laws.store_spring_traction(history, held, self._touch.tangents)
         block, energies, sticks = self._audited(state, external[:taken], out)
         end = State(
             n=state.n + taken,
@@ -361,7 +361,11 @@ class SmallThetaStepper(ThetaStepper):
     def _held(self, state: State) -> Array:
         """What the springs of friction pull (r,) in a state, Pa."""
         own = state.own
-        return own.held if isinstance(own, _Rested) else self._assembly.laws.held(state.history, self._touch.tangents)
+        return (
+            own.held
+            if isinstance(own, _Rested)
+            else self._assembly.laws.spring_traction(state.history, self._touch.tangents)
+        )
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""

@@ -378,7 +378,7 @@ class ThetaMembers(CheckpointedColumns):
         if not contact.count:
             return out
         closed = contact.closed(kinematics.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
-        near = (closed | laws.always) & kinematics.paired
+        near = (closed | laws.acts_when_open) & kinematics.paired
         if not near.any():
             return out
         some = contact.problem(np.flatnonzero(near.any(axis=0)))
@@ -533,7 +533,7 @@ class Trail:
         self.normal[i] = contact.stored, contact.dissipated, contact.multiplier
         self.iterations[i], self.residual[i] = contact.iterations, contact.residual
         if self.held is not None and contact.spring_traction is not None:
-            self.held[i + 1] = assembly.laws.held(contact.history, kinematics.tangents)
+            self.held[i + 1] = assembly.laws.spring_traction(contact.history, kinematics.tangents)
         if self.losses:
             for kind, lost in viscous_losses(assembly, step, solved.y).items():
                 self.losses[kind][i] = lost
@@ -624,7 +624,7 @@ class BlockedThetaStepper(ThetaStepper):
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
         count = min(count, max(_CACHED // state.u.size, 1))
         loads, externals = self._loads(state, count)
-        held = laws.held(state.history, self._touch.tangents) if laws.has_elastic_stick else None
+        held = laws.spring_traction(state.history, self._touch.tangents) if laws.has_elastic_stick else None
         went = Trail.room(assembly, state, count, held)
         start = Start(went.place[0], went.speed[0], state.internal, state.history, state.impulse)
         momentum, inertia, rest, taken = state.own.momentum, assembly.mass @ state.v, state.own.rest, 0

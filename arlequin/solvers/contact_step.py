@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from arlequin.energy import Work, WorkPaths
 from arlequin.linalg.compliance import Answers
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
-from arlequin.multilevel.solvers.closing import Closing, lasting
+from arlequin.multilevel.laws.wear import WearState
+from arlequin.multilevel.solvers.closing import Closing, persistence
 from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_contact
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -60,7 +60,7 @@ class ContactStep:
     held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
     turn: what acts on them works on the displacements (see `arlequin.multilevel.solvers.closing`). answers (r,):
     velocities of rows by impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end
-    are those of the solution's history (see `PointLaws.carried`) and not those of the kinematics.
+    are those of the solution's history (see `PointLaws.carry_gaps`) and not those of the kinematics.
     """
 
     kinematics: ContactKinematics
@@ -113,7 +113,7 @@ class ContactStep:
             action = action.pushed(
                 ContactImpulses.of(projected.kinematics, projected.impulse, own.status, still, self.time)
             )
-        lasts = lasting(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
+        lasts = persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
         return StepReport(
             own.iterations, own.residual, impulse, multipliers, work, path, self.kinematics, action, newton, lasts
         )
@@ -131,7 +131,7 @@ def solve_contact_step(
     guess: Array,
     scale: float = 1.0,
     static: bool = False,
-    worn: Worn | None = None,
+    worn: WearState | None = None,
     lasts: NDArray[np.int8] | None = None,
 ) -> ContactStep:
     """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
@@ -170,11 +170,11 @@ def solve_contact_step(
         if not contact.fixed and laws.has_regular:
             seen = kinematics.gaps(motion.place, 1.0)
             if static or motion.before is not None:
-                history = laws.reopened(at_start, seen)
+                history = laws.with_gaps(at_start, seen)
             else:
-                history, beyond = laws.carried(at_start, seen)
-        some = contact.problem(np.flatnonzero((closed | laws.always) & kinematics.paired))
-        held = laws.held(history, kinematics.tangents) if laws.has_elastic_stick else None
+                history, beyond = laws.carry_gaps(at_start, seen)
+        some = contact.problem(np.flatnonzero((closed | laws.acts_when_open) & kinematics.paired))
+        held = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
         delassus = kinematics.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
         closing = None if static else _closing(contact, kinematics, motion, step, gap_per_velocity, lasts)
@@ -227,7 +227,7 @@ def solve_contact_step(
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     if held is None or solution.spring_traction is None:
         return ContactStep(kinematics, solution, time, persistent=persistent, answers=answers, carried=carried)
-    laws.remember(solution.history, solution.spring_traction, kinematics.tangents)
+    laws.store_spring_traction(solution.history, solution.spring_traction, kinematics.tangents)
     return ContactStep(
         kinematics,
         solution,

@@ -14,7 +14,7 @@ from arlequin.energy import Work
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.part import Constrained, Nonlinear, PathDependent
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.step.impulses import ContactImpulses
 from arlequin.system.assembly import Assembly
@@ -47,7 +47,7 @@ class State:
     impulse: Array
     own: Any = None
     memory: Memory = ()
-    worn: Worn | None = None
+    worn: WearState | None = None
     lasts: NDArray[np.int8] | None = None
 
     @classmethod

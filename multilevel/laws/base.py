@@ -1,4 +1,4 @@
-"""What an interface law is: a regular part, a set-valued part, or several of either, added."""
+"""Interfaces of the laws of normal contact: regular laws and set-valued laws, which add up."""
 
 from typing import Any, Literal, Protocol, runtime_checkable
 

@@ -1,13 +1,13 @@
-"""The one numba signature of a regular normal law, shared by the laws that declare it and the solvers that call it.
+"""Numba signature of the kernel of a regular law, shared by the laws that declare it and the solvers that call it.
 
     kernel(coefficients, history, gap, step, theta, trial) -> (stored, d stored/dg, dissipated, d
     dissipated/dg)
 
-`coefficients` (m,) are the law's constants, padded to those of the longest law, `history` (h,) what it remembers at the
-last accepted step (entry 0 is always the gap there, m), `gap` (m) the trial gap at the end of the step, `step` (s),
-`theta` the scheme's weight on the end of the step, `trial` (h,) receives the trial history. The four numbers are the
-mean tractions over the step (Pa; their derivatives by the end gap Pa/m): the part that derives from a stored energy,
-and the part that dissipates.
+`coefficients` (m,): constants of the law, padded to the length of the longest law; `history` (h,): its state at the
+last accepted step, entry 0 the gap, m; `gap`, m: trial gap at the end of the step; `step`, s; `theta`: weight of the
+end of the step in the scheme; `trial` (h,) receives the trial history. The result are the mean tractions over the step,
+Pa, with their derivatives by the gap at its end, Pa/m: the part that derives from a stored energy, and the dissipative
+part.
 
 Kernels are passed as first-class functions of this declared type: a bare jitted function as an argument would make
 the solver recompile in every process.
@@ -18,5 +18,5 @@ from numba import float64, types
 REGULAR = types.UniTuple(float64, 4)(float64[::1], float64[::1], float64, float64, float64, float64[::1])
 REGULAR_KERNEL = types.FunctionType(REGULAR)
 
-HISTORY = 4  # room for what a law, or a spring of friction, remembers (3), and of the first law the account:
-ACCOUNT = 3  # energy that changes of pairing took so far and may give back, J; see `PointLaws.carried`
+HISTORY = 4  # length h of a history; entry ACCOUNT of the first row is the energy account of `PointLaws.carry_gaps`:
+ACCOUNT = 3  # energy that changes of the pairing have removed so far and may return, J

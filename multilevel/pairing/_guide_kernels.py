@@ -1,13 +1,13 @@
-"""Numba kernels of guides: the curve through the nodes of a rod and the rings that it passes.
+"""Numba kernels of guides: the curve through the nodes of a rod and its pairing with rings.
 
-Everything is in 3-vectors; plane problems live in z = 0.
+All vectors have three components; plane problems are in z = 0.
 """
 
 import numpy as np
 from numba import njit
 
-PASSES = 30  # of Newton's method; a curve whose nodes are almost evenly spaced along the axis takes three
-EXACT = 4e-16  # change of ξ that is round-off
+MAX_ITERATIONS = 30  # of Newton's method; three suffice where the nodes are almost evenly spaced along the axis
+ROUND_OFF = 4e-16  # change of ξ below which Newton's method has converged
 CENTRED = 1e-9  # offset from the centre, in clearances, below which its direction is that of round-off
 
 
@@ -21,7 +21,7 @@ def blend(table, size, xi, value, slope):
 
 @njit(cache=True)
 def blends(tables, sizes, cell, xi, values, slopes):
-    """The same at ξ (k,) of the cells (k,): values and slopes (k, w)."""
+    """`blend` at ξ (k,) of the cells (k,): values and slopes (k, w)."""
     for k in range(cell.size):
         blend(tables[cell[k]], sizes[cell[k]], xi[k], values[k], slopes[k])
 
@@ -34,11 +34,11 @@ def crossing(table, along, goal):
         for m in range(along.size):
             c[p] += table[p, m] * along[m]
     xi = min(max(goal / (c[0] + c[1] + c[2] + c[3]), 0.0), 1.0)
-    for _ in range(PASSES):
+    for _ in range(MAX_ITERATIONS):
         value = ((c[3] * xi + c[2]) * xi + c[1]) * xi + c[0] - goal
         before = xi
         xi = min(max(xi - value / ((3.0 * c[3] * xi + 2.0 * c[2]) * xi + c[1]), 0.0), 1.0)
-        if abs(xi - before) <= EXACT:
+        if abs(xi - before) <= ROUND_OFF:
             break
     return xi
 
@@ -109,7 +109,7 @@ def pair_rings(nodes, along, curve, rings, found):
 
 @njit(cache=True)
 def fill_rows(frame, values, stencils, cell, axes, indices, data):
-    """Rows of the points that are met, one after the other: the frame's vectors on the nodes with their values."""
+    """Rows of the paired points in their order: the vectors of the frame on the nodes times the values."""
     at = 0
     for k in range(cell.size):
         if cell[k] < 0:

@@ -678,7 +678,7 @@ def within_facet(kind, s, t, f, neighbours, free, facets, overhang):
 
 
 @njit(cache=True)
-def meet(kind, x, p, d, value, first, second, g):
+def intersect_line(kind, x, p, d, value, first, second, g):
     """Where the line p + w d meets a facet (or its continuation): (s, t, met), by Newton across the line."""
     if kind <= LINE3:
         u, v = (-d[1], d[0], 0.0), (0.0, 0.0, 1.0)
@@ -766,7 +766,7 @@ def along_direction(mesh, topology, boxes, points, directions, limits, found):
                 if box_near_line(box, p, d, reach) > best:
                     continue
                 gather(facets, positions, f, x)
-                s, t, met = meet(kind, x, p, d, value, first, second, g)
+                s, t, met = intersect_line(kind, x, p, d, value, first, second, g)
                 if not met or not within_facet(kind, s, t, f, neighbours, free, facets, overhang):
                     continue
                 n = outward(kind, g)
@@ -811,7 +811,7 @@ def rate_of_rotation(kind, g, first, a, spin):
 
 
 @njit(cache=True)
-def places(kind, facets, positions, facet, reference, out):
+def positions_on_facets(kind, facets, positions, facet, reference, out):
     """Positions (k, 3) of the reference coordinates (k, 2) on each point's facet; facet −1: untouched."""
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))

@@ -1,4 +1,4 @@
-"""Search: which facet of a surface each point faces, and where on it."""
+"""Search for the facets of a surface closest to points, or first intersected along directions."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,13 @@ import numpy as np
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
 
-OVERHANG = 0.05  # how far past a free end a point still has its partner, in facet sizes
-DEPTH = (
-    1.0  # how deep a point can be behind its partner, in facet sizes: deeper ones belong to another side of the body
-)
+OVERHANG = 0.05  # distance past a free end within which points have a partner, in facet sizes
+DEPTH = 1.0  # largest penetration of partners, in facet sizes: deeper points belong to another side of the body
 
 
 @dataclass(frozen=True, eq=False)
 class FacetProjections:
-    """Partners of k points: facet (k,), −1 for none; its reference coordinates (k, 2); normal (k, 3), gap (k,), m."""
+    """Projections of k points: facet (k,), −1 for none; reference coordinates (k, 2); normals (k, 3); gaps (k,), m."""
 
     facet: Indices
     reference: Array
@@ -25,7 +23,7 @@ class FacetProjections:
 
 @dataclass(frozen=True, eq=False)
 class FacetTree:
-    """Facets at node positions (n, 3) (plane ones in z = 0) in a tree of boxes, ready to be searched."""
+    """Bounding-box tree of the facets at node positions (n, 3), plane ones in z = 0."""
 
     mesh: FacetMesh
     positions: Array
@@ -69,7 +67,7 @@ class FacetTree:
         return found
 
     def nearest(self, points: Array, reach: float) -> tuple[FacetProjections, Indices]:
-        """The facets that are nearest, whatever their side, and where on them (k,): see `_search_kernels`."""
+        """Nearest facets, irrespective of their side, and the features (k,) of them: see `nearest` in `_kernels`."""
         from arlequin.multilevel.search._kernels import nearest
 
         mesh, found, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
@@ -82,7 +80,7 @@ class FacetTree:
     def along(
         self, points: Array, directions: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
     ) -> FacetProjections:
-        """First facets met along the unit directions (k, 3), either way, among those that face against them."""
+        """First facets intersected along the unit directions (k, 3), in either sense, among those that face them."""
         from arlequin.multilevel.search._kernels import along_direction
 
         mesh, found = self.mesh, _empty(len(points))

@@ -1,4 +1,4 @@
-"""The laws of all contact points of a system as tables."""
+"""Tables of the laws of all contact points of a system."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -21,17 +21,17 @@ _Table = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class PointLaws:
-    """The laws of all contact points as tables, which the kernels read.
+    """Laws of k contact points as tables, which the kernels read.
 
     area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
     level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
-    m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa); tangential_stiffness (k,),
-    Pa/m, infinite without springs; tangential_damping (k,) beside them, Pa s/m. first (k+1,): the rows of point k are
-    first[k] (normal) and, where it has friction, those of the axes − 1 tangents. The history has a row for each
-    regular law, then one for each point with elastic stick, its spring traction as a vector in space, and then one for
-    each point whose coefficient of friction depends on the state: accumulated slip, pressure, two internal variables.
-    friction (k,) holds the coefficients of the present step, friction_laws (k,) the laws; restitution (k,) that of the
-    set-valued law.
+    m/(s Pa). friction (k,): coefficient, 0 without friction; tangential_compliance (k,), m/(s Pa);
+    tangential_stiffness (k,), Pa/m, infinite without elastic stick; tangential_damping (k,) beside it, Pa s/m.
+    first (k+1,): the rows of point k are first[k] (normal) and, where it has friction, those of the axes − 1 tangents.
+    The history has a row for each regular law, then one for each point with elastic stick, its spring traction as a
+    vector in space, and then one for each point whose coefficient of friction depends on the state: accumulated slip,
+    pressure, two internal variables. friction (k,) holds the coefficients of the present step, friction_laws (k,) the
+    laws; restitution (k,) that of the set-valued law.
     """
 
     area: Array
@@ -56,7 +56,10 @@ class PointLaws:
         friction: Sequence[FrictionLaw | None] | None = None,
         axes: int = 1,
     ) -> "PointLaws":
-        """`laws` holds the laws of each contact point, at most one of them set-valued, `friction` that of each."""
+        """The tables of the laws of each point, at most one of them set-valued, and of its friction law.
+
+        area (k,), m²; axes: of the space, which has axes − 1 tangents.
+        """
         regular = tuple(tuple(law for law in point if isinstance(law, RegularLaw)) for point in laws)
         level = np.zeros(len(laws), dtype=np.int64)
         compliance, restitution = np.zeros(len(laws)), np.zeros(len(laws))
@@ -112,45 +115,45 @@ class PointLaws:
         return any(law.damped for point in self.regular for law in point)
 
     def start_history(self, gap: Array) -> Array:
-        """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
+        """Initial history (l, h) at the gaps (k,)."""
         from arlequin.multilevel.laws.signature import HISTORY
 
         history = np.zeros((self._sliding_start + np.count_nonzero(self._slides), HISTORY))
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
-    def reopened(self, history: Array, gap: Array) -> Array:
-        """The history with the gaps (k,) at the start of the step as another pairing sees them."""
+    def with_gaps(self, history: Array, gap: Array) -> Array:
+        """The history with the gaps (k,) at the start of the step by another pairing."""
         history = history.copy()
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
-    def carried(self, history: Array, gap: Array) -> tuple[Array, Array]:
-        """The same as far as no energy is made, and what the gaps of the layers are beyond these (k,), m.
+    def carry_gaps(self, history: Array, gap: Array) -> tuple[Array, Array]:
+        """As `with_gaps`, but without adding energy; also the gaps of the layers minus the geometric gaps (k,), m.
 
-        A layer works on n·Δu of its rows. The next step sees the same point from other rows, and between the two its
-        gap jumps by δ, of second order in the step, or by more where facets change; the energy E(g + δ) − E(g) that it
-        then stores was done by nobody. What such jumps take is put on an account, from which those that give are paid.
-        Beyond it gaps stay as they were carried, ĝ₁ = ĝ₀ + n·Δu, so that Σ (work + stored energy) never grows; `scheme`
-        has what is on the account.
+        A layer does work on n·Δu of its rows. In the next step the point has other rows, and its gap jumps between the
+        steps by δ, of second order in the step, or more where the facet changes; the change E(g + δ) − E(g) of the
+        stored energy is the work of no force. Energy removed by such jumps is credited to an account, and jumps that
+        add energy are allowed up to its balance. Beyond it the gap is integrated, ĝ₁ = ĝ₀ + n·Δu, so that
+        Σ (work + stored energy) never grows. The balance counts as `scheme`.
         """
-        from arlequin.multilevel.laws._carried_kernels import reopen
+        from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 
-        history, beyond = history.copy(), np.zeros(self.count)
+        history, excess = history.copy(), np.zeros(self.count)
         kernels, kind = self.kernels
-        reopen(history, gap, self.rows, self.area, kernels, kind, self.coefficients, beyond)
-        return history, beyond
+        carry_gaps(history, gap, self.rows, self.area, kernels, kind, self.coefficients, excess)
+        return history, excess
 
     def layer_gaps(self, history: Array, gap: Array) -> Array:
-        """The gaps (k,) with those that the layers carry."""
+        """The gaps (k,), at points with regular laws those of the history."""
         at = np.flatnonzero(np.diff(self.rows))
         gap = gap.copy()
         gap[at] = history[self.rows[at], 0]
         return gap
 
     @cached_property
-    def always(self) -> NDArray[np.bool_]:
-        """Points (k,) whose laws act whether they are closed or not: regular laws, and unilateral ones on the gap."""
+    def acts_when_open(self) -> NDArray[np.bool_]:
+        """Points (k,) whose laws do not depend on `closed`: regular laws, and multipliers on the gap."""
         return (self.level == 1) | (np.diff(self.rows) > 0)
 
     def chosen(self, points: NDArray[np.int64]) -> "PointLaws":
@@ -175,10 +178,10 @@ class PointLaws:
         )
 
     def multipliers(self) -> "PointLaws":
-        """The set-valued laws and friction alone, all on the velocity."""
+        """The set-valued laws and friction alone, all on the velocity, without elastic stick."""
         none = np.zeros(self.count + 1, dtype=np.int64)
         level = np.where(self.level > 0, 2, 0)
-        # springs of friction carry nothing where contact starts
+        # springs of friction are unstretched where contact starts
         friction = np.where(self.elastic_stick, 0.0, self.friction)
         return replace(
             self,
@@ -226,7 +229,7 @@ class PointLaws:
 
     @cached_property
     def elastic_stick(self) -> NDArray[np.bool_]:
-        """Points (k,) whose friction has springs."""
+        """Points (k,) with elastic stick."""
         return np.isfinite(self.tangential_stiffness)
 
     @property
@@ -235,7 +238,7 @@ class PointLaws:
 
     @cached_property
     def elastic_stick_rows(self) -> NDArray[np.int64]:
-        """Tangential rows (s,) of the points with springs."""
+        """Tangential rows (s,) of the points with elastic stick."""
         tangential = np.ones(self.row_count, dtype=bool)
         tangential[self.first[:-1]] = False
         return np.flatnonzero(tangential & np.repeat(self.elastic_stick, np.diff(self.first)))
@@ -247,23 +250,23 @@ class PointLaws:
 
     @cached_property
     def elastic_stick_first(self) -> NDArray[np.int64]:
-        """First of these rows (e,) of each point with springs."""
+        """Index (e,) of the first of these rows of each point."""
         return np.flatnonzero(np.diff(self.elastic_stick_points, prepend=-1))
 
-    def held(self, history: Array, tangents: Array) -> Array:
-        """Tractions (r,) of the springs along the tangents (k, a − 1, a): vectors turn with them, lengths kept."""
+    def spring_traction(self, history: Array, tangents: Array) -> Array:
+        """Spring tractions (r,), Pa, of a history along the tangents (k, a − 1, a), rotated with them."""
         at, out = self.elastic_stick_points[self.elastic_stick_first], np.zeros(self.row_count)
         vectors = history[self.rows[-1] : self._sliding_start, : tangents.shape[2]]
         along = np.einsum("kta,ka->kt", tangents[at], vectors)
-        size, left = (np.linalg.norm(field, axis=1) for field in (vectors, along))
-        scale = np.divide(size, left, out=np.ones_like(size), where=left > 0.0)
+        size, projected = (np.linalg.norm(field, axis=1) for field in (vectors, along))
+        scale = np.divide(size, projected, out=np.ones_like(size), where=projected > 0.0)
         out[self.elastic_stick_rows] = (along * scale[:, None]).ravel()
         return out
 
-    def remember(self, history: Array, held: Array, tangents: Array) -> None:
-        """Puts the tractions (r,) of the springs into a history."""
+    def store_spring_traction(self, history: Array, traction: Array, tangents: Array) -> None:
+        """Write the spring tractions (r,), Pa, to a history."""
         at = self.elastic_stick_points[self.elastic_stick_first]
-        along = held[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
+        along = traction[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
         history[self.rows[-1] : self._sliding_start, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
 
     @cached_property
@@ -315,14 +318,14 @@ class PointLaws:
                 rows = (np.cumsum(self._slides) - 1)[points]
                 own[rows, 2:] = law.advance(_at(state, points), slip[points], step)
 
-    def elastic_stick_energy(self, held: Array) -> Any:
-        """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
+    def elastic_stick_energy(self, traction: Array) -> Any:
+        """Stored energy of elastic stick, J, of spring tractions (r,) or (b, r): Σ A ‖s‖²/(2 K_T)."""
         points = self.elastic_stick_points
-        softness = 0.5 * self.area[points] / self.tangential_stiffness[points]
-        return np.vecdot(np.take(held, self.elastic_stick_rows, axis=-1) ** 2, softness)
+        flexibility = 0.5 * self.area[points] / self.tangential_stiffness[points]
+        return np.vecdot(np.take(traction, self.elastic_stick_rows, axis=-1) ** 2, flexibility)
 
     def energy(self, gap: Array) -> Any:
-        """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""
+        """Stored energy of the regular laws, J, at gaps (k,) or (b, k): Σ_k area_k Σ_laws E(g_k)."""
         return np.vecdot(self._sum(gap, lambda law, g: law.energy(g)), self.area)
 
     def pressure(self, gap: Array) -> Array:
@@ -334,7 +337,7 @@ class PointLaws:
         return self.area * np.array([sum(law.stiffness_bound() for law in point) for point in self.regular])
 
     def _sum(self, gap: Array, what: Any) -> Array:
-        # points of one interface share their laws: one vectorised call a group, not one a point
+        # points of one interface share their laws: one vectorised call per group
         total = np.zeros(gap.shape)
         for laws, points in self._groups:
             for law in laws:
