@@ -39,7 +39,7 @@ CARRIERS = frozenset(
         "arlequin.schemes.explicit:Springs",
         "arlequin.schemes.theta_sparse:ThetaState",
         "arlequin.schemes.explicit:_Carried",
-        "arlequin.multilevel.laws.wear:Worn",
+        "arlequin.multilevel.laws.wear:WearState",
     }
 )
 

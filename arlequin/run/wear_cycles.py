@@ -14,7 +14,7 @@ import xarray
 from arlequin.models.checks import integer, non_negative, positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.results.recorder import Record, as_record
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
@@ -222,8 +222,8 @@ class _Cycles:
 
     def _worn(self, state: State, cycles: int, depth: Array) -> State:
         """The state as it is after some cycles that only wear, by (k,), m."""
-        worn = Worn(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
-        return replace(state, n=state.n + cycles * self._each, worn=worn.more(depth))
+        worn = WearState(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
+        return replace(state, n=state.n + cycles * self._each, worn=worn.add(depth))
 
 
 def _depth(state: State, none: Array) -> Array:

@@ -6,8 +6,8 @@ Steps of small linear systems in one compiled loop.
 import numpy as np
 from numba import njit
 
-from arlequin.multilevel.laws._carried_kernels import reopen
-from arlequin.multilevel.solvers._kernels import STICK, close_onset, solve_contact
+from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
+from arlequin.multilevel.solvers._kernels import STICK, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 
 
@@ -237,7 +237,7 @@ def theta_block(
             _add(rows, u, place)
             _add(rows, v, speed)
             _add(rows, y, end)
-            close_onset(first, level, speed, closing)
+            onset_closing(first, level, speed, closing)
             for r in range(place.size):
                 if springs[r] > 0.0:
                     rate[r] = end[r] / theta - springs[r] * held[r]
@@ -269,10 +269,9 @@ def theta_block(
                 )
             else:
                 used, residual, singular = solve_contact(
-                    delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft,
-                    kernels, laws,
-                    kind, coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method,
-                    rho, proximal, 20000,
+                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step),
+                    (first, area, level, compliance, friction, soft, laws, kind, coefficients),
+                    kernels, history, closing, (method, rho, proximal, 20000), (impulse, trial, normal, status),
                 )  # fmt: skip
             if singular or not residual <= 1e-10:
                 return n
@@ -404,7 +403,7 @@ def _push(
 ):  # fmt: skip
     """The contact problem of the chosen points, from the impulses as a guess: iterations, residual, singular; `stable`
     is the proximal term where multipliers are not unique."""
-    first, area, level, compliance, friction, soft, laws, kind, coefficients = tables
+    _, area, level, compliance, _, _, _, kind, _ = tables
     if not area.size:
         return 0, 0.0, False
     if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
@@ -423,18 +422,15 @@ def _push(
             status,
         )
         return 1, 0.0, False
+    motion = delassus, gap_per_velocity, gaps, rate, closed, step, theta, step
+    solution = impulse, trial, normal, status
     used, residual, singular = solve_contact(
-        delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels,
-        laws, kind,
-        coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, proximal, 20000,
-    )  # fmt: skip
+        motion, tables, kernels, history, closing, (method, rho, proximal, 20000), solution
+    )
     if singular:
         used, residual, singular = solve_contact(
-            delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels,
-            laws, kind,
-            coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, stable,
-            20000,
-        )  # fmt: skip
+            motion, tables, kernels, history, closing, (method, rho, stable, 20000), solution
+        )
     return used, residual, singular
 
 
@@ -607,7 +603,7 @@ def rotating_block(
             _close(first, level, compliance, springs, rotating, lasts, start, mean, begins, closing, persistent)
             if layered:
                 carried[:] = history
-                reopen(carried, begins, laws, area, kernels, kind, coefficients, beyond)
+                carry_gaps(carried, begins, laws, area, kernels, kind, coefficients, beyond)
                 for k in range(points):
                     if level[k] == 1:
                         closing[0, first[k]] -= beyond[k]

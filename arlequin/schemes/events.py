@@ -77,8 +77,8 @@ class LocatedThetaStepper(Stepper):
 
     def _check(self, assembly: Assembly) -> None:
         """UserError where events cannot be located."""
-        _small(assembly)
         check_laws(assembly)
+        _small(assembly)
 
     def _places(self) -> tuple[Array, Array, Array]:
         """Rows B (r, d), and angles T and arms of the rows that turn, as `_event_kernels._look` takes them."""
@@ -218,6 +218,8 @@ def check_laws(assembly: Assembly) -> None:
         or laws.compliance.any()
         or laws.tangential_compliance.any()
         or laws.has_elastic_stick
+        or laws.state_dependent
+        or laws.restitution.any()
     ):
         raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, both rigid')
     if (np.diff(laws.first) > 2).any():

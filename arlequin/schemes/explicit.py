@@ -230,7 +230,7 @@ class ExplicitStepper(Stepper):
             newton=np.zeros(taken, dtype=np.int64),
         )
         history = laws.start_history(gaps[-1])
-        laws.remember(history, out.held[-1], kinematics.tangents)
+        laws.store_spring_traction(history, out.held[-1], kinematics.tangents)
         end = State(
             n=state.n + taken,
             u=out.u[-1],
@@ -261,6 +261,8 @@ def _check(assembly: Assembly) -> None:
         )
     if any(not isinstance(law, Asperities) for own in laws.regular for law in own):
         raise UserError("explicit schemes take ImpactElement, Penalty and Asperities in contact")
+    if laws.state_dependent:
+        raise UserError("explicit schemes take Coulomb's friction with a constant coefficient: Theta takes others")
     if (laws.friction[~laws.elastic_stick] > 0.0).any():
         raise UserError("explicit schemes need friction with a stiffness: Coulomb(…, stiffness=…)")
     if assembly.imposed_dofs.size:

@@ -19,9 +19,9 @@ from arlequin.models.linalg.threads import each
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
-from arlequin.multilevel.solvers.closing import lasting
+from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
-from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, softness
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, tangential_compliance
 from arlequin.multilevel.solvers.options import proximal_term
 from arlequin.schemes.theta_sparse import NormalSplit, ThetaState, ThetaStepper
 from arlequin.solvers.condensed import Condensed
@@ -180,6 +180,8 @@ def is_small(assembly: Assembly) -> bool:
         and assembly.contact.fixed
         and assembly.laws.row_count <= FEW
         and assembly.strains is not None
+        and not assembly.laws.state_dependent
+        and not assembly.laws.restitution.any()
     )
 
 
@@ -267,10 +269,11 @@ class SmallThetaStepper(ThetaStepper):
         figures = np.zeros(count, dtype=np.int64), np.zeros(count), *self._more(count)
         held = self._held(state).copy()
         share = gain(laws, theta, step)
-        soft = softness(laws, share, theta * step)
+        compliance = tangential_compliance(laws, share, theta * step)
+        table, kernels = laws.table(compliance)
         springs = np.zeros(r)
-        springs[laws.elastic_stick_rows] = soft[laws.elastic_stick_points]
-        tables = *laws.tables(soft), springs, share, *assembly.contact.method.numbers
+        springs[laws.elastic_stick_rows] = compliance[laws.elastic_stick_points]
+        tables = *table[:6], kernels, *table[6:], springs, share, *assembly.contact.method.numbers
         lasts = np.zeros(k, dtype=np.int8) if state.lasts is None else state.lasts.copy()
         now = u, v, momentum, rest, internal, history, impulse, held, lasts
         taken = self._take(count, (external, driven), tables, now, (kept, *figures))
@@ -279,8 +282,8 @@ class SmallThetaStepper(ThetaStepper):
         out = [values[:taken] for values in (*kept, *figures)]
         # where the next step was tried in vain, these are its own
         u, v, impulse, held = (out[i][-1].copy() for i in (0, 1, 3, 7))
-        lasts = lasting(out[4][-1].sum(axis=0), out[4][-1, 2], out[5][-1], STICK)
-        laws.remember(history, held, self._touch.tangents)
+        lasts = persistence(out[4][-1].sum(axis=0), out[4][-1, 2], out[5][-1], STICK)
+        laws.store_spring_traction(history, held, self._touch.tangents)
         block, energies, sticks = self._audited(state, external[:taken], out)
         end = State(
             n=state.n + taken,
@@ -366,7 +369,11 @@ class SmallThetaStepper(ThetaStepper):
     def _held(self, state: State) -> Array:
         """What the springs of friction pull (r,) in a state, Pa."""
         own = state.own
-        return own.held if isinstance(own, _Rested) else self._assembly.laws.held(state.history, self._touch.tangents)
+        return (
+            own.held
+            if isinstance(own, _Rested)
+            else self._assembly.laws.spring_traction(state.history, self._touch.tangents)
+        )
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""
@@ -563,6 +570,8 @@ def is_rotating(assembly: Assembly) -> bool:
         and not (assembly.constraints.shape[0] and assembly.imposed_dofs.size)
         and all(steady or (pairing.fixed and master.surface is None) for steady, pairing, (_, master) in sides)
         and assembly.strains is not None
+        and not assembly.laws.state_dependent
+        and not assembly.laws.restitution.any()
     )
 
 

@@ -17,6 +17,7 @@ from arlequin.models.linalg.threads import each
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
+from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.solvers.contact_step import Projected
 from arlequin.solvers.linear_step import Drive, LinearStep, Solved, Start, motion_of
 from arlequin.solvers.newton_step import NewtonStep
@@ -372,7 +373,7 @@ class ThetaStepper(Stepper):
             return out
         kinematics = self._reference
         closed = contact.closed(kinematics.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
-        near = (closed | laws.always) & kinematics.paired
+        near = (closed | laws.acts_when_open) & kinematics.paired
         if not near.any():
             return out
         some = contact.problem(np.flatnonzero(near.any(axis=0)))
@@ -381,9 +382,14 @@ class ThetaStepper(Stepper):
         start = kinematics.speeds(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
+            free = FreeMotion(
+                delassus, self._theta * step, gaps[at], rates[at], closed[at][:, some.points], step, self._theta, step
+            )
+            free = FreeMotion(
+                delassus, theta * step, gaps[at], rates[at], closed[at][:, some.points], step, theta, step
+            )
             part = solve_members(
-                some.laws, delassus, theta * step, gaps[at], rates[at], start[at], closed[at][:, some.points],
-                state.history[at][:, some.histories], step, theta, state.impulse[at][:, some.rows],
+                some.laws, free, state.history[at][:, some.histories], start[at], state.impulse[at][:, some.rows],
                 np.flatnonzero(near[at].any(axis=1)), contact.method,
             )  # fmt: skip
             out.put(at, some.points, some.rows, some.histories, part)

@@ -35,7 +35,7 @@ class State:
     impulse: Array
     own: Any = None
     memory: Memory = ()
-    worn: Worn | None = None
+    worn: WearState | None = None
     lasts: NDArray[np.int8] | None = None
 
     @classmethod

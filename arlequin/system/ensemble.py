@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.system import System
 
@@ -102,6 +103,10 @@ def _linear(i: int, system: System) -> Assembly:
             what = "wears"
         elif interface.friction is not None and np.isfinite(interface.friction.stiffness):
             what = "has springs of friction"
+        elif interface.friction is not None and interface.friction.state_dependent:
+            what = "has a coefficient of friction that changes"
+        elif any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws):
+            what = "has restitution"
         if what is not None:
             raise UserError(
                 f"member {i}: interface '{interface.name}' {what}: an ensemble shares one contact: simulate its members"
