@@ -15,7 +15,6 @@ from arlequin.models.beams.loads import make_beam_loads
 from arlequin.models.beams.section import Section, SectionPoints, check_points
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
-from arlequin.models.fem.elements import order_of
 from arlequin.models.fem.stress import displacements
 from arlequin.models.fem.surface import line
 from arlequin.models.loads.body import Given
@@ -85,7 +84,7 @@ class Beam:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
-        if not isinstance(self.mesh, skfem.MeshLine1) or order_of(self.mesh) != 1:
+        if not isinstance(self.mesh, skfem.MeshLine1):
             raise UserError(f"{self.name}: a beam needs a mesh of lines (mesh.interval)")
         if not isinstance(self.material, LinearElastic):
             raise UserError.parameter("material", self.material, "must be a LinearElastic")

@@ -8,7 +8,7 @@ from skfem.quadrature import get_quadrature
 
 from arlequin.models.checks import LARGEST
 from arlequin.models.errors import UserError
-from arlequin.models.fem.elements import forget_jacobians
+from arlequin.models.fem.elements import drop_jacobians
 from arlequin.models.types import Array, Indices
 
 
@@ -73,7 +73,7 @@ def check_cells(mesh: Any, label: str, code: int = 2) -> None:
     with np.errstate(all="ignore"):  # the inverse of a flat cell's mapping, which is not used here
         mapping = mesh.mapping()
         jacobian = np.moveaxis(np.asarray(mapping.DF(points)), (0, 1), (2, 3))
-    forget_jacobians(mapping)
+    drop_jacobians(mapping)
     determinant = np.broadcast_to(np.linalg.det(jacobian), (mesh.nelements, weights.size))
     corners = mesh.p[:, mesh.t]
     extent = np.ptp(corners, axis=1).max(axis=0)

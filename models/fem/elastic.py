@@ -154,7 +154,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
     mass_weight = weighting.mass * cells.dx * part.material.density
     kind = part.mass
     if kind == "lumped":
-        scalar = lumped(cells, mass_weight, part._order, part.node_count)
+        scalar = lumped(cells, mass_weight, part.finite_element.order, part.node_count)
     else:
         scalar = scalar_mass(basis, weighting.mass * depth * part.material.density)
         if kind == "redistributed" and massless is not None and len(massless):
@@ -179,7 +179,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         stiffness_weight=weighting.stiffness * cells.dx,
         mass_weight=mass_weight,
         mass_kind=kind,
-        order=part._order,
+        order=part.finite_element.order,
     )
 
 
@@ -187,7 +187,7 @@ def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
     """Element arrays of the internal force: cells with weight; one point where the strain is uniform."""
     cells = part.cells
     active = np.flatnonzero(weight.any(axis=1))
-    uniform = not part.axisymmetric and part._order == 1 and cells.nodes.shape[1] == part.mesh.dim() + 1
+    uniform = not part.axisymmetric and part.finite_element.order == 1 and cells.nodes.shape[1] == part.mesh.dim() + 1
     if active.size == cells.count and not uniform:
         return cells, weight
     points = slice(0, 1) if uniform else slice(None)

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
-from skfem import MeshHex1, MeshQuad1
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
@@ -98,8 +97,7 @@ class Solid(Continuum):
     @property
     def mean_dilatation(self) -> bool:
         """Whether the pressure of finite strains is that of the cell, by `volumetric` or where linear cells lock."""
-        whole = isinstance(self.mesh, MeshQuad1 | MeshHex1) and self.order == 1
-        return whole if self.volumetric is None else self.volumetric == "mean"
+        return self.finite_element.mean_dilatation if self.volumetric is None else self.volumetric == "mean"
 
     @property
     def depth(self) -> float:
