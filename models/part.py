@@ -382,6 +382,11 @@ class PathDependent(Assembled, Protocol):
         ...
 
     @property
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the internal variables of a point, the last axis of the memory."""
+        ...
+
+    @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
         """Name, units and long name of what is recorded of the state of the points."""
         ...

@@ -64,6 +64,13 @@ class FiniteNodal(Loaded):
         """The largest angular frequency of the cells as they are at u, with the elastic moduli, rad/s."""
         return self.linear.frequency_at(self._displacement(u))
 
+    def everywhere(self, values: Array) -> Array:
+        """Values (c, …) of the cells that weigh, on all cells of the part: 0 in the others."""
+        active = self.linear.stiffness_weight.any(axis=1)
+        out = np.zeros((active.size, *values.shape[1:]))
+        out[active] = values
+        return out
+
     def _displacement(self, u: Array) -> Array:
         u = np.ascontiguousarray(u, dtype=float)
         if u.shape != (self.stiffness.shape[0],):

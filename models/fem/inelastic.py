@@ -21,11 +21,11 @@ from scipy.sparse import csr_array
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.fem.finite_strain import FiniteNodal
-from arlequin.models.fem.stress import finite_stress, invariants, small_stress
+from arlequin.models.fem.stress import STRESS_FIELDS, finite_stress, invariants, small_stress
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.linalg.threads import side_by_side, slices
-from arlequin.models.materials.hyperelastic import NeoHooke
-from arlequin.models.materials.plastic import HEATING, J2, MEMORY
+from arlequin.models.materials.plastic import MEMORY, MEMORY_NAMES
+from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Response
 from arlequin.models.types import Array, Indices
 
@@ -33,10 +33,6 @@ _ALPHA = 6
 _FLOW = (
     ("plastic_strain", "1", "equivalent plastic strain, mean over the cell"),
     ("heating", "K", "rise of temperature, mean over the cell"),
-)
-_STRESS = (
-    ("mises_stress", "Pa", "von Mises stress, mean over the cell"),
-    ("pressure", "Pa", "pressure, mean over the cell"),
 )
 
 
@@ -47,7 +43,7 @@ class InelasticAssembled(FiniteNodal):
     linear: the part's small-strain matrices and element arrays under the same weights. mean: J̄ is that of the cell.
     """
 
-    material: NeoHooke | J2
+    material: CompiledLaw
     mean: bool
 
     @property
@@ -131,7 +127,7 @@ class InelasticAssembled(FiniteNodal):
     @property
     def dissipates(self) -> bool:
         """Whether its points flow."""
-        return isinstance(self.material, J2)
+        return self.material.dissipates
 
     def stress(self, u: Array, memory: Array) -> Array:
         """Cauchy stress (c, q, 6), Pa, of the cells that weigh, at u (d,), where the points have this memory."""
@@ -141,9 +137,14 @@ class InelasticAssembled(FiniteNodal):
         return sigma
 
     @property
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the internal variables."""
+        return MEMORY_NAMES
+
+    @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
         """Name, units and long name of what is recorded of the state of the points."""
-        return *_FLOW[: self._flowing], *_STRESS
+        return *_FLOW[: self._flowing], *STRESS_FIELDS
 
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """What is recorded, each (c,): means over the reference volume of all cells; 0 in those that weigh nothing."""
@@ -153,19 +154,12 @@ class InelasticAssembled(FiniteNodal):
         points = (*flow, *invariants(self.stress(u, memory)))
         return tuple(self.everywhere((share * values).sum(axis=1)) for values in points)
 
-    def everywhere(self, values: Array) -> Array:
-        """Values (c, …) of the cells that weigh, on all cells of the part: 0 in the others."""
-        active = self.linear.stiffness_weight.any(axis=1)
-        out = np.zeros((active.size, *values.shape[1:]))
-        out[active] = values
-        return out
-
     @property
     def _flowing(self) -> int:
         """How many values of the memory are recorded, from α on."""
         if not self.dissipates:
             return 0
-        return 2 if self.material.coefficients[HEATING] > 0.0 else 1
+        return 2 if self.material.heats else 1
 
     @property
     def _arguments(self) -> tuple[Indices, Array, Array, Array, int, Array, bool]:

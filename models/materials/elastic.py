@@ -1,13 +1,13 @@
 """Constitutive data: isotropic linear elasticity and Rayleigh damping."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from arlequin.models import checks
 
 
 class Material(Protocol):
-    """What every material of a continuum says."""
+    """A material of a continuum part."""
 
     @property
     def density(self) -> float:
@@ -17,6 +17,11 @@ class Material(Protocol):
     @property
     def linear(self) -> "LinearElastic":
         """The law of small elastic strains."""
+        ...
+
+    @property
+    def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
+        """The strains for which the law is meant."""
         ...
 
 
@@ -42,6 +47,11 @@ class LinearElastic:
     def linear(self) -> "LinearElastic":
         """Itself: the law of small strains."""
         return self
+
+    @property
+    def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
+        """Small strains; finite rotations as the St. Venant–Kirchhoff law."""
+        return "small", "finite"
 
     @property
     def shear(self) -> float:
