@@ -159,7 +159,7 @@ def test_mean_force_has_no_resultant_and_no_moment():
 def test_a_spinning_block_keeps_its_energy_and_momentum():
     mesh = aq.mesh.rectangle((-0.5, 0.5), (-0.5, 0.5), cells=(3, 3))
     part = aq.Solid("block", mesh, Rubber(2e6, 0.3, 1000.0), plane="strain", kinematics="finite")
-    spin = lambda x: 20.0 * np.stack([-x[1], x[0]])  # noqa: E731
+    spin = lambda x: 20.0 * np.stack([-x[:, 1], x[:, 0]], axis=1)  # noqa: E731
     result = aq.simulate(aq.System([part], velocity=spin), aq.Theta(0.5), duration=0.1, step=1e-3)
     mass = part.assemble().mass
     ends = result["part/block"].isel(frame=[0, -1])
