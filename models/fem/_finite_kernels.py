@@ -182,19 +182,23 @@ def least_volume(nodes, gradients, hoop, u):
 
 @numba.njit(
     types.void(
-        *_CELLS, _REAL, _REAL, _REAL, _VECTOR, _VECTOR,
+        *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
         _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
     ),
     cache=True,
     fastmath=FAST,
 )  # fmt: skip
-def mean_tangent(nodes, gradients, hoop, weight, lam, mu, viscous, lead, scale, u0, u1, starts, slots, data):
+def mean_tangent(nodes, gradients, hoop, weight, lame, factors, u0, u1, starts, slots, data):
     """Add scale · ∂f/∂u₁ of `mean_force` (elastic 1) to data, the values of a CSR matrix (see `block_slots`).
+
+    lame: (λ, μ); factors: (viscous, lead, scale).
 
     With R = F + lead · D (R = F₁ for lead = ½), p_a = F ∇φ_a, r_a = R ∇φ_a, and m = ½ + viscous:
     K_ab = m ∫ [λ p_a ⊗ r_b + μ p_b ⊗ r_a + μ (∇φ_a·∇φ_b) F Rᵀ] + ½ ∫ (∇φ_a·S ∇φ_b) 1; lead = 0 makes it symmetric.
     The hoop strain adds F_θθ φ_a/r to the λ term's p_a, and terms of its own in rr.
     """
+    lam, mu = lame
+    viscous, lead, scale = factors
     cells, points, axes, size = gradients.shape
     mid = np.empty((axes, size))
     delta = np.empty((axes, size))

@@ -17,11 +17,12 @@ from scipy.sparse import csr_array
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import KernelCells, KernelPattern
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.materials.elastic import Rayleigh
 from arlequin.models.nodal import Loaded, Loads
 from arlequin.models.part import Imposed
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,19 +79,26 @@ class FiniteNodal(Loaded):
         return u
 
     @cached_property
-    def _cells(self) -> tuple[Indices, Array, Array, Array]:
-        """Nodes, gradients, hoop (of no size but around an axis) and weighted measure."""
+    def _cells(self) -> KernelCells:
+        """The cells that weigh."""
         cells = self.linear.kernel
         hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
         weight = np.ascontiguousarray(self.linear.kernel_weight)
-        return np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients), hoop, weight
+        return KernelCells(np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients), hoop, weight)
+
+    def _matrix_to_fill(self) -> tuple[csr_array, KernelPattern]:
+        """A matrix of zeros on the sparsity pattern of K, and the arrays by which a kernel adds to it."""
+        pattern = self.stiffness
+        data = np.zeros(pattern.nnz)
+        matrix = csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+        return matrix, KernelPattern(pattern.indptr, self._slots, matrix.data)
 
     @cached_property
     def _slots(self) -> np.ndarray:
         """Places (c, a, b) of the element blocks in the rows of the pattern."""
         from arlequin.models.fem._finite_kernels import block_slots
 
-        nodes = self._cells[0]
+        nodes = self._cells.nodes
         slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
         block_slots(nodes, self.linear.components, self.stiffness.indptr, self.stiffness.indices, slots)
         return slots
@@ -126,8 +134,8 @@ class FiniteAssembled(FiniteNodal):
         """The smallest det F at the quadrature points (of the area, in plane problems), and its cell."""
         from arlequin.models.fem import _finite_kernels
 
-        nodes, gradients, hoop, *_ = self._arrays
-        least, cell = _finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u))
+        cells = self._cells
+        least, cell = _finite_kernels.least_volume(cells.nodes, cells.gradients, cells.hoop, self._displacement(u))
         return float(least), int(cell)
 
     def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
@@ -171,7 +179,7 @@ class FiniteAssembled(FiniteNodal):
         from arlequin.models.fem import _finite_kernels
 
         force = np.zeros_like(u0)
-        energy = _finite_kernels.mean_force(*self._arrays, elastic, viscous, u0, u1, force)
+        energy = _finite_kernels.mean_force(*self._cells, *self.linear.lame, elastic, viscous, u0, u1, force)
         return force, float(energy)
 
     def _tangent(self, u0: Array, u1: Array, viscous: float, lead: float, scale: float) -> csr_array:
@@ -179,10 +187,6 @@ class FiniteAssembled(FiniteNodal):
 
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
-        _finite_kernels.mean_tangent(*self._arrays, viscous, lead, scale, u0, u1, pattern.indptr, self._slots, data)
+        factors = self.linear.lame, (float(viscous), float(lead), float(scale))
+        _finite_kernels.mean_tangent(*self._cells, *factors, u0, u1, pattern.indptr, self._slots, data)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-    @property
-    def _arrays(self) -> tuple[Indices, Array, Array, Array, float, float]:
-        """What every kernel takes first: element arrays, weighted measure, Lamé constants."""
-        return *self._cells, *self.linear.lame

@@ -20,8 +20,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.fem.cells import KernelCells
 from arlequin.models.fem.finite_strain import FiniteNodal
-from arlequin.models.fem.stress import STRESS_FIELDS, Cells, invariants
+from arlequin.models.fem.stress import STRESS_FIELDS, invariants
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.materials.point import PointMaterial, PointResponse
 from arlequin.models.part import Response
@@ -68,8 +69,8 @@ class CellBlock:
         return np.asarray(np.swapaxes(self.operator.reshape(cells, -1, size), 1, 2) @ right)
 
 
-def cell_blocks(arrays: Cells) -> Iterator[CellBlock]:
-    """The cells in blocks; arrays: nodes, gradients, hoop (of no size but around an axis) and measure."""
+def cell_blocks(arrays: KernelCells) -> Iterator[CellBlock]:
+    """The cells in blocks of at most _BLOCK."""
     nodes, gradients, hoop, weight = arrays
     count, points, axes, size = gradients.shape
     for start in range(0, count, _BLOCK):
@@ -90,7 +91,7 @@ def cell_blocks(arrays: Cells) -> Iterator[CellBlock]:
         )  # fmt: skip
 
 
-def pointwise_stress(arrays: Cells, material: PointMaterial, u: Array, memory: Array) -> tuple[Array, int]:
+def pointwise_stress(arrays: KernelCells, material: PointMaterial, u: Array, memory: Array) -> tuple[Array, int]:
     """Cauchy stress (c, q, 6), Pa, at u (d,) and internal variables (c, q, m), and an inverted cell (−1: none)."""
     out = np.empty((*memory.shape[:2], 6))
     for block in cell_blocks(arrays):
@@ -138,7 +139,7 @@ class PointwiseAssembled(FiniteNodal):
 
     def fresh(self) -> Array:
         """The initial internal variables (c, q, m), 0."""
-        return np.zeros((*self._cells[3].shape, len(self.material.variables)))
+        return np.zeros((*self._cells.weight.shape, len(self.material.variables)))
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,), N, and stored energy, J, at u (d,) with the initial internal variables."""
@@ -225,7 +226,7 @@ class PointwiseAssembled(FiniteNodal):
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """The values of `recorded`, each (c,): means over the reference volume; 0 in cells without weight."""
         columns = [self.material.variables.index(name) for name in self.material.recorded]
-        weight = self._cells[3]
+        weight = self._cells.weight
         share = weight / weight.sum(axis=1, keepdims=True)
         points = (*np.moveaxis(memory[..., columns], -1, 0), *invariants(self.stress(u, memory)))
         return tuple(self.everywhere((share * values).sum(axis=1)) for values in points)

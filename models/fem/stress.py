@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.cells import CellArrays, KernelCells, KernelLaw
 from arlequin.models.materials.plastic import MEMORY
 from arlequin.models.materials.point import CompiledLaw
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
 
 if TYPE_CHECKING:
     from arlequin.models.fem.solid import Solid
@@ -59,24 +59,23 @@ STRESS_FIELDS = (
     ("mises_stress", "Pa", "von Mises stress, mean over the cell"),
     ("pressure", "Pa", "pressure, mean over the cell"),
 )
-Cells = tuple[Indices, Array, Array, Array]  # nodes, gradients, hoop (of no size but around an axis), measure
 
 
-def finite_stress(cells: Cells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> tuple[Array, int]:
+def finite_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> tuple[Array, int]:
     """σ (c, q, 6), Pa, and a cell that is inside out (−1: none), of which σ is no answer."""
     from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
-    bad = _stress_kernels.finite_stress(*cells, law.kind, law.unyielding, mean, u, memory, out)
+    bad = _stress_kernels.finite_stress(cells, KernelLaw(law.kind, law.unyielding, mean), u, memory, out)
     return out, int(bad)
 
 
-def small_stress(cells: Cells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> Array:
+def small_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, memory: Array) -> Array:
     """σ (c, q, 6), Pa, of small strains."""
     from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
-    _stress_kernels.small_stress(*cells, law.unyielding, mean, u, memory, out)
+    _stress_kernels.small_stress(cells, KernelLaw(law.kind, law.unyielding, mean), u, memory, out)
     return out
 
 
@@ -116,11 +115,11 @@ def cauchy_stress(part: "Solid", u: Array, memory: Array | None) -> Array:
     return np.stack([sigma[..., i, j] for i, j in places], axis=-1)
 
 
-def part_cells(part: "Solid") -> Cells:
+def part_cells(part: "Solid") -> KernelCells:
     """All cells of a part, with their measure without weights."""
     cells = part.cells
     hoop = np.empty((0, 0, 0)) if cells.hoop is None else cells.hoop
-    return cells.nodes, cells.gradients, hoop, np.ascontiguousarray(cells.dx)
+    return KernelCells(cells.nodes, cells.gradients, hoop, np.ascontiguousarray(cells.dx))
 
 
 def part_memory(part: "Solid", memory: Array | None, variables: int, needed: bool) -> Array:
