@@ -103,7 +103,7 @@ def check_cells(mesh: Any, label: str, code: int = 2) -> None:
         given = ", ".join(map(str, nodes[:, cell]))
         raise UserError(f"{label}: cell {cell} has nodes {given}, of which the mesh has {mesh.p.shape[1]}", code)
     if not np.isfinite(mesh.doflocs).all() or np.abs(mesh.doflocs).max() > LARGEST:
-        raise UserError(f"{label}: the mesh has nodes at no finite place", code)
+        raise UserError(f"{label}: the mesh has nodes whose coordinates are not finite", code)
     points, weights = get_quadrature(mesh.refdom, 5)
     with np.errstate(all="ignore"):  # the inverse of a flat cell's mapping, which is not used here
         mapping = mesh.mapping()

@@ -19,7 +19,7 @@ from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
-from arlequin.models.nodal import Force, Loads
+from arlequin.models.nodal import ExternalLoads, Force
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -183,7 +183,7 @@ class Continuum:
             raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {self.cells.dx.shape}")
         return assemble_elastic(self, weighting, massless)
 
-    def loads(self, weighting: Weighting) -> Loads:
+    def loads(self, weighting: Weighting) -> ExternalLoads:
         """Body force and tractions under the load weights."""
         if np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
             return self._loads_uniform
@@ -195,7 +195,7 @@ class Continuum:
         return self._motions
 
     @cached_property
-    def _loads_uniform(self) -> Loads:
+    def _loads_uniform(self) -> ExternalLoads:
         return self._make_loads(None)
 
     @cached_property
@@ -207,7 +207,7 @@ class Continuum:
         facets = facet_indices(self.name, self.mesh, name)
         return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
 
-    def _make_loads(self, weighting: Weighting | None) -> Loads:
+    def _make_loads(self, weighting: Weighting | None) -> ExternalLoads:
         given: dict[str, tuple[Given, LoadRegion]] = {}
         spans: tuple[Force, ...] = ()
         weight = None if weighting is None else weighting.load

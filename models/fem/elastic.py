@@ -14,7 +14,7 @@ from arlequin.models.fem.frequency import highest_frequency
 from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
-from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElasticAssembled(Loaded):
+class ElasticAssembled(LoadedCoordinates):
     """M, K, D, internal force, load and imposed motions of a linear elastic part.
 
     kernel: element arrays for the internal force (one point per cell where the strain is uniform in it), with
@@ -34,7 +34,7 @@ class ElasticAssembled(Loaded):
     stiffness: csr_array
     damping: csr_array | None
     imposed: tuple[Imposed, ...]
-    loads: Loads
+    loads: ExternalLoads
     components: int
     lame: tuple[float, float]
     kernel: CellArrays

@@ -1,12 +1,10 @@
-"""A solid of finite rotations assembled under given weights: the St. Venant–Kirchhoff law, total Lagrangian.
+"""Solids of the St. Venant–Kirchhoff law, assembled under given weights; base class of nonlinear solids.
 
     F = 1 + ∂u/∂X,   E = ½(FᵀF − 1),   S = λ tr(E) 1 + 2μ E,   W = ½ S:E,   f_a = ∫ F S ∇φ_a dΩ
 
-on the reference mesh, under the stiffness weight α. A rigid motion makes no strain, whatever its size. The law
-is meant for large rotations with moderate strains: it softens in strong compression (uniaxial: beyond a stretch of
-1/√3) and does not keep a cell from turning inside out.
-
-What solids share whose force is not K u: the small-strain matrices and the element arrays of their kernels.
+on the reference mesh (total Lagrangian), under the stiffness weight α. A rigid motion gives no strain, whatever its
+size. The law is meant for large rotations with moderate strains: it softens in strong compression (uniaxial: beyond a
+stretch of 1/√3) and does not prevent the inversion of a cell.
 """
 
 from dataclasses import dataclass
@@ -20,14 +18,14 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import KernelCells, KernelPattern
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.materials.elastic import Rayleigh
-from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed
 from arlequin.models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FiniteNodal(Loaded):
-    """Mass, loads, motions, the pattern of the tangents and the element arrays.
+class FiniteNodal(LoadedCoordinates):
+    """Base class of nonlinear solids: mass, loads, motions, pattern of the tangents, element arrays.
 
     linear: the part's small-strain matrices and element arrays under the same weights.
     """
@@ -50,8 +48,8 @@ class FiniteNodal(Loaded):
         return self.linear.imposed
 
     @property
-    def loads(self) -> Loads:  # type: ignore[override]
-        """Loads."""
+    def loads(self) -> ExternalLoads:  # type: ignore[override]
+        """External loads."""
         return self.linear.loads
 
     def strain_form(self) -> None:
@@ -62,7 +60,7 @@ class FiniteNodal(Loaded):
         return self.linear.highest_frequency()
 
     def frequency(self, u: Array) -> float:
-        """The largest angular frequency of the cells as they are at u, with the elastic moduli, rad/s."""
+        """The largest angular frequency of the deformed cells at u (d,), with the elastic moduli, rad/s."""
         return self.linear.frequency_at(self._displacement(u))
 
     def everywhere(self, values: Array) -> Array:
@@ -117,7 +115,7 @@ class FiniteAssembled(FiniteNodal):
 
     @cached_property
     def damping(self) -> csr_array | None:
-        """The part of the damping that is linear, a M, N·s/m (see `mean_viscous` for the other)."""
+        """The linear damping a M, N·s/m; `mean_viscous` is the rest."""
         return csr_array(self.rayleigh.mass * self.mass) if self.rayleigh.mass else None
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -165,8 +163,8 @@ class FiniteAssembled(FiniteNodal):
         """∂f/∂u₁ (d, d) of `mean_internal`, and with the step Δt of `mean_internal` + `mean_viscous`.
 
         (θ + b/Δt) ∫ B_½ᵀ C B₁ + ½ ∫ ∇φ_a·S̄ ∇φ_b 1, with B δu = sym(Fᵀ δF): not symmetric where F₁ ≠ F₀.
-        symmetric: B_½ in the place of B₁, off by half the rotation in the step; its material part is semi-definite
-        (with it, a part that turns by 0.1 rad a step takes some 6 iterations for 3, by 0.5 rad some 16 for 5).
+        symmetric: B_½ replaces B₁, an error of half the rotation in the step; the material part is then semi-definite
+        (a part that rotates by 0.1 rad a step takes some 6 iterations instead of 3, by 0.5 rad some 16 instead of 5).
         """
         viscous = theta - 0.5 + (0.0 if step is None else self._viscous(step))
         lead = 0.0 if symmetric else 0.5

@@ -19,7 +19,7 @@ from arlequin.models.fem.cells import KernelLaw
 from arlequin.models.fem.finite_strain import FiniteNodal
 from arlequin.models.fem.stress import STRESS_FIELDS, finite_stress, invariants, small_stress
 from arlequin.models.linalg.matrix import symmetric_part
-from arlequin.models.linalg.threads import side_by_side, slices
+from arlequin.models.linalg.threads import map_slices, slices
 from arlequin.models.materials.plastic import MEMORY, MEMORY_NAMES
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.part import Response
@@ -70,7 +70,7 @@ class InelasticAssembled(FiniteNodal):
             )
             return force, stored, dissipated, inverted
 
-        forces, stored, dissipated, inverted = zip(*side_by_side(respond_slice, len(memory)), strict=True)
+        forces, stored, dissipated, inverted = zip(*map_slices(respond_slice, len(memory)), strict=True)
         return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after, _first(inverted, len(memory)))
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
@@ -88,7 +88,7 @@ class InelasticAssembled(FiniteNodal):
             cells = self._cells.part(chosen)
             return force, _mean_kernels.mean_force(cells, law, step, theta, u0, u1, memory[chosen], force)
 
-        forces, inverted = zip(*side_by_side(mean_slice, len(memory)), strict=True)
+        forces, inverted = zip(*map_slices(mean_slice, len(memory)), strict=True)
         return sum(forces[1:], forces[0]), _first(inverted, len(memory))
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
@@ -205,5 +205,5 @@ class SmallInelasticAssembled(InelasticAssembled):
             )
             return force, stored, dissipated
 
-        forces, stored, dissipated = zip(*side_by_side(respond_slice, len(memory)), strict=True)
+        forces, stored, dissipated = zip(*map_slices(respond_slice, len(memory)), strict=True)
         return Response(sum(forces[1:], forces[0]), sum(stored), sum(dissipated), after)

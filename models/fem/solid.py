@@ -32,7 +32,7 @@ KINEMATICS = ("small", "finite")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid(Continuum):
-    """An elastic solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2.
+    """A solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2, or on a `FiniteElement` of one's own.
 
     plane: "strain", "stress" or "axisymmetric" for 2D meshes (axisymmetric: x is r ≥ 0, y is z, the whole
     circle), None in 3D; thickness (m) multiplies everything in plane problems. The other parameters: see
@@ -41,9 +41,10 @@ class Solid(Continuum):
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
-    per reference area and volume. `NeoHooke` is of large strains, "finite" alone, `J2` of either (`InelasticAssembled`,
-    `SmallInelasticAssembled`); volumetric: whether their pressure is that of the cell ("mean") or of the "points"; by
-    default what does not lock.
+    per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` what it says.
+
+    volumetric, with `NeoHooke` and `J2`: whether the pressure is the "mean" of the cell or that of the "points"; by
+    default the one without locking.
     """
 
     laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2, PointMaterial)
@@ -107,7 +108,7 @@ class Solid(Continuum):
 
     @property
     def mean_dilatation(self) -> bool:
-        """Whether the pressure of finite strains is that of the cell, by `volumetric` or where linear cells lock."""
+        """Whether `NeoHooke` and `J2` take the mean pressure of the cell: `volumetric`, or the element's default."""
         return self.finite_element.mean_dilatation if self.volumetric is None else self.volumetric == "mean"
 
     @property

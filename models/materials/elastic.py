@@ -40,7 +40,7 @@ class LinearElastic:
     density: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.hold(self, young=checks.positive, density=checks.positive)
+        checks.check_fields(self, young=checks.positive, density=checks.positive)
         checks.within("poisson", self.poisson, -1.0, 0.5, open_low=True, open_high=True)
 
     @property
@@ -79,4 +79,4 @@ class Rayleigh:
     stiffness: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.hold(self, mass=checks.non_negative, stiffness=checks.non_negative)
+        checks.check_fields(self, mass=checks.non_negative, stiffness=checks.non_negative)
