@@ -110,8 +110,8 @@ class Imposed:
 class Assembled(Protocol):
     """Matrices and forces of a part under given weights, in its coordinates d.
 
-    Nodal displacements are node-major, node·components + component; they are the coordinates of most parts (`NodalCoordinates`),
-    and linear in those of a reduced one: `shapes`.
+    Nodal displacements are node-major, node·components + component; they are the coordinates of most parts
+    (`NodalCoordinates`), and linear in those of a reduced one: `shapes`.
     """
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arlequin.energy import BulkWork, Forces, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.fem.elastic import ElasticAssembled
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
@@ -276,7 +276,7 @@ class ThetaMembers(CheckpointedColumns):
             found = self._condensed.predict_each(right, rest[at], y[at], None if given is None else given[at])
             multipliers[at], ends[at] = found.multipliers, found.contact
 
-        each(free, self._solved)
+        map_pieces(free, self._solved)
         motion = self._motion(state, ends)
         met = self._contact(state, motion, t1)
         u, v, internal, carried = (np.empty_like(y) for _ in range(4))
@@ -304,7 +304,7 @@ class ThetaMembers(CheckpointedColumns):
             if given is not None:
                 self._react(state, at, (y, v, internal, inertia), (external, damping), pull, sums)
 
-        each(finish, self._pieces)
+        map_pieces(finish, self._pieces)
         failed = met.singular | ~(met.residual <= RESIDUAL_LIMIT) | ~np.isfinite(strain + sums[:, 0])
         for i in np.flatnonzero(failed).tolist():
             named(i, partial(accept, met.of(i), u[i], t1, assembly=assembly))
@@ -393,7 +393,7 @@ class ThetaMembers(CheckpointedColumns):
             )  # fmt: skip
             out.put(at, some.points, some.rows, some.histories, part)
 
-        each(solve, self._pieces)
+        map_pieces(solve, self._pieces)
         return out
 
     def _resist(self, u: Array, out: Array) -> Array:

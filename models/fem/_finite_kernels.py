@@ -6,8 +6,8 @@ size), weight (c, q) (the weighted measure), the Lamé constants and the two dis
     F = (F₀ + F₁)/2,  D = F₁ − F₀,  ½(E₀ + E₁) = ½(FᵀF − 1) + ⅛ DᵀD,  E₁ − E₀ = sym(FᵀD),
 
 and S = C:(elastic · ½(E₀ + E₁) + viscous · (E₁ − E₀)). u₀ = u₁ gives the force and the tangent at one
-displacement. Displacements are taken relative to the cell's first node, so that a translation gives exactly nothing.
-What is inlined takes the number of axes: as a constant, it unrolls the loops and makes the force twice as fast.
+displacement. Displacements are taken relative to the cell's first node, so that a translation gives exactly
+zero. Inlined functions take the number of axes as a constant: the loops are unrolled and the force is twice as fast.
 """
 
 import numba
@@ -19,7 +19,7 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 def _given(dtype, axes):
-    """The type of an array that is only read: writable ones are taken too."""
+    """The type of a read-only argument; writable arrays are accepted too."""
     return types.Array(dtype, axes, "C", readonly=True)
 
 

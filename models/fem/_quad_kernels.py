@@ -12,7 +12,7 @@ FAST = {"reassoc", "contract", "nsz"}
 _TILE, _SHORT = (
     128,
     8,
-)  # cells whose forces are computed together and stay in the L1 cache; shorter runs go cell by cell
+)  # cells computed together, whose forces fit in the L1 cache; runs taken cell by cell
 
 
 @njit(inline="always")

@@ -67,7 +67,7 @@ class Quads:
         return float(_quad_kernels.internal_quads(piece.runs, *cells, u, out))
 
     def internal_each(self, u: Array, out: Array) -> Array:
-        """Internal forces of each u (n, d), written to out (n, d), N; their energies (n,), J; bitwise equal to `internal`."""
+        """Internal forces of each u (n, d), written to out (n, d), N; energies (n,), J; bitwise those of `internal`."""
         u, energies = np.ascontiguousarray(u), np.zeros(len(u))
         whole = out if out.flags.c_contiguous else np.empty_like(u)
         for piece in self.pieces:
