@@ -194,8 +194,7 @@ class SpringSeries:
         }
 
 
-PLACES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work")
-TEXT = "memory of the points: C_p⁻¹ − 1 or plastic strain, equivalent plastic strain, heating (K), work (J/m³)"
+TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or plastic strain, then heating K, work J/m³)"
 
 
 class PointSeries:
@@ -213,7 +212,7 @@ class PointSeries:
         means = [Variable(self._group, name, dims, cells, units, text) for name, units, text in self._own.recorded]
         if not self._whole:
             return means
-        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": PLACES}
+        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": self._own.memory_names}
         return [
             *means,
             Variable(self._group, "point_memory", (*dims, "point", "place"), shape, "1", TEXT, coords=places),

@@ -29,7 +29,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.matrix import binade
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import CheckpointedColumns, Condensed
@@ -388,7 +388,7 @@ class BulkCentralStepper(CentralStepper):
             external = self._load((state.n + i) * step) if i else state.own.external
             if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
                 end, half = half, half.copy()
-            each(partial(act, i=i, external=external, u=here, following=there), range(len(pieces)))
+            map_pieces(partial(act, i=i, external=external, u=here, following=there), range(len(pieces)))
             if i < count:
                 here, there = there, spare if i == 0 else here
         if not np.isfinite(sums).all():

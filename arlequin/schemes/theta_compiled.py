@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
@@ -460,7 +460,7 @@ class SmallMembers(Stepper):
         def take(i: int, most: int) -> tuple[State, StepBatch]:
             return named(i, lambda: self._each[i].advance(_of(state, i), most))
 
-        found = each(lambda i: take(i, count), range(self._members.count))
+        found = map_pieces(lambda i: take(i, count), range(self._members.count))
         least = min(len(batch) for _, batch in found)
         found = [own if len(own[1]) == least else take(i, least) for i, own in enumerate(found)]
         states, batches = zip(*found, strict=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.fem.elastic import ElasticAssembled
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
@@ -251,7 +251,7 @@ class ThetaStepper(Stepper):
                 losses={kind: lost[i] for kind, lost in went.losses.items()},
             )
             if assembly.linear:
-                each(partial(self._end_linear, now, solution, (mean_load, push), end), self._pieces)
+                map_pieces(partial(self._end_linear, now, solution, (mean_load, push), end), self._pieces)
             else:
                 memory, dissipated = self._end_nonlinear(now, solution, (mean_load, push), end)
             contact = solution.contact
@@ -356,7 +356,7 @@ class ThetaStepper(Stepper):
             found = condensed.predict_each(right, wanted[at], y[at], None if given is None else _rows(given, at))
             multipliers[at], velocity[at] = found.multipliers, found.contact
 
-        each(predict, self._solved)
+        map_pieces(predict, self._solved)
         contact = self._contact_of_members(state, rows, velocity)
         return _Solution(y, multipliers, contact, self._reference.spread(contact.impulse))
 
@@ -394,7 +394,7 @@ class ThetaStepper(Stepper):
             )  # fmt: skip
             out.put(at, some.points, some.rows, some.histories, part)
 
-        each(solve, self._pieces)
+        map_pieces(solve, self._pieces)
         return out
 
     def _end_linear(

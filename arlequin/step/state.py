@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from arlequin.energy import Work
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import BulkResponse, Memory
 
