@@ -38,7 +38,7 @@ class RowProduct:
     def _transposed(self) -> sp.csc_array:
         return self.matrix.T  # by columns: only the forces that there are get read, not all d rows
 
-    def of(self, fields: Array) -> Array:
+    def __call__(self, fields: Array) -> Array:
         """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""
         if self._full is None or fields.ndim > 1:  # BLAS products with many depend on how many there are
             return applied(self.matrix, fields)
@@ -50,7 +50,7 @@ class RowProduct:
         self._last[:] = [(fields.copy(), product), *self._last[: _KEPT - 1]]
         return product.copy()
 
-    def back(self, forces: Array) -> Array:
+    def transposed(self, forces: Array) -> Array:
         """Aᵀ f (d,) for f (r,)."""
         if self._full is None:
             return applied(self._transposed, forces)

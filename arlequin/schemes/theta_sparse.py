@@ -155,7 +155,7 @@ class ThetaStepper:
         if push is not None:
             resisting = resisting - push
         path = 0.5 * step * (state.v + v)
-        summed = state.own.momentum - step * resisting + assembly.pull(multipliers, meeting.impulse)
+        summed = state.own.momentum - step * resisting + assembly.generalised_force(multipliers, meeting.impulse)
 
         def balance() -> Array:
             return (momentum - state.own.momentum) / step + resisting
@@ -235,7 +235,7 @@ class ThetaMembers(CheckpointedColumns):
         internal, strain = np.empty_like(u), np.empty(len(u))
         for at in self._pieces:
             strain[at] = self._resist(u[at], internal[at])
-        gaps = self._touch.gaps(assembly.contact.moves.of(u))
+        gaps = self._touch.gaps(assembly.contact.basis_product(u))
         momentum = applied(assembly.mass, v)
         return State(
             n=0,
@@ -252,7 +252,7 @@ class ThetaMembers(CheckpointedColumns):
 
     def first(self, state: State, works: Array) -> Block:
         """The initial state, works (n, kind)."""
-        gaps = self._touch.gaps(self._assembly.contact.moves.of(state.u))
+        gaps = self._touch.gaps(self._assembly.contact.basis_product(state.u))
         none = BatchedSolution.none(self._assembly.laws, state.history)
         multipliers = np.zeros((len(state.u), self._assembly.constraints.shape[0]))
         return self._block(state, works, multipliers, gaps, none, np.zeros_like(none.impulse), 0)
@@ -308,11 +308,11 @@ class ThetaMembers(CheckpointedColumns):
         failed = met.singular | ~(met.residual <= RESIDUAL_LIMIT) | ~np.isfinite(strain + sums[:, 0])
         for i in np.flatnonzero(failed).tolist():
             named(i, partial(accept, met.of(i), u[i], t1, assembly=assembly))
-        moves = assembly.contact.moves
-        gaps = self._touch.gaps(moves.of(u))
+        product = assembly.contact.basis_product
+        gaps = self._touch.gaps(product(u))
         stored = strain, assembly.laws.energy(gaps) * np.ones(len(u))
-        by_du, by_path = step * moves.of(y), 0.5 * step * (motion.speed + moves.of(v))
-        rates = WorkPaths.mean(self._touch.turn(by_du), self._touch.turn(by_path))
+        by_du, by_path = step * product(y), 0.5 * step * (motion.speed + product(v))
+        rates = WorkPaths.mean(self._touch.apply_local(by_du), self._touch.apply_local(by_path))
         path = 0.5 * step * applied(assembly.constraints, state.v + v) if multipliers.size else multipliers
         kinetic, outer, outer_path, resisted, dragged = sums.T
         pulled = np.vecdot(multipliers, path) / step
@@ -365,8 +365,8 @@ class ThetaMembers(CheckpointedColumns):
 
     def _motion(self, state: State, free: Array) -> Motion:
         """As `motion_of`, of each member."""
-        moves, theta = self._assembly.contact.moves, self._theta
-        place, speed = moves.of(state.u), moves.of(state.v)
+        product, theta = self._assembly.contact.basis_product, self._theta
+        place, speed = product(state.u), product(state.v)
         mean = (1.0 / theta - 1.0) * speed
         return Motion(place, speed, place + self.step * free, free / theta - mean, mean)
 
@@ -380,10 +380,13 @@ class ThetaMembers(CheckpointedColumns):
         near = (closed | laws.always) & kinematics.paired
         if not near.any():
             return out
-        some = contact.problem(np.flatnonzero(near.any(axis=0)))
+        some = contact.subset(np.flatnonzero(near.any(axis=0)))
         delassus = kinematics.delassus(self._condensed.compliance, some.rows)
-        gaps, rates = kinematics.gaps(motion.end)[:, some.points], kinematics.speeds(motion.rate, step)[:, some.rows]
-        start = kinematics.speeds(motion.speed, step)[:, some.rows]
+        gaps, rates = (
+            kinematics.gaps(motion.end)[:, some.points],
+            kinematics.relative_velocities(motion.rate, step)[:, some.rows],
+        )
+        start = kinematics.relative_velocities(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             part = solve_members(
@@ -496,7 +499,12 @@ class Trail:
     @classmethod
     def room(cls, assembly: Assembly, state: State, count: int, held: Array | None) -> Self:
         """Room for so many steps from a state, where the springs of friction pull with `held` (r,)."""
-        laws, moves, (d,), q = assembly.laws, assembly.contact.moves, state.u.shape, assembly.contact.basis.shape[0]
+        laws, product, (d,), q = (
+            assembly.laws,
+            assembly.contact.basis_product,
+            state.u.shape,
+            assembly.contact.basis.shape[0],
+        )
         kinds = viscous_losses(assembly, 1.0, np.zeros(d))
         new = cls(
             u=np.empty((count + 1, d)),
@@ -516,16 +524,16 @@ class Trail:
             residual=np.empty(count),
         )
         new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
-        new.place[0], new.speed[0] = moves.of(state.u), moves.of(state.v)
+        new.place[0], new.speed[0] = product(state.u), product(state.v)
         if new.held is not None and held is not None:
             new.held[0] = held
         return new
 
     def put(self, i: int, assembly: Assembly, solved: Solved, kinematics: ContactKinematics, step: float) -> None:
         """Takes what step i found, once it moved u and v."""
-        contact, moves = solved.meeting.solution, assembly.contact.moves
-        self.place[i + 1], self.speed[i + 1] = moves.of(self.u[i + 1]), moves.of(self.v[i + 1])
-        self.moved[i] = moves.of(solved.y)
+        contact, product = solved.meeting.solution, assembly.contact.basis_product
+        self.place[i + 1], self.speed[i + 1] = product(self.u[i + 1]), product(self.v[i + 1])
+        self.moved[i] = product(solved.y)
         self.multipliers[i], self.impulse[i], self.status[i] = solved.multipliers, contact.impulse, contact.status
         self.normal[i] = contact.stored, contact.dissipated, contact.multiplier
         self.iterations[i], self.residual[i] = contact.iterations, contact.residual
@@ -552,8 +560,8 @@ class Trail:
         strain, asperity."""
         laws, gaps, pulled = assembly.laws, kinematics.gaps(self.place), 0.0
         by_du, by_path = (
-            kinematics.turn(step * self.moved),
-            kinematics.turn(0.5 * step * (self.speed[:-1] + self.speed[1:])),
+            kinematics.apply_local(step * self.moved),
+            kinematics.apply_local(0.5 * step * (self.speed[:-1] + self.speed[1:])),
         )
         asperity, loss = laws.energy(gaps), None
         if self.held is not None:
@@ -698,7 +706,7 @@ class BlockedThetaStepper(ThetaStepper):
             step, theta, y[None], v[0][None], v[1][None], internal[0][None], internal[1][None], external[None],
             damping, momentum[None], inertia[None], self._moving, carried[None], sums[None],
         )  # fmt: skip
-        pull = assembly.pull(solved.multipliers, solved.meeting.impulse)
+        pull = assembly.generalised_force(solved.multipliers, solved.meeting.impulse)
         carried[self._pulled] += pull[self._pulled]
         dofs = assembly.imposed_dofs
         if dofs.size:  # their reactions, what the balance of momentum misses there, work as external forces

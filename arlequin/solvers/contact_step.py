@@ -73,11 +73,11 @@ class ContactStep:
     @property
     def impulse(self) -> Array:
         """The impulses on the rows of the basis (q,), N·s."""
-        return self.kinematics.spread(self.solution.impulse)
+        return self.kinematics.apply_local_transposed(self.solution.impulse)
 
     def stored(self, laws: PointLaws, u: Array) -> Any:
         """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
-        gaps = self.kinematics.gaps(self.kinematics.moves.of(u))
+        gaps = self.kinematics.gaps(self.kinematics.basis_product(u))
         asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
         return asperity if self.held is None else asperity + float(self.held.laws.elastic_stick_energy(self.held.after))
 
@@ -166,7 +166,7 @@ def solve_contact_step(
                 history = laws.reopened(at_start, seen)
             else:
                 history, beyond = laws.carried(at_start, seen)
-        some = contact.problem(np.flatnonzero((closed | laws.always) & kinematics.paired))
+        some = contact.subset(np.flatnonzero((closed | laws.always) & kinematics.paired))
         held = laws.held(history, kinematics.tangents) if laws.has_elastic_stick else None
         delassus = kinematics.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
@@ -181,13 +181,13 @@ def solve_contact_step(
             delassus,
             gap_per_velocity=gap_per_velocity,
             gap_free=gap_free[some.points],
-            rate_free=kinematics.speeds(motion.rate, time)[some.rows],
+            rate_free=kinematics.relative_velocities(motion.rate, time)[some.rows],
             closed=closed[some.points],
             history=history[some.histories],
             step=np.inf if static else step,
             theta=theta,
             impulse_factor=time,
-            slip_free=None if held is None else kinematics.turn(motion.end - motion.place)[some.rows],
+            slip_free=None if held is None else kinematics.apply_local(motion.end - motion.place)[some.rows],
             held=None if held is None else held[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
@@ -200,10 +200,12 @@ def solve_contact_step(
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular
         lost = not part.residual <= RESIDUAL_LIMIT and undetermined(delassus, part.impulse)
-        solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular or lost)
+        solution = replace(some.expand(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
-        end = motion.end + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
+        end = motion.end + gap_per_velocity * scale * compliance.move(
+            kinematics.apply_local_transposed(solution.impulse)
+        )
         reached = end if static else 0.5 * (motion.place + end)
         change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
@@ -241,8 +243,8 @@ def _closing(
     lasts: NDArray[np.int8] | None,
 ) -> Closing:
     """Which rates the step closes."""
-    start = kinematics.speeds(motion.speed if motion.before is None else motion.before, step)
-    mean = kinematics.turn(motion.mean)
+    start = kinematics.relative_velocities(motion.speed if motion.before is None else motion.before, step)
+    mean = kinematics.apply_local(motion.mean)
     if kinematics.opening is not None:
         mean = mean + kinematics.normal(kinematics.opening * (1.0 / gap_per_velocity - 1.0 / step))
     gaps, explicit = kinematics.gaps(motion.place, 1.0), motion.before is not None

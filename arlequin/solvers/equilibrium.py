@@ -132,7 +132,7 @@ class Equilibrium:
             last, size = moved, float(np.linalg.norm(self._lengths * change))
             if not np.isfinite(size):
                 break
-            forces = external + assembly.pull(constraint, meeting.impulse)
+            forces = external + assembly.generalised_force(constraint, meeting.impulse)
             missing = forces - force
             if not searching and watch.least(size):
                 best = du
@@ -180,7 +180,7 @@ class Equilibrium:
         """Δu and φ by one refinement: the forces are those of the strains, whose round-off is below that of K u in
         slender parts."""
         (du, constraint), assembly = found, self._assembly
-        missing = external - self._force(state, state.u + du) + assembly.pull(constraint, meeting.impulse)
+        missing = external - self._force(state, state.u + du) + assembly.generalised_force(constraint, meeting.impulse)
         better = self._free(state, du, missing, 0.0 * du[assembly.imposed_dofs])
         return du + better.y, constraint + better.multipliers
 

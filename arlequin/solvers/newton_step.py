@@ -247,15 +247,17 @@ class NewtonStep:
 
     def _rest(self, now: _Iterate, solved: Solved) -> Array:
         """The momentum (d,) missing under the impulses, N·s; 0 where motions are given."""
-        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
+        impulses = (
+            self._assembly.generalised_force(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
+        )
         return np.where(self._assembly.free, now.missing + self._theta * impulses, 0.0)
 
     def _contact(self, state: State, compliance: Answers, free: Array, guess: Array) -> ContactStep:
-        theta, step, moves = self._theta, self._step, self._assembly.contact.moves
+        theta, step, product = self._theta, self._step, self._assembly.contact.basis_product
         return solve_contact_step(
             self._assembly.contact,
             compliance,
-            motion_of(moves.of(state.u), moves.of(state.v), free, theta, step),
+            motion_of(product(state.u), product(state.v), free, theta, step),
             gap_per_velocity=theta * step,
             step=step,
             theta=theta,

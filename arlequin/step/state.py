@@ -285,7 +285,7 @@ class Block:
     def of(cls, assembly: Assembly, state: State, report: StepReport | None, works: Array) -> "Block":
         """One state; report None: the initial one."""
         contact = assembly.contact
-        place = contact.moves.of(state.u)
+        place = contact.basis_product(state.u)
         kinematics = report.kinematics if report else contact.kinematics(place)
         action = report.action if report else ContactImpulses.none(kinematics)
         return cls(

@@ -224,9 +224,9 @@ class Assembly:
         """Kinetic energy ½ vᵀMv, J."""
         return 0.5 * float(v @ (self.mass @ v))
 
-    def pull(self, constraint: Array, contact: Array) -> Array:
-        """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
-        pushed = self.contact.moves.back(contact)
+    def generalised_force(self, constraint: Array, contact: Array) -> Array:
+        """Cᵀφ + Bᵀr (d,) of multipliers φ (m,) and forces r (q,) on the contact's basis; impulses alike."""
+        pushed = self.contact.basis_product.transposed(contact)
         return applied(self._pull, constraint) + pushed if constraint.size else pushed
 
     def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:

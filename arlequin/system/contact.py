@@ -31,7 +31,7 @@ from arlequin.system.dofs import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ContactSide:
     """A surface, or none (a rigid obstacle), with the rows (r, d) that its motion needs of the system's coordinates.
 
     place (r,) = rows · u. The nodes' displacements are the rows themselves, or, on a turning part, whose coordinates
@@ -45,7 +45,7 @@ class Side:
     rigid: bool
 
     @classmethod
-    def of(cls, surface: Any, layout: Layout) -> "Side":
+    def of(cls, surface: Any, layout: Layout) -> "ContactSide":
         """surface: of a part of the layout, or an obstacle."""
         if not isinstance(surface, Surface):
             return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
@@ -73,12 +73,12 @@ class Side:
             return sp.csr_array(sp.eye_array(self.count))
         return sp.csr_array(self.rotating.rates(place)[_dofs(self.surface)])
 
-    def sagitta(self, moves: Array) -> float:
-        """What the arc of a node of a turning part rises over its tangent in a step, m; moves (r,): rows · Δt v."""
+    def sagitta(self, increment: Array) -> float:
+        """What the arc of a node of a turning part rises over its tangent in a step, m; increment (r,): rows · Δt v."""
         if self.rotating is None or self.surface is None:
             return 0.0
-        angle = np.linalg.norm(moves[self.surface.positions.shape[1] :])
-        arms = np.abs(self.rotating.rates(0.0 * moves)[:, self.surface.positions.shape[1] :])
+        angle = np.linalg.norm(increment[self.surface.positions.shape[1] :])
+        arms = np.abs(self.rotating.rates(0.0 * increment)[:, self.surface.positions.shape[1] :])
         return float(angle**2 * arms.max())
 
     def resultant(self, axes: int) -> Array:
@@ -93,7 +93,7 @@ def _dofs(surface: Surface) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ContactSubset:
     """Some of the points (p,) of a contact, with their laws, rows of H and rows of the history."""
 
     points: NDArray[np.int64]
@@ -101,7 +101,7 @@ class Problem:
     rows: NDArray[np.int64]
     histories: NDArray[np.int64]
 
-    def whole(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
+    def expand(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
         """Its solution with zeros at the other points."""
         if self.points.size == laws.count:
             return solution
@@ -159,7 +159,7 @@ class ContactScale:
         """What gaps are rounded to where the contact points are, m."""
         return _ROUND_OFF * self._distance
 
-    def sizes(self, sides: Sequence[tuple[Side, Side]]) -> Array:
+    def sizes(self, sides: Sequence[tuple[ContactSide, ContactSide]]) -> Array:
         """What changes of the coordinates of both sides of an interface are compared with, for each (q,): the extent,
         m, or 1 rad of parts that turn; far from the origin more, as coordinates are rounded more there."""
         more = 1.0 + _DISTANT * self._distance / self.extent
@@ -191,10 +191,10 @@ class Contact:
     basis: sp.csr_array
     span: NDArray[np.int64]
     reference: tuple[Kinematics, ...]
-    sides: tuple[tuple[Side, Side], ...]
+    sides: tuple[tuple[ContactSide, ContactSide], ...]
     steady: tuple[bool, ...]
     method: ContactMethod
-    _last: list["Problem"] = field(default_factory=list, init=False, repr=False)
+    _last: list["ContactSubset"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, interfaces: Sequence[Interface], layout: Layout, method: ContactMethod) -> "Contact":
@@ -210,7 +210,7 @@ class Contact:
             [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
             axes=reference[0].normals.shape[1] if reference else 1,
         )
-        sides = tuple((Side.of(item.slave, layout), Side.of(item.master, layout)) for item in interfaces)
+        sides = tuple((ContactSide.of(item.slave, layout), ContactSide.of(item.master, layout)) for item in interfaces)
         steady, blocks = [], []
         for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
             both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
@@ -249,12 +249,12 @@ class Contact:
         """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
         return any(side.rigid for pair in self.sides for side in pair)
 
-    def problem(self, points: NDArray[np.int64]) -> "Problem":
-        """The contact problem of some of the points; the last one is kept."""
+    def subset(self, points: NDArray[np.int64]) -> "ContactSubset":
+        """Laws and rows of some of the points; the last subset is cached."""
         if self._last and np.array_equal(self._last[0].points, points):
             return self._last[0]
         laws = self.laws
-        self._last[:] = [Problem(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
+        self._last[:] = [ContactSubset(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
         return self._last[0]
 
     @cached_property
@@ -270,24 +270,24 @@ class Contact:
             sizes[a:b] = extent if self.steady[i] else self.scale.sizes([self.sides[i]])
         return sizes
 
-    def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
+    def closed(self, gaps: Array, increment: Array) -> NDArray[np.bool_]:
         """Points (…, k) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
 
-        Nor is one of the size of the arcs of a step, moves (q,) = basis · Δt v: a corner on which a rigid part turns
-        rises by as much.
+        A gap within the arcs of a step, increment (q,) = basis · Δt v, is closed too: a corner on which a rigid part
+        turns rises by as much.
         """
         limit = np.full(gaps.shape, self.scale.touching)
         if self.indeterminate:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]
-                own = moves[self.span[i] : self.span[i + 1]]
+                own = increment[self.span[i] : self.span[i + 1]]
                 if not self.steady[i]:
                     limit[a:b] += slave.sagitta(own[: slave.count]) + master.sagitta(own[slave.count :])
         return np.asarray(gaps <= limit)
 
     @cached_property
-    def moves(self) -> RowProduct:
-        """The basis, for many products."""
+    def basis_product(self) -> RowProduct:
+        """x ↦ basis · x and its transpose."""
         return RowProduct(self.basis)
 
     @cached_property
@@ -363,7 +363,7 @@ class Contact:
 
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m, of the displacement u (d,)."""
-        place = self.moves.of(u)
+        place = self.basis_product(u)
         return self.kinematics(place).gaps(place)
 
     def _join(self, found: Sequence[Kinematics], place: Array) -> ContactKinematics:
@@ -383,7 +383,7 @@ class Contact:
             local = blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
         axes = found[0].normals.shape[1] if found else 1
         return ContactKinematics(
-            moves=self.moves,
+            basis_product=self.basis_product,
             local=local,
             first=self.laws.first[:-1],
             gap=np.concatenate([kin.gap for kin in found]) if found else np.zeros(0),
