@@ -277,8 +277,8 @@ class BeamJunction:
         beam, solid = self.zone.beam_weights(self.weights), self.zone.solid_weights(self.weights)
         return {self.beam.name: Weighting(beam, beam, beam), self.solid.name: Weighting(solid, solid, solid)}
 
-    def jump(self) -> None:
-        """No absorbing term: a beam's field is all that its mediator sees."""
+    def absorbing_rows(self) -> None:
+        """None: no absorbing term."""
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator."""

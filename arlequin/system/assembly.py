@@ -347,9 +347,9 @@ def _absorbing_matrix(junctions: Sequence[Any], layout: Layout) -> sp.csr_array 
     """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
     total = None
     for junction in junctions:
-        jump = junction.jump()
-        if jump is not None:
-            rows = layout.widened(jump.coarse, junction.coarse) + layout.widened(jump.fine, junction.fine)
+        absorbing = junction.absorbing_rows()
+        if absorbing is not None:
+            rows = layout.widened(absorbing.coarse, junction.coarse) + layout.widened(absorbing.fine, junction.fine)
             own = sp.csr_array(rows.T @ rows)
             total = own if total is None else sp.csr_array(total + own)
     return total
