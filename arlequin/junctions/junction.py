@@ -18,11 +18,11 @@ and orders of the L2 and H1 errors of a manufactured solution at fixed ratio (P1
 A mediator on a mesh of its own with cells of the coarse size has the properties of the coarse trace. With the default κ
 is 7–18 for ratios 2–50 at a zone of four coarse cells, the same at every refinement, and proportional to the zone: 2.2
 times its length in coarse cells. With L2 the coarse mediator of second-order parts is of first order in the cells that
-touch an end of the zone, where 1/α is unbounded: κ is 9–21 on bars and quadrilaterals and 11–26 on triangles, for ratios
-2–50, instead of 14–41 and 16–48 with second order there too; the orders are the same. Waves below 2H are reflected more:
-2 % of the energy of 1.4 H instead of 0.3 %, 40 % instead of 5 % from the coarse side. In a `Box`, whose mediator is split
-at its edges, κ is 40–95 (plane, ratios 2–7); on coarse and fine cells of equal size it is unbounded: the space is too
-large.
+touch an end of the zone, where 1/α is unbounded: κ is 9–21 on bars and quadrilaterals and 11–26 on triangles, for
+ratios 2–50, instead of 14–41 and 16–48 with second order there too; the orders are the same. Waves below 2H are
+reflected more: 2 % of the energy of 1.4 H instead of 0.3 %, 40 % instead of 5 % from the coarse side. In a `Box`, whose
+mediator is split at its edges, κ is 40–95 (plane, ratios 2–7); on coarse and fine cells of equal size it is unbounded:
+the space is too large.
 Orders in space (ratio 1.5): L2 2.1, H1 1.2 on Q1, 1.9 and 1.0 on P1, 3.0 and 2.0 on Q2, 3.1 and 2.0 on P2.
 A fine mediator over-constrains parts whose displacement is imposed along the zone.
 """
