@@ -129,5 +129,5 @@ def is_number(value: Any) -> bool:
 
 
 def numeric(coordinate: xarray.DataArray) -> bool:
-    """Whether a parameter is a number at all points."""
+    """Whether a parameter is numeric at all points."""
     return coordinate.dtype.kind in "iuf" and bool(np.isfinite(coordinate.values).all())

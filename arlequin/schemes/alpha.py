@@ -31,7 +31,7 @@ from arlequin.step.merge import merge_time_steps
 from arlequin.step.state import Failed, State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # linearisations of a step at most
@@ -143,7 +143,7 @@ class NewtonAlpha:
         self._tangents = Tangents(assembly, bulk.rest, bulk.gap_per_velocity * step)
         rest = np.zeros(assembly.dof_count)
         self._condensed = Condensed(assembly, self._matrix(rest, assembly.fresh()))
-        self._rounding, self._lengths = abs(assembly.stiffness), lengths(assembly)
+        self._rounding, self._lengths = abs(assembly.stiffness), displacement_per_unit(assembly)
 
     def solve(self, state: State, push: Push) -> Solved:
         """The step from the state."""

@@ -21,7 +21,7 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import State, StepReport, linear_only, unworn_only
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.subsystem import connected_dofs, restricted
+from arlequin.system.subsystem import connected_dofs, restrict_assembly
 from arlequin.system.system import System
 
 _PASSES = 30
@@ -285,7 +285,7 @@ def _side(
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
     kept = connected_dofs(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
     points = np.repeat(kept, np.diff(assembly.contact.start))
-    own = restricted(assembly, chosen, dofs, kept)
+    own = restrict_assembly(assembly, chosen, dofs, kept)
     rows = np.repeat(points, np.diff(assembly.laws.first))
     basis = np.repeat(kept, np.diff(assembly.contact.span))
     stepper = scheme.prepare(own, step)

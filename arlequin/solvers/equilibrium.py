@@ -20,7 +20,7 @@ from arlequin.solvers.tangents import Tangents
 from arlequin.step.state import Failed, State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
@@ -66,7 +66,7 @@ class Equilibrium:
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self._condensed, self._soft = _condense(assembly)
-        self._lengths = lengths(assembly)
+        self._lengths = displacement_per_unit(assembly)
         self._softer = {0: (self._condensed, self._soft)}
         self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
         self._at: tuple[Array | None, Memory] = None, ()

@@ -18,7 +18,7 @@ from arlequin.solvers.rotation_predictor import RotationPredictor
 from arlequin.step.state import Failed, State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # passes with one factor at most
@@ -109,7 +109,7 @@ class NewtonStep:
         self._bulk = Bulk(assembly, theta, step)
         self._turning = RotationPredictor(assembly, step)
         self._rigidity = assembly.rigidity
-        self._lengths = lengths(assembly)
+        self._lengths = displacement_per_unit(assembly)
         self._heaviest = float((assembly.mass.diagonal() / self._lengths**2).max(initial=0.0))
         rest = np.zeros(assembly.dof_count)
         if shared is None:

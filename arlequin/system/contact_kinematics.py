@@ -20,9 +20,10 @@ class ContactKinematics:
 
     H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
     rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the
-    identity, turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
-    normals (k, a), tangents (k, a − 1, a), positions (k, a). found: what the interfaces' pairings gave.
-    opening (k,), m: what wear opens in the step, at a constant rate; `gap` is that at its end. None without wear.
+    identity, rotates and combines its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
+    normals (k, a), tangents (k, a − 1, a), positions (k, a). found: the kinematics of each interface.
+    opening (k,), m: increase of the gap by wear in the step, at a constant rate; `gap` is that at its end. None without
+    wear.
     """
 
     basis_product: RowProduct
@@ -37,7 +38,7 @@ class ContactKinematics:
     opening: Array | None = None
 
     def worn(self, worn: Worn | None) -> "ContactKinematics":
-        """The same on worn surfaces."""
+        """The kinematics with gaps of the worn surfaces."""
         return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
 
     @property
