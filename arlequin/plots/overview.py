@@ -1,4 +1,4 @@
-"""The figures that can be drawn of any result."""
+"""The standard figures of a result."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def overview(result: xarray.DataTree) -> dict[str, Figure]:
                 figures["shape"] = shape(result)
         if groups and all(group.sizes.get("corner") == 2 for group in groups):
             with warn_and_skip("the figure of the profile"):
-                figures["profile"] = profile(result, component=_liveliest(groups))
+                figures["profile"] = profile(result, component=_largest_component(groups))
     if not figures:
         raise UserError("the result has nothing that is drawn: neither energy nor interfaces nor parts", code=1)
     return figures
 
 
-def _liveliest(groups: list[xarray.Dataset]) -> int:
+def _largest_component(groups: list[xarray.Dataset]) -> int:
     """The velocity component with the largest value: beams mostly move across their axis."""
     largest = [abs(group["velocity"]).max(("frame", "node")).values for group in groups]
     return int(np.max(largest, axis=0).argmax())

@@ -64,7 +64,7 @@ def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
     from arlequin.plots import sweep_points
 
     if not (sweep_points.states(dataset) == "").any():
-        raise UserError(f"{path}: {sweep_points.counted(dataset)}: nothing to plot", code=1)
+        raise UserError(f"{path}: {sweep_points.counts_text(dataset)}: nothing to plot", code=1)
     return plots.sweep_figures(dataset)
 
 
@@ -73,7 +73,7 @@ def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
     from arlequin.plots import sweep_points
 
     if swept is not None and (sweep_points.states(swept) != "").any():
-        print(f"{path}: {sweep_points.counted(swept)}", file=sys.stderr)
+        print(f"{path}: {sweep_points.counts_text(swept)}", file=sys.stderr)
 
 
 def animate(arguments: Namespace) -> int:
