@@ -16,9 +16,9 @@ from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
-from arlequin.run.interrupts import deferred, pending
+from arlequin.run.interrupts import defer_interrupts, pending
 from arlequin.run.provenance import run_attributes
-from arlequin.run.resume import digest, left_at, study_of
+from arlequin.run.resume import digest, find_resumable, study_of
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
@@ -79,7 +79,7 @@ class Run:
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps
         self._study = study_of(system, scheme, step, steps, record)
-        record, found = left_at(record, self._study)
+        record, found = find_resumable(record, self._study)
         self.complete = isinstance(found, xarray.DataTree)
         if isinstance(found, xarray.DataTree):
             self.result = found
@@ -130,7 +130,7 @@ class Run:
                 yield self
             complete = 1
         except (Exception, KeyboardInterrupt):  # also what loads and motions of the user raise
-            with deferred():
+            with defer_interrupts():
                 _flush(self._history, self._recorder)  # the accepted steps of a batch that was cut short
                 self._save()
             raise
@@ -144,7 +144,7 @@ class Run:
         """Steps to t = n Δt."""
         while self.state.n < n:
             found = self._next(self.state, n)
-            with deferred():
+            with defer_interrupts():
                 shown = self._keep(*found)
                 self.mark()
             self._show(shown)
@@ -160,7 +160,7 @@ class Run:
     def commit(self, found: list[tuple[State, StepBatch]]) -> None:
         """Takes the steps tried."""
         for state, batch in found:
-            with deferred():
+            with defer_interrupts():
                 shown = self._keep(state, batch)
             self._show(shown)
 

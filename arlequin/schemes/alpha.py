@@ -34,7 +34,7 @@ from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # linearisations of a step at most
@@ -146,7 +146,7 @@ class NewtonAlpha:
         self._tangents = Tangents(assembly, bulk.rest, bulk.gap_per_velocity * step)
         rest = np.zeros(assembly.dof_count)
         self._condensed = Condensed(assembly, self._matrix(rest, assembly.fresh()))
-        self._rounding, self._lengths = abs(assembly.stiffness), lengths(assembly)
+        self._rounding, self._lengths = abs(assembly.stiffness), displacement_per_unit(assembly)
 
     def solve(self, state: State, push: Push) -> Solved:
         """The step from the state."""
@@ -204,7 +204,11 @@ class NewtonAlpha:
 
     def _impulse(self, found: Solved) -> Array:
         """λ (1 − α_m)(Cᵀφ + BᵀP) (d,), N·s."""
-        return self._bulk.mix * self._bulk.scale * self._bulk.assembly.pull(found.multipliers, found.meeting.impulse)
+        return (
+            self._bulk.mix
+            * self._bulk.scale
+            * self._bulk.assembly.generalised_force(found.multipliers, found.meeting.impulse)
+        )
 
     def _left(self, state: State, push: Push, y: Array, change: Array, impulse: Array, share: float) -> float:
         """The size of what the tangent would still change at a share of a change, under these impulses (d,)."""
@@ -329,10 +333,12 @@ class AlphaStepper(Stepper):
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.moves.of(u))
+        gaps = kinematics.gaps(kinematics.basis_product(u))
         external = assembly.load(0.0)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
-        contact = kinematics.spread(kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
+        contact = kinematics.apply_local_transposed(
+            kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
+        )
         force = external - internal - damping + kinematics.basis.T @ contact
         a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step)
         own = _Carried(
@@ -341,7 +347,7 @@ class AlphaStepper(Stepper):
             internal=internal,
             damping=damping,
             external=external,
-            pulled=assembly.pull(constraint, contact + initial_impulse),
+            pulled=assembly.generalised_force(constraint, contact + initial_impulse),
             momentum=assembly.mass @ v,
             rest=(mix - 1.0) * (assembly.constraints @ v),
         )
@@ -402,7 +408,7 @@ class AlphaStepper(Stepper):
         mean_internal = mean(own.internal, internal_share)
         mean_damping = mean(own.damping, damping_share)
         mean_external = mean(own.external, external_share)
-        pulled = assembly.pull(multipliers, meeting.impulse)
+        pulled = assembly.generalised_force(multipliers, meeting.impulse)
         resisting = mean_internal + mean_damping - mean_external
         carried = _Carried(
             lead=end_of((0.5 - self._mix) * dv / step, own.lead),

@@ -175,7 +175,7 @@ class CentralStepper(CheckpointedColumns, Stepper):
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
         gaps = kinematics.gaps(kinematics.basis @ u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = kinematics.spread(kinematics.normal(stored))
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
@@ -254,7 +254,7 @@ class CentralStepper(CheckpointedColumns, Stepper):
         kinematics, contact = meeting.kinematics, meeting.solution
         gaps = kinematics.gaps(applied(kinematics.basis, u))
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = kinematics.spread(kinematics.normal(stored))
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         none = np.zeros_like(u)
         damping = assembly.viscous @ half if assembly.viscous is not None else none
         external = assembly.load(n * step)
@@ -305,7 +305,7 @@ class CentralStepper(CheckpointedColumns, Stepper):
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + assembly.contact.moves.back(own.pushed)
+        force = own.external - internal - own.damping + assembly.contact.basis_product.transposed(own.pushed)
         return 0.5 * float(own.half @ (self._mass * own.half + self.step * force))
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:

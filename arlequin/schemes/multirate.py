@@ -22,7 +22,7 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, linear_only, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.subsystem import connected_dofs, restricted
+from arlequin.system.subsystem import connected_dofs, restrict_assembly
 from arlequin.system.system import System
 
 _PASSES = 30
@@ -280,7 +280,7 @@ def _side(
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
     kept = connected_dofs(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
     points = np.repeat(kept, np.diff(assembly.contact.start))
-    own = restricted(assembly, chosen, dofs, kept)
+    own = restrict_assembly(assembly, chosen, dofs, kept)
     rows = np.repeat(points, np.diff(assembly.laws.first))
     basis = np.repeat(kept, np.diff(assembly.contact.span))
     stepper = scheme.prepare(own, step)

@@ -78,20 +78,21 @@ class StaticStepper(Stepper):
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.moves.of(u))
+        gaps = kinematics.gaps(kinematics.basis_product(u))
         external = assembly.load(0.0)
         stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         none = np.zeros(assembly.constraints.shape[0])
-        forces = reaction(assembly, lambda: internal - external, (none, kinematics.spread(stored)))
-        rest = (external + kinematics.pull(stored) - internal)[assembly.free]
+        forces = reaction(assembly, lambda: internal - external, (none, kinematics.apply_local_transposed(stored)))
+        rest = (external + kinematics.generalised_force(stored) - internal)[assembly.free]
         # layers that just touch push by the round-off of their gaps
         little = float((assembly.laws.stiffness_bound() * assembly.contact.scale.touching).max(initial=0.0))
         if (
-            np.abs(rest) > 1e-10 * np.abs(np.stack([external, internal, kinematics.pull(stored)])).max() + little
+            np.abs(rest)
+            > 1e-10 * np.abs(np.stack([external, internal, kinematics.generalised_force(stored)])).max() + little
         ).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         still = np.zeros_like(u)
-        own = _Carried(external, forces, stored, kinematics.pull(stored), still)
+        own = _Carried(external, forces, stored, kinematics.generalised_force(stored), still)
         return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     def with_step(self, step: float) -> "StaticStepper":
@@ -151,8 +152,8 @@ class StaticStepper(Stepper):
             plastic=bulk.dissipated,
         )
         # the forces of the start acted along the normals of the start
-        pulled = kinematics.pull(contact.impulse)
-        work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.pull(mean_contact)) @ du)
+        pulled = kinematics.generalised_force(contact.impulse)
+        work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.generalised_force(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         return meeting.ended(
             assembly,

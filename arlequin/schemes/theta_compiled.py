@@ -111,7 +111,7 @@ class Passage:
         dofs = assembly.imposed_dofs
         if dofs.size:
             given = applied(assembly.constraints.T, multipliers) + applied(
-                kinematics.basis.T, kinematics.spread(impulse)
+                kinematics.basis.T, kinematics.apply_local_transposed(impulse)
             )
             gained = np.diff(self.momentum, axis=0) - applied(assembly.mass, self.v[1:] - ends)
             missing = (gained - given) / step + mean + damping - self.external
@@ -614,7 +614,7 @@ class RotatingThetaStepper(SmallThetaStepper):
         """The kinematics of the steps."""
         kinematics, (shares, gap, place) = self._touch, more[:3]
         return SteppedKinematics(
-            moves=kinematics.moves,
+            basis_product=kinematics.basis_product,
             local=None,
             first=kinematics.first,
             gap=gap,

@@ -99,7 +99,7 @@ class _Trajectory:
             solutions=[],
         )
         new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
-        new.contact_displacement[0] = assembly.contact.moves.of(state.u)
+        new.contact_displacement[0] = assembly.contact.basis_product(state.u)
         return new
 
     def stacked(self, name: str) -> Any:
@@ -185,7 +185,7 @@ class ThetaStepper(Stepper):
         internal, strain = np.empty_like(u), np.empty(len(u))
         for at in self._pieces:
             strain[at] = self._internal(u[at], internal[at])
-        gaps = self._reference.gaps(assembly.contact.moves.of(u))
+        gaps = self._reference.gaps(assembly.contact.basis_product(u))
         momentum = applied(assembly.mass, v)
         return State(
             n=0,
@@ -228,11 +228,11 @@ class ThetaStepper(Stepper):
 
     def _advance(self, state: State, count: int, push: Array | None) -> tuple[State, StepBatch]:
         """Up to `count` steps of all members."""
-        assembly, theta, step, basis = self._assembly, self._theta, self.step, self._assembly.contact.moves
+        assembly, theta, step, basis = self._assembly, self._theta, self.step, self._assembly.contact.basis_product
         count = min(count, max(_CACHED // state.u.size, 1)) if self._steady else 1
         count, (loads, imposed) = as_many(partial(self._driven, state), count)
         went, now, memory, dissipated = _Trajectory.room(assembly, state, count), state, state.memory, 0.0
-        contact_velocity, projected = basis.of(state.v), None
+        contact_velocity, projected = basis(state.v), None
         for i in range(count):
             mean_load, load = loads[i]
             forced = mean_load if push is None else mean_load + push
@@ -261,7 +261,7 @@ class ThetaStepper(Stepper):
                 if i:
                     break
                 self._refuse(np.flatnonzero(failed), contact, end.u, (now.n + 1) * step)
-            went.path[i] = 0.5 * step * (contact_velocity + basis.of(end.v))
+            went.path[i] = 0.5 * step * (contact_velocity + basis(end.v))
             path = None if push is None else 0.5 * step * (now.v + end.v)
             single = solution.single
             if single is not None and not self._steady and theta < 1.0:  # at θ = 1 the end of the step closes
@@ -271,8 +271,8 @@ class ThetaStepper(Stepper):
                 for field, more in ((end.v, projected.dv), (end.inertia, change), (end.momentum, change)):
                     field[0] += more
                 end.bulk_work[0, 0] = 0.5 * float(end.v[0] @ end.inertia[0])
-            went.y[i], went.contact_displacement[i + 1] = basis.of(y), basis.of(end.u)
-            contact_velocity = basis.of(end.v)
+            went.y[i], went.contact_displacement[i + 1] = basis(y), basis(end.u)
+            contact_velocity = basis(end.v)
             went.solutions.append(solution)
             own = ThetaState(end.momentum, load, end.constraint_sum)
             now = replace(
@@ -358,7 +358,7 @@ class ThetaStepper(Stepper):
 
         map_pieces(predict, self._solved)
         contact = self._contact_of_members(state, rows, velocity)
-        return _Solution(y, multipliers, contact, self._reference.spread(contact.impulse))
+        return _Solution(y, multipliers, contact, self._reference.apply_local_transposed(contact.impulse))
 
     def _contact_of_members(self, state: State, rows: tuple[Array, Array], velocity: Array) -> BatchedSolution:
         """The impulses, by one Delassus operator on the points that come near contact in some member.
@@ -376,10 +376,13 @@ class ThetaStepper(Stepper):
         near = (closed | laws.acts_when_open) & kinematics.paired
         if not near.any():
             return out
-        some = contact.problem(np.flatnonzero(near.any(axis=0)))
+        some = contact.subset(np.flatnonzero(near.any(axis=0)))
         delassus = kinematics.delassus(self._bulk.condensed.compliance, some.rows)
-        gaps, rates = kinematics.gaps(motion.end)[:, some.points], kinematics.speeds(motion.rate, step)[:, some.rows]
-        start = kinematics.speeds(motion.speed, step)[:, some.rows]
+        gaps, rates = (
+            kinematics.gaps(motion.end)[:, some.points],
+            kinematics.relative_velocities(motion.rate, step)[:, some.rows],
+        )
+        start = kinematics.relative_velocities(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             free = FreeMotion(
@@ -536,7 +539,7 @@ class ThetaStepper(Stepper):
         single = None if self._steady or last.single is None else last.single.meeting
         kinematics = self._reference if single is None else single.kinematics
         persistent = laws.gap_rows if single is None else single.persistent
-        by_du, by_path = (kinematics.turn(rows[:count]) for rows in (step * went.y, went.path))
+        by_du, by_path = (kinematics.apply_local(rows[:count]) for rows in (step * went.y, went.path))
         gaps = kinematics.gaps(went.contact_displacement[1 : count + 1])
         impulse, normal, status = (went.stacked(name) for name in ("impulse", "normal", "status"))
         asperity, loss = laws.energy(gaps) * np.ones(gaps.shape[:2]), None

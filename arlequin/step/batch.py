@@ -76,7 +76,7 @@ class StepBatch:
             v=state.v[None],
             works=work.values[None],
             multipliers=multipliers[None],
-            gaps=kinematics.gaps(kinematics.moves.of(state.u))[None],
+            gaps=kinematics.gaps(kinematics.basis_product(state.u))[None],
             contact=contact.stacked(),
             iterations=np.array([iterations]),
             residual=np.array([residual]),
@@ -89,7 +89,7 @@ class StepBatch:
     @classmethod
     def initial(cls, assembly: Assembly, state: State, works: Array) -> "StepBatch":
         """The initial state (n = 0) with its energies (kind,), J, or that of an ensemble, works (member, kind)."""
-        basis_displacement = assembly.contact.moves.of(state.u)
+        basis_displacement = assembly.contact.basis_product(state.u)
         kinematics = assembly.contact.kinematics(np.zeros(basis_displacement.shape[-1:]))
         if state.u.ndim == 1:
             kinematics = assembly.contact.kinematics(basis_displacement)

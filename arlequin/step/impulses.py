@@ -66,7 +66,13 @@ class ContactImpulses:
         if loss is not None:
             friction_loss = np.where(loss.laws.elastic_stick, loss.each, friction_loss)
         return cls(
-            normal, tangential, kinematics.spread(impulse), length, normal * length / time, friction_loss, status
+            normal,
+            tangential,
+            kinematics.apply_local_transposed(impulse),
+            length,
+            normal * length / time,
+            friction_loss,
+            status,
         )
 
     def with_end_impulses(self, other: "ContactImpulses") -> "ContactImpulses":

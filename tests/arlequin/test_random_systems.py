@@ -10,8 +10,8 @@ import xarray
 
 import arlequin as aq
 from arlequin.run import run
-from arlequin.schemes import theta_sparse
 from arlequin.schemes import theta_compiled as small_theta
+from arlequin.schemes import theta_sparse
 
 STEP, STEPS = 1e-3, 40
 PATHS = ("compiled", "audited together", "one by one")
