@@ -1,4 +1,4 @@
-"""Energies and works of a step, each by its own definition."""
+"""Energies and works of a step: each kind from its own definition."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -22,10 +22,9 @@ _INDEX = {kind: i for i, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True)
 class Forces:
-    """Mean forces (d,) over a step, N, as they enter M Δv = Δt Σ F: internal and damping resist, external pushes.
+    """Mean forces (d,) of a step, N, in M Δv = Δt (external + reaction − internal − damping).
 
-    viscous: what of the damping is not linear in the velocity (see `arlequin.models.part.Nonlinear`); None where there
-    is none.
+    viscous: the part of the damping that is not linear in the velocity (see `arlequin.models.part.Nonlinear`), or None.
     """
 
     internal: Array
@@ -35,8 +34,9 @@ class Forces:
     viscous: Array | None = None
 
 
-class Pushes(Protocol):
-    """Contact impulses (…, r), N·s, and the parts (…, k) of the normal ones."""
+class NormalImpulseSplit(Protocol):
+    """Contact impulses (…, r), N·s, and the normal ones (…, k) by law: stored (regular laws), dissipated (their
+    damping), multiplier (set-valued laws)."""
 
     @property
     def impulse(self) -> Array: ...
@@ -53,8 +53,8 @@ class Pushes(Protocol):
 
 @dataclass
 class Work:
-    """Energies at the end of a step (kinetic, strain, asperity) and works done in it (the others), J; the last
-    axis is KINDS."""
+    """Energies at the end of a step (kinetic, strain, asperity) and works done in it (the other kinds), J, with KINDS
+    as last axis; `work["friction"]` is a column."""
 
     values: Array = field(default_factory=lambda: np.zeros(len(KINDS)))
 
@@ -67,8 +67,10 @@ class Work:
 
 @dataclass(frozen=True)
 class WorkPaths:
-    """On what the works of a step are taken, (…, d), m, or as the contact's rows move (…, r): matter moves by `du`,
-    mean forces act on `path`, stored contact impulses on `stored`, all others on `impulse`, friction on `slip`.
+    """Displacements on which the works of a step are taken, (…, d), or on the rows of the contact (…, r), m.
+
+    du: displacement of matter, of physical works; path: of the mean forces; stored: of contact impulses with a
+    potential; impulse: of all other impulses; slip: of friction.
     """
 
     du: Array
@@ -79,21 +81,23 @@ class WorkPaths:
 
     @classmethod
     def mean(cls, du: Array, path: Array) -> "WorkPaths":
-        """Of the implicit schemes, in which all acts on one path, Δt (v₀ + v₁)/2."""
+        """Paths of the implicit schemes: all forces act on one path, Δt (v₀ + v₁)/2."""
         return cls(du, path, path, path, path)
 
     def on(self, kinematics: ContactKinematics) -> "WorkPaths":
-        """Those of the rows of the contact."""
-        apart = {id(way): way for way in vars(self).values()}  # most schemes have two of them
-        moved = {own: kinematics.rates(way) for own, way in apart.items()}
-        return WorkPaths(*(moved[id(way)] for way in vars(self).values()))
+        """The paths of the rows of the contact."""
+        distinct = {id(path): path for path in vars(self).values()}  # two in most schemes
+        on_rows = {key: kinematics.rates(path) for key, path in distinct.items()}
+        return WorkPaths(*(on_rows[id(path)] for path in vars(self).values()))
 
 
 @dataclass(frozen=True)
 class BulkWork:
-    """What the forces of the bulk do in a step, J, numbers or those of some steps (…,): external forces and reactions
-    on du, `given`, and on the path, `given_path`; `internal` and `damping` ones on the path; losses by kind; `pulled`:
-    the impulses of the constraints, over Δt, on the path of impulses."""
+    """Works of the bulk forces in a step, or in many (…,), J.
+
+    given, given_path: of external forces and reactions on du and on the path; internal, damping: of these forces on the
+    path; losses: by kind; pulled: of the constraint impulses on the path of impulses, over Δt.
+    """
 
     given: Any
     given_path: Any
@@ -104,22 +108,22 @@ class BulkWork:
 
     @classmethod
     def of(
-        cls, assembly: Assembly, step: float, forces: Forces, multipliers: Array, ways: WorkPaths, flow: Array
+        cls, assembly: Assembly, step: float, forces: Forces, multipliers: Array, paths: WorkPaths, flow: Array
     ) -> "BulkWork":
-        """Of mean forces and of the constraints' impulses (…, m), N·s.
+        """Works of mean forces, and of constraint impulses (…, m), N·s.
 
-        flow (…, d): velocity on which the scheme counts viscous losses, Δt flow·D flow ≥ 0.
+        flow (…, d): velocity of the viscous losses Δt flow·D flow ≥ 0, m/s.
         """
         given = forces.external + forces.reaction
         losses = viscous_losses(assembly, step, flow)
         if forces.viscous is not None:
-            losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, ways.du), 0.0)
-        moved = applied(assembly.constraints, ways.impulse) if multipliers.size else multipliers
+            losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, paths.du), 0.0)
+        moved = applied(assembly.constraints, paths.impulse) if multipliers.size else multipliers
         return cls(
-            given=np.vecdot(given, ways.du),
-            given_path=np.vecdot(given, ways.path),
-            internal=np.vecdot(forces.internal, ways.path),
-            damping=np.vecdot(forces.damping, ways.path),
+            given=np.vecdot(given, paths.du),
+            given_path=np.vecdot(given, paths.path),
+            internal=np.vecdot(forces.internal, paths.path),
+            damping=np.vecdot(forces.damping, paths.path),
             losses=losses,
             pulled=np.vecdot(multipliers, moved) / step,
         )
@@ -130,28 +134,29 @@ class BulkWork:
         step: float,
         rates: WorkPaths,
         kinematics: ContactKinematics,
-        contact: Pushes,
+        contact: NormalImpulseSplit,
         stored_before: tuple[Any, Any],
         stored_after: tuple[Any, Any],
         loss: FrictionLoss | None = None,
         plastic: float = 0.0,
         persistent: NDArray[np.bool_] | None = None,
     ) -> Work:
-        """Works of one step, or of some: every field then has the step as its first axis.
+        """Works of one step, or of many: every field then has the step as first axis.
 
-        A scheme's kinetic energy changes by Σ F·`path` over its mean forces, Σ P·`stored` over the stored contact
-        impulses and Σ P·`impulse` over all other impulses, divided by Δt (for the implicit schemes all paths are
-        Δt (v₀ + v₁)/2, m), while matter moves by `du`; rates: these ways (…, r) of the contact's rows. Friction works
-        on `slip`. On `persistent` rows (r,), whose contact lasts, multipliers and friction work on `du`, and elsewhere
-        they give nothing (at a reversal in a step): `scheme` has the difference. Wear opens the gaps
-        beside the motion: `wear` is what the normal forces do on that way, Σ P_n · opening/Δt ≥ 0, which leaves the
-        surfaces with the worn matter (it was strained), and the other works of contact are taken on the whole of the
-        gaps. Physical works are taken on `du`; what the scheme does beyond is `scheme`: its algorithmic work minus the
-        change of stored energy and the physical works. The balance so checks the momentum equation along the path; a
+        The kinetic energy of a scheme changes by Σ F·`path` over its mean forces, Σ P·`stored` over the stored contact
+        impulses and Σ P·`impulse` over all other impulses, divided by Δt (the paths of the implicit schemes are all
+        Δt (v₀ + v₁)/2), while matter moves by `du`; rates: the paths (…, r) of the rows of the contact. Friction works
+        on `slip`. On `persistent` rows (r,), whose contact lasts, multipliers and friction work on `du`; elsewhere they
+        do no positive work (at a reversal within a step), and the difference is in `scheme`.
+
+        Wear opens the gaps beside the motion: `wear` is the work of the normal forces on this opening,
+        Σ P_n · opening/Δt ≥ 0 (the strain energy of the matter removed); the other works of contact are taken on the
+        whole change of the gaps. Physical works are taken on `du`; `scheme` is the algorithmic work minus the change of
+        stored energy and the physical works. The balance therefore checks the momentum equation along the path; a
         wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
         stored: (strain, asperity), J. loss: of friction with springs, see `arlequin.multilevel.solvers.elastic_stick`.
-        plastic: what matter dissipated, J.
+        plastic: energy dissipated in the material, J.
         """
         strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))
         work = Work(np.zeros((*np.shape(strain), len(KINDS))))
@@ -175,7 +180,7 @@ class BulkWork:
                 work["wear"] = normal @ kinematics.opening / step
             layers = -np.vecdot(contact.dissipated, opening)
             work["asperity_damping"] = layers
-            # what would give energy on its way is the scheme's
+            # work that would be negative dissipation belongs to the scheme
             normal, slip = np.minimum(impulse_opening, 0.0), rates.slip
             if persistent is not None:
                 normal = np.where(persistent[..., first], opening, normal)
@@ -184,7 +189,7 @@ class BulkWork:
             scheme = scheme - np.vecdot(contact.multiplier, impulse_opening - normal)
             if kinematics.frictional:
                 algorithmic, each = (
-                    self._friction_losses(contact.impulse, way, first, loss) / step for way in (rates.slip, slip)
+                    self._friction_losses(contact.impulse, path, first, loss) / step for path in (rates.slip, slip)
                 )
                 own = np.maximum(each, 0.0)
                 work["friction"] = own.sum(axis=-1)
@@ -223,7 +228,7 @@ def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, An
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:
-    """The kinds that can be other than zero for this system."""
+    """Kinds that can be nonzero for this system."""
     present = {"kinetic", "strain", "external_work", "scheme"}
     if assembly.laws.has_regular or assembly.laws.has_elastic_stick:
         present.add("asperity")
@@ -247,5 +252,5 @@ def applicable(assembly: Assembly) -> tuple[str, ...]:
 
 
 def columns(kinds: tuple[str, ...]) -> list[int]:
-    """Their places in KINDS."""
+    """Indices of the kinds in KINDS."""
     return [_INDEX[kind] for kind in kinds]

@@ -39,7 +39,7 @@ class Ensemble:
 
 Progress = Callable[[int, int], None]
 
-# the record and the progress bar hear of the steps at the latest after so many of them, or seconds
+# recorder and progress bar are updated at the latest after so many steps, or seconds
 _BLOCK, _SHOWN = 50, 0.2
 SAVE_SECONDS = 10.0  # between two checkpoints
 SAVE_SHARE = 0.005  # at most this share of the run goes into them
@@ -47,11 +47,11 @@ _ROUND_OFF = 64.0 * float(np.finfo(float).eps)  # of positions, relative to the 
 
 
 class Run:
-    """A system and a scheme, stepped from t = 0; `state` is where it is, `result` what was recorded once it is over."""
+    """A run of a system or an ensemble with one scheme: `state` is the present one, `result` the recorded DataTree."""
 
     state: State
     result: xarray.DataTree
-    extra: Any = None  # what drives the run has of its own at the last `mark`
+    extra: Any = None  # data of the driver of the run (wear cycles) at the last `mark`
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class Run:
         attributes: Mapping[str, Any],
         progress: Progress | None = None,
     ) -> None:
-        """steps: how many there are at most; the last is recorded whatever the record asks for.
+        """steps: number of steps; the last one is recorded as a frame in any case.
 
-        With a record that asks for it the run goes on from its checkpoint; `complete` says that nothing is left to do.
+        With `record.resume` the run resumes from its checkpoint; `complete` is true where it had finished.
         """
         begin = clock.perf_counter()
         members = None
@@ -117,19 +117,19 @@ class Run:
         self._checkpointed = self._stepper if isinstance(self._stepper, Checkpointable) else None
         self._most = _BLOCK
         self._check: Callable[[], None] = lambda: None
-        self.attributes: dict[str, str | int | float] = {}  # known at the end alone
+        self.attributes: dict[str, str | int | float] = {}  # added when the run ends
 
     @contextmanager
     def recorded(self) -> Iterator[Self]:
-        """Records the steps taken within; the result is closed whatever happens."""
+        """Context in which steps are recorded; the result is closed on any exit."""
         complete = 0
         try:
-            # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
+            # solves have one right-hand side: more BLAS threads would only wait for each other
             with threadpool_limits(1, user_api="blas"), pending() as self._check:
                 self._begin()
                 yield self
             complete = 1
-        except (Exception, KeyboardInterrupt):  # also what loads and motions of the user raise
+        except (Exception, KeyboardInterrupt):  # includes exceptions from loads and motions of the user
             with defer_interrupts():
                 _flush(self._history, self._recorder)  # the accepted steps of a batch that was cut short
                 self._save()
@@ -150,7 +150,7 @@ class Run:
             self._show(shown)
 
     def tried(self, n: int) -> list[tuple[State, StepBatch]]:
-        """The steps to t = n Δt, for `keep`, or to be forgotten: the run stays where it is."""
+        """Steps to t = n Δt without committing them: pass them to `commit`, or drop them."""
         state, found = self.state, []
         while state.n < n:
             state, batch = self._next(state, n)
@@ -158,17 +158,17 @@ class Run:
         return found
 
     def commit(self, found: list[tuple[State, StepBatch]]) -> None:
-        """Takes the steps tried."""
+        """Commit steps from `tried`."""
         for state, batch in found:
             with defer_interrupts():
                 shown = self._keep(state, batch)
             self._show(shown)
 
     def mark(self, extra: Any = None) -> None:
-        """A place to go on from; it is saved from time to time. extra: as the attribute."""
+        """Mark the present state as a checkpoint, which is written from time to time; extra: see the attribute."""
         kept = None if self._checkpointed is None else self._checkpointed.state_dict()
         self.extra = self.extra if extra is None else extra
-        # nothing of it ever changes: it serves until the next one
+        # immutable: valid until the next mark
         sums = self._audit.state_dict(), self._history.state_dict(), self._statistics.state_dict()
         self._last = self.state, kept, *sums, self.extra
         if clock.perf_counter() > self._save_due:
@@ -176,7 +176,7 @@ class Run:
             self._save()
 
     def _begin(self) -> None:
-        """Records the initial state, or takes everything up where the checkpoint left it."""
+        """Record the initial state, or restore everything from the checkpoint."""
         self._statistics.begin = clock.perf_counter()
         self._due = self._statistics.begin + _SHOWN
         found = self._found
@@ -196,7 +196,7 @@ class Run:
         self.mark()
 
     def _save(self) -> None:
-        """Writes the last mark as the checkpoint."""
+        """Write the last mark as the checkpoint."""
         begin = clock.perf_counter()
         if self._last is not None:
             self._recorder.write_checkpoint(Checkpoint(self._study, *self._last))
@@ -204,7 +204,7 @@ class Run:
         self._save_due = now + max(SAVE_SECONDS, (now - begin) / SAVE_SHARE)
 
     def _next(self, state: State, n: int) -> tuple[State, StepBatch]:
-        """Some of the steps to n Δt."""
+        """The next batch of steps, at most to n Δt."""
         self._check()
         begin, stepper = clock.perf_counter(), self._stepper
         count = min(max(self._most, stepper.least_batch), n - state.n)
@@ -215,7 +215,7 @@ class Run:
         return state, batch
 
     def _keep(self, state: State, batch: StepBatch) -> bool:
-        """Goes on to the state at the end of some steps, which reach the record whole; whether they are to be shown."""
+        """Audit and record a batch of steps and go to the state at its end; whether the progress bar is due."""
         audit, history = self._audit, self._history
         self.state = state
         try:
@@ -254,7 +254,7 @@ def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepp
 
 
 class _Statistics:
-    """Figures of the steps taken."""
+    """Solver statistics of the steps."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -274,11 +274,11 @@ class _Statistics:
         self.worst_residual = max(self.worst_residual, float(batch.residual.max()))
 
     def state_dict(self) -> dict[str, Any]:
-        """The figures so far, and the time they took, s."""
+        """The statistics, with the time spent so far (`begin`), s."""
         return {**vars(self), "begin": clock.perf_counter() - self.begin}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from there."""
+        """Restore from `state_dict()`."""
         vars(self).update(state)
         self.begin = clock.perf_counter() - state["begin"]
 
@@ -297,14 +297,14 @@ class _Statistics:
 
 
 def _next_block(most: int, taken: int, seconds: float) -> int:
-    """Steps to ask for next: as many as take about half the time between two updates, at most 4096."""
+    """Size of the next batch: about half the time between two updates, at most 4096 steps."""
     if taken < most or seconds > 0.5 * _SHOWN:
         return max(1, min(most, int(taken * 0.5 * _SHOWN / seconds)))
     return min(2 * most, 4096)
 
 
 def _flush(history: TimeSeries, recorder: Recorder) -> None:
-    """Hands over what was collected, some steps at a time: `time` is never far ahead of the fields."""
+    """Pass the collected series to the recorder in pieces, so that `time` is never far ahead of the fields."""
     if not len(history):
         return
     (time, values), (frame_time, frames) = history.take()
