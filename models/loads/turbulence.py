@@ -128,8 +128,8 @@ class Turbulence:
     20λ starts anew 20λ before its first station, on the numbers of the panel before it, so that any station is computed
     from at most two panels; panels are continuous within exp(−20) = 2e-9. Between stations A is linear, of the variance
     1 − 2ξ(1 − ξ)(1 − ρ) at the share ξ, in the mean 1 − (1 − ρ)/3, 2.0 % less than 1: the missing variance is in
-    waves as short as h. Along waves of the number κ its variance is that of exp(−|s − s′|/λ) times 1 + (1/λ² − κ²) h²/12 + O(h⁴):
-    0.03 % above it for long ones, 1.25 % below it for those as short as λ.
+    waves as short as h. At the wave number κ the spectral density is that of exp(−|s − s′|/λ) times
+    1 + (1/λ² − κ²) h²/12 + O(h⁴): 0.03 % above it for long ones, 1.25 % below it for those as short as λ.
     Source: Shinozuka & Jan, Journal of Sound and Vibration 25, 1972 (series); Au-Yang, Flow-Induced Vibration of Power
     and Process Plant Components, 2001, ch. 8 (correlation length).
     """
