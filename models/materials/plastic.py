@@ -188,6 +188,11 @@ class J2(VolumeSplit):
         return FINITE_J2
 
     @property
+    def small_kind(self) -> int:
+        """The number in `_point_kernels` of the law of small strains."""
+        return SMALL_J2
+
+    @property
     def dissipates(self) -> bool:
         """True: plastic flow dissipates."""
         return True
