@@ -26,7 +26,7 @@ class PointMasses:
     positions: one point (axis,) or several (n, axis), m (numbers stand for points of a line); mass: one for all or
     (n,). names: boundary → numbers of the masses; `all` is the boundary of all masses. forces: boundary → N on each
     mass, a vector or a function of t. imposed, imposed_velocity: boundary → component → number or function of
-    t (m, m/s): a support is a mass with an imposed motion. In contact each mass has the area 1 m²: pressures in Pa are N.
+    t (m, m/s): a support is a mass with an imposed motion. In contact a mass has the area 1 m²: pressures in Pa are N.
     """
 
     name: str
