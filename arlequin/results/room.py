@@ -1,4 +1,4 @@
-"""Room for a result, looked at before it is begun."""
+"""Checks that memory or disk can hold a result, before the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Protocol
 from arlequin.models.errors import UserError
 from arlequin.models.limits import LIFT, disabled, memory
 
-LEAST = 1e8  # bytes of a result that is begun in any case: a disk may say nothing of its room
+LEAST = 1e8  # bytes of a result that is always accepted: some file systems report no free space
 
 
 class Sized(Protocol):
@@ -22,12 +22,12 @@ class Sized(Protocol):
 
 
 def check_memory(columns: Iterable[Sized]) -> None:
-    """Refuses what the memory does not hold: empty arrays take none until they are filled."""
+    """Raise `UserError` for a result larger than the memory, which arrays occupy only as they are filled."""
     _check(_size(columns), memory(), "", "the machine has {} of memory: record it to a path (--out PATH), or ")
 
 
 def check_disk(columns: Iterable[Sized], folder: Path, given: str) -> None:
-    """Refuses what the disk does not hold: chunks are compressed, but the numbers of a motion only little."""
+    """Raise `UserError` for a result larger than the free disk space; compression of motions is negligible."""
     _check(_size(columns), shutil.disk_usage(folder).free, f"{given}: ", "the disk has {} left: ")
 
 

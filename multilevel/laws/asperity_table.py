@@ -12,18 +12,18 @@ from arlequin.models.checks import check_fields, finite_array, non_negative, pos
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-_MOST = 0.7  # ln p between two knots of the spline: what the quadrature resolves to round-off
+_MOST = 0.7  # ln p between two knots: the quadrature is then exact to round-off
 
 
 @dataclass(frozen=True)
 class AsperityTable:
-    """Asperities by a table of pressures: p falls with the gap, of mean planes or wherever the surfaces are drawn.
+    """Layer of asperities with a tabulated pressure p that falls with the gap between the surfaces of the model.
 
         ln p(g) = monotone cubic spline through (g_k, ln p_k),    p_n(g, ġ) = p(g) + (η/ω) (−dp/dg) ⟨−ġ⟩₊
 
     gaps (n,) in m, growing; pressures (n,) in Pa, positive, falling. The slopes are those of Fritsch and Butland. Below
-    the first gap p goes on along its tangent; beyond the last one along the parabola p_n (1 + ½ s (g − g_n))²,
-    s = d ln p/dg, which ends at `height` = g_n − 2/s: let the table end at a pressure that does not matter. loss_factor
+    the first gap p is extrapolated along its tangent, beyond the last one along the parabola p_n (1 + ½ s (g − g_n))²,
+    s = d ln p/dg, which ends at `height` = g_n − 2/s: the table should end at a negligible pressure. loss_factor
     η at the frequency f = ω/2π, Hz: a spring K loses π η K u² in a cycle of the amplitude u, as by the coefficient
     c = η K/ω; here while the gap closes, half of it.
 

@@ -135,5 +135,5 @@ def _vector(name: str, value: Any, sizes: tuple[int, ...]) -> Array:
 
 
 def _turned(inside: bool, gap: Array, normals: Array) -> tuple[Array, Array]:
-    """The same of the complement where `inside`."""
+    """Gaps and normals, of the complement where `inside`."""
     return (-gap, -normals) if inside else (gap, normals)
