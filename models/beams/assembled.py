@@ -22,8 +22,8 @@ class BeamAssembled(LoadedCoordinates):
     """M, K, D, internal force, load and imposed motions of a beam.
 
     strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx; under tension the
-    slopes of the deflections stand behind the strains, with the tension as rigidity: ½ ∫ N0 v′² is a stored energy.
-    fluid and drag: shares of the fluid in M and D, None where it has none.
+    slopes of the deflections follow the strains, with the tension as rigidity: ½ ∫ N0 v′² is a stored energy.
+    fluid, drag: contributions of the fluid to M and D, None without fluid.
     element_stiffness and element_mass (c, d, d) in global axes.
     """
 
@@ -42,7 +42,7 @@ class BeamAssembled(LoadedCoordinates):
 
     @property
     def gravitational_mass(self) -> csr_array:
-        """M without the fluid's (d, d), kg: what gravity pulls at."""
+        """M without the fluid's (d, d), kg, on which gravity acts."""
         return self.mass if self.fluid is None else csr_array(self.mass - self.fluid)
 
     def internal(self, u: Array) -> tuple[Array, float]:

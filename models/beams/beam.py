@@ -50,13 +50,13 @@ class Beam:
     forces (N), optionally followed by moments (N·m), or a function of t that gives them. imposed, imposed_velocity:
     boundary → component → number or function of t (m, rad; m/s, rad/s). mass: consistent or lumped.
 
-    tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. It keeps its
-    size and direction, and stores ½ ∫ N0 (v′² + w′²) ds beside the elastic energy: deflections are stiffened, and
-    a beam compressed beyond its buckling load has no natural frequencies. It does not act on torsion.
+    tension N0: axial force in N that the beam carries at rest, uniform, less than 0 for compression. Its
+    size and direction are constant. It adds ½ ∫ N0 (v′² + w′²) ds to the elastic energy, which stiffens deflections; a
+    beam compressed beyond its buckling load has no natural frequencies. Torsion is not affected.
 
-    Per unit length, beside the section's own ρA: carried_mass, kg/m, moves along in all directions without stiffness
-    or rotary inertia (pellets in a tube); added_mass, kg/m, of the fluid around, moves along across the beam only and
-    has no weight under `System(…, gravity=)`; fluid_damping c, N·s/m², resists velocities across the beam, −c v̇.
+    Per unit length, in addition to ρA of the section: carried_mass, kg/m, without stiffness or rotary inertia (pellets
+    in a tube); added_mass, kg/m, of the surrounding fluid, which acts across the beam only and has no weight under
+    `System(…, gravity=)`; fluid_damping c, N·s/m², resists velocities across the beam, −c v̇.
     Source: Timoshenko, Philosophical Magazine 41, 1921; Friedman & Kosmatka, Computers & Structures 47, 1993;
     tension: Bažant & Cedolin, Stability of Structures, 1991, §1.7 (Engesser's theory).
     """
@@ -100,7 +100,7 @@ class Beam:
         if self.turbulence is not None and not isinstance(self.turbulence, Turbulence):
             raise UserError.parameter("turbulence", self.turbulence, "must be a Turbulence or None")
         check_cells(self.mesh, self.name)
-        # cached: errors in the frame, loads and motions show where the beam is written
+        # cached: errors in the frame, loads and motions are raised by the constructor
         _ = self.frame, self.xi, self._loads_uniform, self.motions
         check_points(self, (*ENDS, "axis"))
 
@@ -190,7 +190,7 @@ class Beam:
         return self.place(np.asarray(self.basis.global_coordinates())[0])
 
     def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> BeamAssembled:
-        """Matrices, forces and motions under the weights (1 by default); beams keep the mass of all nodes."""
+        """Matrices, forces and motions under the weights (1 by default); all nodes have mass."""
         shape = self.basis.dx.shape
         if weighting is None:
             weighting = Weighting.uniform(*shape)

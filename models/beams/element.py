@@ -5,7 +5,7 @@ Deflection v (cubic) and rotation θ (quadratic) solve the equations of the unlo
 θ_z = v′ and θ_y = −w′ without shear. Element dofs are node-major: the components of node 1, then of node 2.
 Source: Friedman & Kosmatka, Computers & Structures 47, 1993.
 
-Mass and drag of beams: integrals of what each unit of length weighs against each component of motion.
+`element_integrals` gives the matrices of mass and drag per unit length.
 """
 
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def _curvature(xi: Array, length: Array, phi: Array) -> Array:
 
 
 def relative(values: Array, axes: int) -> Array:
-    """Nodal values (c, 2, component) with the first node's displacements taken off both: no round-off of them."""
+    """Nodal values (c, 2, component) less the displacements of the first node, which makes translations exact."""
     values = values.copy()
     values[..., :axes] -= values[:, :1, :axes].copy()
     return values

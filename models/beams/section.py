@@ -1,7 +1,4 @@
-"""Points of a beam's sections: where it is touched, held or measured within its span.
-
-Cross-sections of beams: areas, inertias, torsion constant and shear correction factors.
-"""
+"""Cross-sections of beams: areas, inertias, shear correction factors, and points on the sections for contact."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,8 +19,8 @@ if TYPE_CHECKING:
 class SectionPoints:
     """Points that move with the sections of a beam: `at` arc lengths (k,), at `offsets` (k, axis) from its axis, m.
 
-    A point at the offset r of a section that moves by U and turns by θ (small) moves by U + θ × r: a support that rubs
-    on the skin of a rod sees it turn and bend. offsets: along the global axes, one for all points or one for each,
+    A point at the offset r of a section that moves by U and turns by θ (small) moves by U + θ × r: e.g. the
+    contact of a support on the skin of a rod. offsets: along the global axes, one for all points or one for each,
     by default 0: the axis itself. Each point has the area 1 m² in contact, as a point mass: pressures in Pa read as N.
     """
 
@@ -75,7 +72,7 @@ class SectionPoints:
 
 
 def check_points(beam: "Beam", taken: tuple[str, ...]) -> None:
-    """Refuses points that do not lie on the beam, or under a name that is taken."""
+    """Raise UserError for points that do not lie on the beam or have the name of another boundary."""
     for name, given in checks.mapping("points", beam.points, "must map names to SectionPoints").items():
         if name in taken or not isinstance(given, SectionPoints):
             rule = f"must be SectionPoints under a name that is not {' or '.join(taken)}"
@@ -85,7 +82,7 @@ def check_points(beam: "Beam", taken: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SectionSurface(Surface):
-    """Points (k,) of a beam's sections at places (k, axis), m; lever (k·axis, d): displacements. nodes: the nearest."""
+    """Points (k,) of a beam's sections. lever (k·axis, d): their displacements; nodes (k,): the nearest nodes."""
 
     places: Array
     lever: csr_array

@@ -15,6 +15,7 @@ which conserves momentum and, as F⁻¹P is symmetric, angular momentum.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -262,8 +263,7 @@ def _respond(
 
 
 def _moduli(response: PointResponse) -> Array:
-    assert response.tangent is not None  # `_respond` has checked it
-    return response.tangent
+    return cast(Array, response.tangent)  # checked by `_respond`
 
 
 def _inverted(material: PointMaterial, block: CellBlock, gradient: Array) -> int:

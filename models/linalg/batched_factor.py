@@ -1,4 +1,4 @@
-"""A Cholesky factor for many right-hand sides side by side."""
+"""A supernodal Cholesky factor for many right-hand sides at a time."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from arlequin.models.linalg.factor import Factor
 from arlequin.models.types import Array
 
-_SIDES = 16, 32, 64  # right-hand sides taken at once: the wider, the quicker each, while a block is in cache
-_WIDEST = 64  # columns of a supernode: its triangle is solved row by row
+_SIDES = 16, 32, 64  # right-hand sides per block: the largest that fits in cache
+_WIDEST = 64  # largest number of columns of a supernode, whose triangle is solved row by row
 
 
 @dataclass(frozen=True, eq=False)
 class BatchedFactor:
     """P A Pᵀ = L Lᵀ, L in dense supernodes: columns that follow each other and have the same rows below them.
 
-    A solve with one right-hand side is as quick as L is read. With many, each supernode is two products of small
-    matrices, which BLAS does several times as quickly; scikit-sparse, which solves for many too, holds the interpreter
-    meanwhile, and this does not: threads solve for some right-hand sides each. It takes 8 bytes an entry of L.
+    A solve with one right-hand side is limited by reading L. With many, each supernode takes two products of small
+    matrices, several times faster by BLAS. Unlike scikit-sparse, `solve` releases the GIL, so that threads solve for
+    different right-hand sides. It takes 8 bytes per entry of L.
 
     order (d,): row i of P A Pᵀ is row order[i] of A. Supernode s has the columns first[s] … first[s + 1], the rows
     rows[starts[s]] … below its triangle and, in `values` from begin[s] on, that triangle without its diagonal, row by

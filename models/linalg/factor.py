@@ -1,10 +1,8 @@
-"""Sparse Cholesky factorisation of symmetric positive definite matrices as a visible object.
+"""Sparse Cholesky factorisation of symmetric positive definite matrices by CHOLMOD, and the BLAS that it calls.
 
-The only importer of `sksparse`; serves the two APIs of scikit-sparse, 0.4.16 (SuiteSparse 5) and 0.5 (≥ 7.4).
+The only module that imports `sksparse`; it supports the APIs of scikit-sparse 0.4.16 (SuiteSparse 5) and 0.5 (≥ 7.4).
 
 Source: Chen, Davis, Hager, Rajamanickam, Algorithm 887: CHOLMOD, ACM Trans. Math. Softw. 35 (2008) 22.
-
-Which BLAS a loaded library really calls.
 """
 
 import ctypes
@@ -37,10 +35,10 @@ class _Symbol(ctypes.Structure):
 
 
 def blas_called_by(library: str) -> str:
-    """The BLAS that the loaded shared library at this path calls, with its version where it tells.
+    """The BLAS that a loaded shared library calls, with its version where known.
 
     A process may hold several (NumPy and SciPy wheels bring their own), so the dynamic linker is asked which
-    file `dgemm_` comes from; where it cannot say, the files mapped into the process are looked through.
+    file provides `dgemm_`; failing that, the files mapped into the process are searched.
     """
     name = _name_of_symbol(library)
     if name is None:
@@ -74,7 +72,7 @@ def name_of(path: str) -> str:
 
 
 def _name_of_symbol(library: str) -> str | None:
-    """Ask the dynamic linker which file `dgemm_` comes from for this library."""
+    """The BLAS in the file that provides `dgemm_` to a library, from the dynamic linker; None where unknown."""
     try:
         handle = ctypes.CDLL(library)
         address = ctypes.cast(handle.dgemm_, ctypes.c_void_p)
@@ -180,7 +178,7 @@ class DiagonalFactor:
     def refactorise(self, A: Any) -> "DiagonalFactor":
         diagonal = only_diagonal(canonical(A))
         if diagonal is None:
-            raise ValueError("the matrix is not diagonal any more: call factorise")
+            raise ValueError("the new matrix is not diagonal: call factorise")
         self._set(diagonal)
         return self
 
@@ -222,7 +220,7 @@ class CholeskyFactor:
         return self._ready().permutation(), lower
 
     def refactorise(self, A: Any) -> "CholeskyFactor":
-        engine, self._analysis, self._nnz = self._analysis, None, None  # a failure leaves no stale factor behind
+        engine, self._analysis, self._nnz = self._analysis, None, None  # no factor remains after a failure
         matrix = canonical(A)
         diagonal = symmetric_diagonal(matrix)
         self.shape = matrix.shape
@@ -265,7 +263,7 @@ def _right_hand_side(b: ArrayLike, size: int) -> Array:
 
 
 class _CholmodAnalysis(Protocol):
-    """What is asked of CHOLMOD, the same for both APIs of scikit-sparse."""
+    """A symbolic analysis and its numeric factor: the same interface to both APIs of scikit-sparse."""
 
     def factorise(self, A: Any) -> None: ...
     def solve(self, b: Array) -> Array: ...
@@ -302,7 +300,7 @@ def _invalid(cholmod: ModuleType) -> tuple[type[Exception], ...]:
 
 
 def _run(cholmod: ModuleType, action: Callable[..., Any], *arguments: Any) -> Any:
-    """Call CHOLMOD and turn its failures into the user's one line."""
+    """Call CHOLMOD; its failures are raised as UserError."""
     try:
         return action(*arguments)
     except cholmod.CholmodNotPositiveDefiniteError:
@@ -352,7 +350,7 @@ class _Cholmod05:
         self._factor: Any = None
 
     def factorise(self, A: Any) -> None:
-        self._factor = None  # the old one goes before the new one takes memory
+        self._factor = None  # released before the new factor is allocated
         self._factor = _run(self._cholmod, lambda: self._symbolic.copy().factorize(A, ldl=False))
 
     def solve(self, b: Array) -> Array:

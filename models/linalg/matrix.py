@@ -1,4 +1,4 @@
-"""A sparse matrix before it is factorised: what is checked, once per matrix, O(nnz), and its symmetric part."""
+"""Checks of a sparse matrix before its factorisation, O(nnz), and its symmetric part."""
 
 import math
 from typing import Any
@@ -13,9 +13,9 @@ SYMMETRY = 1e-10  # largest |a_ij − a_ji| / √(a_ii a_jj) taken for round-off
 
 
 def binade(value: float) -> float:
-    """The power of two 2^k ≤ value < 2^(k + 1), 1 for 0: a unit for an algorithm that has tolerances of its own.
+    """The power of two 2^k ≤ value < 2^(k + 1), 1 for 0: a scale for algorithms with absolute tolerances.
 
-    To divide by it is exact, so that the numbers are the same in all units that are powers of two apart.
+    Division by it is exact, so that results do not depend on units that are powers of two apart.
 
     >>> binade(5.0), binade(0.3), binade(0.0)
     (4.0, 0.25, 1.0)
@@ -26,7 +26,7 @@ def binade(value: float) -> float:
 def canonical(A: Any) -> Any:
     """A as a float64 CSC array, finite and square, with sorted int32 indices and no duplicates.
 
-    The argument is left alone; its arrays are shared where they already fit.
+    The argument is not changed; its arrays are shared where they already have this form.
     """
     matrix = sp.csc_array(A, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -53,7 +53,7 @@ def only_diagonal(A: Any) -> NDArray[np.float64] | None:
 def symmetric_diagonal(A: Any) -> NDArray[np.float64]:
     """The diagonal of a canonical A: found positive, and A symmetric to |a_ij − a_ji| ≤ 1e-10 √(a_ii a_jj).
 
-    The measure does not change when a degree of freedom takes another unit.
+    The measure does not depend on the units of the degrees of freedom.
     """
     diagonal = A.diagonal()
     if not (diagonal > 0).all():

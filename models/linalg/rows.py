@@ -1,4 +1,4 @@
-"""Products of vectors that lie in a row each, of which none depends on how many there are."""
+"""Products of a dense matrix with the rows of an array, bitwise independent of the number of rows."""
 
 from typing import Any
 
@@ -10,8 +10,7 @@ from arlequin.models.types import Array
 def row_products(fields: Any, matrix: Any) -> Array:
     """x A (…, r) of each x of fields (…, d); A (d, r), dense.
 
-    A BLAS sums in another order where there are more rows: a run would differ in its last digits with the size of
-    the blocks in which steps are taken.
+    A BLAS sums in another order for more rows, so that results would depend on the number of steps in a batch.
     """
     from arlequin.models.linalg._row_kernels import row_products as kernel
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-_FILL = 1e-15  # entries of the factor below this share of their row's diagonal are none
+_FILL = 1e-15  # entries of the factor below this share of their row's diagonal are dropped
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""External forces: body forces and tractions, constant or functions of place and time."""
+"""External forces: body forces and tractions, constant or functions of position and time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Given = float | tuple[float, ...] | Field
 
 @dataclass(frozen=True, eq=False)
 class LoadRegion:
-    """Where a load acts: points (axis, s, q), measure (s, q), shape functions (s, q, n), nodes (s, n)."""
+    """Quadrature of a load: points (axis, s, q), measure (s, q), shape functions (s, q, n), nodes (s, n)."""
 
     points: Array
     measure: Array
@@ -40,7 +40,7 @@ class LoadRegion:
 
 
 def make_loads(given: Mapping[str, tuple[Given, LoadRegion]], components: int, node_count: int) -> ExternalLoads:
-    """Loads from label → (vector or f(x, t), region)."""
+    """External loads from label → (vector or f(x, t), region)."""
     constant = np.zeros(node_count * components)
     varying: list[Force] = []
     for label, (value, region) in given.items():
@@ -80,7 +80,7 @@ def point_values(label: str, value: Any, components: int, count: int) -> Array:
 
 
 def weight_at_facets(weight: Array, cell_points: Array, cells: np.ndarray, facet_points: Array) -> Array:
-    """A weight (c, q) carried from the cells to facet points (f, q′): linear fit per cell, kept in range.
+    """A weight (c, q) extrapolated from the cells to facet points (f, q′): linear fit per cell, clipped to its range.
 
     cell_points (axis, c, q), cells (f,) of the facets, facet_points (axis, f, q′). Exact for a weight that is
     linear in the cell.

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 
-_TIMES = 256  # times of which the harmonics are held at once
+_TIMES = 256  # times evaluated together
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Harmonics:
 
 @dataclass(frozen=True, eq=False)
 class SharedHarmonics:
-    """Forces P h(t) (d,) on many coordinates, of harmonics h (m,) that are few, and the operator P (d, m)."""
+    """Forces P h(t) (d,) of few harmonics h (m,) on many coordinates, by the operator P (d, m)."""
 
     operator: csr_array
     harmonics: Harmonics

@@ -22,7 +22,7 @@ def make_imposed(
 ) -> tuple[Imposed, ...]:
     """The imposed motions of a part; axes: the names of each component, such as (("r", "x"), ("z", "y")).
 
-    Two motions on one dof are refused, but for equal numbers (the corner of two clamped sides).
+    UserError where a dof has two motions, unless they are equal numbers (the corner of two clamped sides).
     """
     result: list[Imposed] = []
     taken: dict[int, tuple[str, Any]] = {}

@@ -1,10 +1,7 @@
-"""The random force of a turbulent flow on a slender body, as a sum of harmonics.
+"""The random force of a turbulent flow on a slender body, as a sum of harmonics, on beams and on solids.
 
-Functions linear between equidistant stations on a line: their values at points, and in the mean over cells.
-
-The turbulent force of a slender body on the piece of it that a solid stands for.
-
-The local axes of a straight beam.
+The force is defined at equidistant stations along the axis, linear in between; `Stations` evaluates it at points or as
+cell means, `SpanForce` applies it to a solid that models a length of the body.
 """
 
 import math
@@ -119,20 +116,20 @@ class Turbulence:
     spectrum: one-sided density S(f) in (N/m)²/Hz, a `PlateauSpectrum` or any function of frequencies (k,) in Hz;
     highest: Hz, where the series ends; correlation λ, m: forces at s and s′ have the correlation exp(−|s − s′|/λ);
     duration T, s: the force repeats after T, so no shorter than the run; its frequencies are k/T. seed: a whole
-    number, or several (of a study and of a rod).
+    number, or several (one of the study, one of the rod).
 
         f(s, t) = Σ_k √(S(k/T)/T) [A_k(s) cos 2πkt/T + B_k(s) sin 2πkt/T]
 
-    with A_k, B_k independent normal fields of variance 1 along the arc length s. They live on stations jh of their own,
-    h = λ/16 and j any whole number, and belong to no mesh: the same seed gives the same force at the same s, on a
-    beam of any mesh, on pieces of it, and on a solid that takes the place of one (`SpanForce`).
+    with A_k, B_k independent normal fields of variance 1 along the arc length s. They are sampled at stations jh,
+    h = λ/16 and j any whole number, independent of the mesh: the same seed gives the same force at the same s on a beam
+    of any mesh, on parts of it, and on a solid that models a length of it (`SpanForce`).
 
     At stations they are exact, with ρ = exp(−h/λ): A_{j+1} = ρ A_j + √(1 − ρ²) × a new normal number. Each panel of
-    20λ starts anew 20λ before its first station, on the numbers of the panel before it, so that any place is found
-    without those far from it; panels meet within exp(−20) = 2e-9. Between stations A is linear, of the variance
-    1 − 2ξ(1 − ξ)(1 − ρ) at the share ξ, in the mean 1 − (1 − ρ)/3, 2.0 % less than 1: what lacks is in waves as short
-    as h. Along waves of the number κ its variance is that of exp(−|s − s′|/λ) times 1 + (1/λ² − κ²) h²/12 + O(h⁴):
-    0.03 % above it for long ones, 1.25 % below it for those as short as λ.
+    20λ starts anew 20λ before its first station, on the numbers of the panel before it, so that any station is computed
+    from at most two panels; panels are continuous within exp(−20) = 2e-9. Between stations A is linear, of the variance
+    1 − 2ξ(1 − ξ)(1 − ρ) at the share ξ, in the mean 1 − (1 − ρ)/3, 2.0 % less than 1: the missing variance is in
+    waves as short as h. At the wave number κ the spectral density is that of exp(−|s − s′|/λ) times
+    1 + (1/λ² − κ²) h²/12 + O(h⁴): 0.03 % above it for long ones, 1.25 % below it for those as short as λ.
     Source: Shinozuka & Jan, Journal of Sound and Vibration 25, 1972 (series); Au-Yang, Flow-Induced Vibration of Power
     and Process Plant Components, 2001, ch. 8 (correlation length).
     """
@@ -194,8 +191,8 @@ class Turbulence:
 
     def _follow(self, panel: int, wanted: dict[int, int], size: Array, out: Array) -> None:
         """Fills columns of `out`, wanted: station from the start of the panel before → column."""
-        kept = math.exp(-1.0 / _PER_LENGTH)
-        fresh, last = math.sqrt(1.0 - kept**2), max(wanted)
+        correlation = math.exp(-1.0 / _PER_LENGTH)
+        innovation, last = math.sqrt(1.0 - correlation**2), max(wanted)
         now = np.zeros((size.size, 2))
         for before, number in ((0, panel - 1), (_PANEL, panel)):
             random = np.random.default_rng(
@@ -203,7 +200,7 @@ class Turbulence:
             )
             for station in range(before, min(before + _PANEL, last + 1)):
                 new = random.standard_normal(now.shape)
-                now = kept * now + fresh * new if station else new
+                now = correlation * now + innovation * new if station else new
                 if station in wanted:
                     out[:, :, wanted[station]] = size * now
 
@@ -255,8 +252,8 @@ class SpanForce:
     """A turbulent force per unit length f(s, t) as a body force f/A, uniform over the sections of a solid.
 
     s is the arc length of a beam of that origin, direction and up (see `Beam`), m; area A of the section, m² (thickness
-    included in the plane). Give those of the beam whose place the solid takes and its turbulence: both then carry the
-    same force at the same s, and share it where a junction glues them.
+    included in the plane). Give those of the beam that the solid replaces, and its turbulence: both then carry the
+    same force at the same s, and the weights of a junction share it.
 
     A cell takes the linear or quadratic polynomial of s next to f, as its order is, over the range of its nodes: the
     resultant and the nodal forces are exact on affine cells extruded along the axis, and of second order elsewhere.

@@ -1,4 +1,4 @@
-"""Point masses: nodes without cells, for sliders, supports and what springs hold."""
+"""Point masses: parts without cells, for sliders, supports and the ends of springs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ class PointMasses:
     """n masses m_k (kg) at points of a line, the plane or space: M v̇ = f(t), without stiffness of their own.
 
     positions: one point (axis,) or several (n, axis), m (numbers stand for points of a line); mass: one for all or
-    (n,). names: boundary → numbers of the masses; all of them together are `all`. forces: boundary → N on each mass,
-    a vector or a function of t. imposed, imposed_velocity: boundary → component → number or function of t (m, m/s): a
-    support is a mass with an imposed motion. On a contact surface each has the area 1 m²: pressures in Pa read as N.
+    (n,). names: boundary → numbers of the masses; `all` is the boundary of all masses. forces: boundary → N on each
+    mass, a vector or a function of t. imposed, imposed_velocity: boundary → component → number or function of
+    t (m, m/s): a support is a mass with an imposed motion. In contact a mass has the area 1 m²: pressures in Pa are N.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PointMasses:
             raise UserError.parameter("mass", self.mass, f"must be positive: one number, or {len(points)} of them")
         object.__setattr__(self, "positions", np.ascontiguousarray(points))
         object.__setattr__(self, "mass", np.broadcast_to(masses, len(points)).copy())
-        # cached: errors in names, loads and motions show where the masses are written
+        # cached: errors in names, loads and motions are raised by the constructor
         _ = self._groups, self.motions, self.load(0.0)
 
     def __repr__(self) -> str:
@@ -81,9 +81,9 @@ class PointMasses:
         return Surface(self, name, nodes, np.ones(nodes.size), normals, nodes[:, None])
 
     def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> "LumpedAssembled":
-        """Matrices, forces and motions; masses share their place with no other part and keep their mass."""
+        """Mass matrix, forces and imposed motions; the weights must be 1 (no overlap) and all nodes have mass."""
         if weighting is not None:
-            raise UserError(f"{self.name}: point masses cannot be glued; use a spring or a relation")
+            raise UserError(f"{self.name}: point masses cannot be part of a junction; use a spring or a relation")
         return LumpedAssembled(self, self.motions)
 
     def load(self, t: float) -> Array:

@@ -13,8 +13,8 @@ from arlequin.models.types import Indices
 class Relation:
     """A linear relation between displacements: Σ_i a_i u_i = 0 for terms (boundary, component, a_i).
 
-    A boundary is one node, or n of them: then n relations hold, one for each (terms of one node enter all of them, as
-    a platen's that moves a face). Component "x", "y", "z", or "rx", "ry", "rz" where nodes turn.
+    A boundary has one node or n nodes; with n nodes there are n relations, one per node, and a term of one node enters
+    all of them (a platen that moves a face). Components: "x", "y", "z", and of nodes with rotations "rx", "ry", "rz".
     """
 
     name: str
@@ -37,7 +37,7 @@ class Relation:
 
     @property
     def count(self) -> int:
-        """How many relations hold."""
+        """Number of relations."""
         return max(surface.nodes.size for surface, *_ in self.terms)
 
     def dofs(self, surface: Surface, component: str) -> Indices:

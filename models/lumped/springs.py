@@ -16,9 +16,9 @@ class Spring:
     """A linear spring with a dashpot: the force on the first end is f = −k (u₁ − u₂) − c (v₁ − v₂), N.
 
     first: `part.boundary(name)`; second: another one, or None for the ground (u₂ = 0). stiffness k in N/m, damping c in
-    N·s/m: one number for all axes, or one for each; with `direction` (axis,) a number, along it alone. A surface shares
-    them among its nodes as it shares its area; its second end is one node, or as many as the first has: each then holds
-    the nearest one. Small displacements: the axes do not turn.
+    N·s/m: one number for all axes, or one for each; with `direction` (axis,) a number, along it alone. On a
+    surface they are distributed over the nodes in proportion to their areas; the second end is then one node, or has
+    as many nodes as the first, which are paired by distance. Small displacements: the axes do not rotate.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Spring:
 
     @property
     def axes(self) -> int:
-        """Coordinates of its ends."""
+        """Number of coordinates of the ends."""
         return int(self.first.positions.shape[1])
 
     @property
     def frame(self) -> Array:
-        """Unit vectors (s, axis) along which it acts: the axes, or the direction."""
+        """Unit vectors (s, axis) of the spring forces: the axes, or the direction."""
         if self.direction is None:
             return np.eye(self.axes)
         vector = checks.finite_array("direction", self.direction, (self.axes,))

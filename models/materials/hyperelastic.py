@@ -1,9 +1,9 @@
-"""Hyperelasticity of large strains: an isochoric energy at the point, and a volumetric one that the cell adds.
+"""Hyperelasticity of large strains: isochoric energy of the point and volumetric energy of the cell.
 
     ψ(F) = ψ_iso(b̄) + U(J),   b̄ = J^(−2/3) F Fᵀ,   U = ½ K (ln J)²   per reference volume, J/m³,
 
-with τ = τ_dev + U′ J 1 the Kirchhoff stress J σ. As only U sees the volume, a cell may give it a mean of J (mean
-dilatation: no locking where ν is near ½ or the flow isochoric) and keep the points as they are.
+with τ = τ_dev + U′ J 1 the Kirchhoff stress J σ. As only U depends on the volume, a cell may evaluate it with its
+mean of J (mean dilatation), which prevents locking where ν is near ½ or the flow isochoric.
 
 Sources: Simo & Hughes, Computational Inelasticity, ch. 9; Simo, Taylor & Pister, CMAME 51, 1985 (mean dilatation).
 """
@@ -17,7 +17,7 @@ import numpy as np
 from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.types import Array
 
-NEO_HOOKE = 0  # what `_point_kernels.respond` calls this law
+NEO_HOOKE = 0  # number of this law in `_point_kernels.respond`
 
 
 def bulk_modulus(elastic: LinearElastic) -> float:
@@ -91,10 +91,10 @@ class NeoHooke(VolumeSplit):
 
     @cached_property
     def coefficients(self) -> Array:
-        """(μ, K), Pa: what the kernels take."""
+        """Coefficients (μ, K) for the kernels, Pa."""
         return np.array([self.shear, self.bulk])
 
     @property
     def unyielding(self) -> Array:
-        """The same: it does not yield."""
+        """The same coefficients: the law does not yield."""
         return self.coefficients

@@ -4,7 +4,7 @@ Large strains: F = F_e F_p and Hencky's elasticity. The memory of a point holds 
 
     b_e = F C_p⁻¹ Fᵀ = Σ λ_i n_i ⊗ n_i,   ε_i = ½ ln λ_i − their mean,   τ_dev = 2μ Σ ε_i n_i ⊗ n_i,   ψ_iso = μ Σ ε_i²
 
-(U(J) is the cell's, see `hyperelastic`). The flow −½ L_v b_e = γ̇ √(3/2) (s/|s|) b_e, integrated by the exponential
+(for U(J) see `hyperelastic`). The flow −½ L_v b_e = γ̇ √(3/2) (s/|s|) b_e, integrated by the exponential
 map, leaves the n_i of the trial state (C_p⁻¹ of the step's start) and is a radial return of the ε_i:
 
     q = √(3/2) |s|,   q_trial − 3μ Δα = q = σ_y(α + Δα, Δα/Δt, T),   C_p⁻¹ = F⁻¹ b_e F⁻ᵀ.
@@ -34,7 +34,7 @@ from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.materials.hyperelastic import VolumeSplit
 from arlequin.models.types import Array
 
-FINITE_J2, SMALL_J2 = 1, 2  # what `_point_kernels.respond` calls these laws
+FINITE_J2, SMALL_J2 = 1, 2  # numbers of these laws in `_point_kernels.respond`
 
 # the order of the coefficients of a J2 material; names as in the formula above
 SHEAR, BULK, YIELD, LINEAR, SATURATION, SATURATION_RATE, POWER, EXPONENT, RATE, REFERENCE_RATE = range(10)
@@ -55,7 +55,7 @@ class LinearHardening:
         checks.non_negative("modulus", self.modulus)
 
     def coefficients(self, density: float) -> dict[int, float]:
-        """What it sets of the coefficients of the material."""
+        """The coefficients of the material that this term sets."""
         return {LINEAR: self.modulus}
 
 
@@ -71,13 +71,13 @@ class Voce:
         checks.positive("rate", self.rate)
 
     def coefficients(self, density: float) -> dict[int, float]:
-        """What it sets of the coefficients of the material."""
+        """The coefficients of the material that this term sets."""
         return {SATURATION: self.saturation, SATURATION_RATE: self.rate}
 
 
 @dataclass(frozen=True)
 class AdiabaticHeat:
-    """Plastic work that stays as heat and softens: T = T_0 + χ/(ρ c) ∫ σ_y dα, factor 1 − T*^m.
+    """Adiabatic heating by plastic work, and softening: T = T_0 + χ/(ρ c) ∫ σ_y dα, factor 1 − T*^m.
 
     melting T_melt and reference T_ref in K (no softening below T_ref), capacity c in J/(kg·K), exponent m > 0,
     fraction χ of the work that heats (Taylor and Quinney), initial T_0 in K (default: T_ref).
@@ -101,7 +101,7 @@ class AdiabaticHeat:
             checks.within("initial", self.initial, 0, self.melting, open_high=True)
 
     def coefficients(self, density: float) -> dict[int, float]:
-        """What it sets of the coefficients of the material; T* is START + PER_KELVIN · (T − T_0)."""
+        """The coefficients of the material that this term sets; T* is START + PER_KELVIN · (T − T_0)."""
         initial = self.reference if self.initial is None else self.initial
         per_kelvin = 1 / (self.melting - self.reference)
         return {
@@ -135,7 +135,7 @@ class JohnsonCook:
             raise UserError.parameter("heat", self.heat, "must be an AdiabaticHeat")
 
     def coefficients(self, density: float) -> dict[int, float]:
-        """What it sets of the coefficients of the material."""
+        """The coefficients of the material that this term sets."""
         own = {POWER: self.modulus, EXPONENT: self.exponent, RATE: self.rate, REFERENCE_RATE: self.reference_rate}
         return own | (self.heat.coefficients(density) if self.heat else {})
 
@@ -145,11 +145,11 @@ Hardening = LinearHardening | Voce | JohnsonCook | AdiabaticHeat
 
 @dataclass(frozen=True)
 class J2(VolumeSplit):
-    """An elastic-plastic metal, von Mises: see the head of this file.
+    """An elastic-plastic metal with von Mises' yield criterion: see the head of this file.
 
     young E in Pa, poisson ν in ]−1, 0.5[, density ρ of the reference in kg/m³, yield_stress σ_0 in Pa. hardening: one
-    of `LinearHardening`, `Voce`, `JohnsonCook`, `AdiabaticHeat`, or several, which are added (of each term once);
-    none is perfect plasticity.
+    of `LinearHardening`, `Voce`, `JohnsonCook`, `AdiabaticHeat`, or several, whose terms are added (each at most once);
+    none: perfect plasticity.
 
     >>> steel = J2(2e11, 0.3, 7800.0, yield_stress=4e8, hardening=(LinearHardening(1e9), Voce(2e8, 12.0)))
     >>> steel.coefficients[YIELD:POWER].tolist()
@@ -188,6 +188,11 @@ class J2(VolumeSplit):
         return FINITE_J2
 
     @property
+    def small_kind(self) -> int:
+        """The number in `_point_kernels` of the law of small strains."""
+        return SMALL_J2
+
+    @property
     def dissipates(self) -> bool:
         """True: plastic flow dissipates."""
         return True
@@ -199,21 +204,21 @@ class J2(VolumeSplit):
 
     @cached_property
     def coefficients(self) -> Array:
-        """What the kernels take (14,), in the order of the names at the head of this file; 0 where a term is not."""
+        """Coefficients (14,) for the kernels, ordered as the names at the head of this file; 0 for absent terms."""
         own = {SHEAR: self.shear, BULK: self.bulk, YIELD: self.yield_stress}
         merged = _merged([own, *(law.coefficients(self.density) for law in self.hardenings)])
         return np.array([merged.get(place, 0.0) for place in range(HEATING + 1)])
 
     @cached_property
     def unyielding(self) -> Array:
-        """The coefficients (14,) of the same metal that never yields."""
+        """The coefficients (14,) of the same metal without plastic flow."""
         still = self.coefficients.copy()
-        still[YIELD] = np.inf  # no large number, which the factor 0 of molten metal would take away
+        still[YIELD] = np.inf  # not a large number, which the factor 0 of molten metal would cancel
         return still
 
 
 def _merged(terms: list[Mapping[int, float]]) -> dict[int, float]:
-    """All the terms as one; raises where one of the formula is given twice."""
+    """The coefficients of all terms; UserError where a term of the formula is given twice."""
     merged: dict[int, float] = {}
     for term in terms:
         if merged.keys() & term.keys():

@@ -57,7 +57,7 @@ def _content(path: Path) -> bytes:
     """The file's bytes, checked to be a whole Gmsh mesh."""
     if not path.exists():
         raise UserError(f"{path}: no such mesh file")
-    if not path.is_file():  # of a pipe or a device, reading would not end
+    if not path.is_file():  # reading a pipe or a device might not end
         raise UserError(f"{path}: cannot be read (it is not a file)", code=1)
     try:
         content = path.read_bytes()
@@ -91,7 +91,7 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
     tags = data.cell_data.get("gmsh:physical", [np.zeros(len(block), dtype=int) for block in data.cells])
     blocks = []
     for number, (block, tag) in enumerate(zip(data.cells, tags, strict=True)):
-        # a negative tag says that the entity is turned round; it is the same group
+        # a negative tag means the reversed entity of the same group
         numbers = np.abs(np.asarray(tag))
         groups = {
             names.get((block.dim, int(value)), str(value)): np.flatnonzero(numbers == value)
@@ -103,7 +103,7 @@ def _load(path: Path, content: bytes) -> tuple[Array, list[_Block]]:
                 groups[name] = np.union1d(groups.get(name, []), members[number]).astype(np.int64)
         cells = np.asarray(block.data, dtype=np.int64)
         if cells.size and (cells.min() < 0 or cells.max() >= len(data.points)):
-            raise UserError(f"{path}: the mesh file is damaged (an element names a node that is not there)", code=1)
+            raise UserError(f"{path}: the mesh file is damaged (an element names a node that does not exist)", code=1)
         blocks.append(_Block(block.type, block.dim, cells, groups))
     points = np.asarray(data.points, dtype=float)
     if not np.isfinite(points).all():

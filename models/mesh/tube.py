@@ -48,7 +48,7 @@ def tube(
     if np.diff(turn).max() > 0.9 * math.pi:
         raise UserError.parameter("angles", angles, "must have three cells at least, each of less than half a turn")
     turn = turn[:-1]
-    # places on the grid (radius, angle, height), whose last angle is the first again
+    # grid numbers (radius, angle, height); the last angle is the first one
     grid = skfem.MeshHex.init_tensor(*(np.arange(n) for n in (wall.size, turn.size + 1, levels.size)))
     i, j, k = np.rint(grid.p).astype(np.int64)
     shape = (wall.size, turn.size, levels.size)
@@ -84,5 +84,7 @@ def _within(name: str, ranges: tuple[Range, Range], angle: Array, height: Array)
         raise UserError.parameter(f"patches[{name!r}]", ranges, rule)
     inside = ((angle - start) % (2 * math.pi) < end - start) & (height > low) & (height < high)
     if not inside.any():
-        raise UserError.parameter(f"patches[{name!r}]", ranges, "must hold the middle of a facet of the tube at least")
+        raise UserError.parameter(
+            f"patches[{name!r}]", ranges, "must contain the middle of at least one facet of the tube"
+        )
     return inside

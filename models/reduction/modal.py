@@ -1,9 +1,4 @@
-"""Modal reduction: a part that moves in its lowest modes and static shapes only.
-
-A part reduced to modes, assembled.
-
-Modes of vibration and static shapes of an assembled part, M-orthonormal.
-"""
+"""Modal reduction: a part in the coordinates of its lowest vibration modes and of static shapes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,11 +27,11 @@ from arlequin.models.types import Array, Indices
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModalAssembled(LinearCoordinates):
-    """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the moved supports' values.
+    """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the displacements of supports.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
-    displacements under a unit motion of each support, and Ψ' = Ψ − Φ C, C = ΦᵀMΨ, what of them is M-orthogonal to Φ,
-    so that q is what Φ holds of the absolute motion. With e = q − C s, the motion relative to Ψ s,
+    displacements under a unit motion of each support, and Ψ' = Ψ − Φ C, C = ΦᵀMΨ, their M-orthogonal complement to Φ,
+    so that q are the modal coordinates of the absolute motion. With e = q − C s, the motion relative to Ψ s,
 
         E = ½ Σ ω² e² + ½ |G s|²,   GᵀG = ΨᵀKΨ,    M = diag(1, Ψ'ᵀMΨ'),    viscous force of ratios ζ: 2 ζ ω ė.
 
@@ -58,7 +53,7 @@ class ModalAssembled(LinearCoordinates):
     force: Force
 
     def carrying(self, nodal: Any) -> "ModalAssembled":
-        """The same under the loads of the part as it is assembled anew."""
+        """The same shapes with the loads of the part as assembled now."""
         return replace(self, nodal=nodal, force=nodal.loads.projected(self.shapes))
 
     @cached_property
@@ -67,7 +62,7 @@ class ModalAssembled(LinearCoordinates):
         return np.column_stack([self.basis, self.carried]) if self.supports else self.basis
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
-        """S u and S v (f, nodal), one after the other: products with many depend on how many there are."""
+        """S u and S v (f, nodal), bitwise independent of the number f of fields."""
         return tuple(np.array([self.shapes @ x for x in field]) for field in (u, v))  # type: ignore[return-value]
 
     @property
@@ -77,7 +72,7 @@ class ModalAssembled(LinearCoordinates):
 
     @property
     def gravitational_mass(self) -> csr_array:
-        """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
+        """Mass matrix (nodal, nodal) on which gravity acts, kg."""
         return self.nodal.gravitational_mass
 
     def coordinates(self, field: Array, given: Array) -> Array:
@@ -109,7 +104,7 @@ class ModalAssembled(LinearCoordinates):
 
     @cached_property
     def damping(self) -> csr_array | None:
-        """That of the ratios, or a M + b K as the part's own, and the drag SᵀDS; None where there is none of them."""
+        """Modal damping of the ratios, or a M + b K of the part, plus the drag SᵀDS; None where there is neither."""
         a, b = self.rayleigh
         own = None
         if self.ratios is not None:
@@ -184,7 +179,7 @@ def _value(function: Callable[[float], Array]) -> Callable[[float], Array]:
 
 
 _DENSE = 300  # free dofs up to which all modes are computed
-_UNSTABLE = 1e-12  # negative square of a frequency, relative to the largest, that is no round-off
+_UNSTABLE = 1e-12  # negative square of a frequency, relative to the largest, beyond round-off
 
 
 class Basis(NamedTuple):
@@ -197,8 +192,8 @@ class Basis(NamedTuple):
 def modal_basis(flexibility: Flexibility, modes: int, forces: csc_array, highest: float) -> Basis:
     """The lowest modes, up to the angular frequency `highest`, and the static shapes G f of forces (nodal, k).
 
-    (K − ω² M) φ = 0, imposed dofs at rest; rigid motions count as modes, with ω = 0 exactly. What the static shapes add
-    to the modes is made orthogonal to them and the small problem is solved again: it shows as further, higher modes
+    (K − ω² M) φ = 0, imposed dofs at rest; rigid motions count as modes, with ω = 0 exactly. The static shapes are
+    M-orthogonalised against the modes, and the reduced eigenproblem is solved again: they become further, higher modes
     (`enriched`).
     Source: Craig & Kurdila, Fundamentals of Structural Dynamics, 2006, §17.5; MacNeal, Comput. Struct. 1, 1971.
     """
@@ -211,7 +206,7 @@ def modal_basis(flexibility: Flexibility, modes: int, forces: csc_array, highest
     forces_of = _internal(own, elastic)
     squares = np.einsum("dr,dr->r", elastic, forces_of)
     if squares.min(initial=0.0) < -_UNSTABLE * np.abs(squares).max(initial=0.0):
-        raise UserError("the part is not stable at rest: its compression is beyond its buckling load")
+        raise UserError("the part is not stable at rest: it is compressed beyond its buckling load")
     kept = squares <= highest**2
     stiffness = np.zeros((count + kept.sum(),) * 2)
     stiffness[count:, count:] = elastic[:, kept].T @ forces_of[:, kept]
@@ -264,18 +259,18 @@ def _internal(own: Assembled, fields: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modal(DelegatingPart):
-    """A bar, beam or solid reduced to its lowest modes; takes the place of the part (and its name) in a system.
+    """A bar, beam or solid reduced to its lowest modes; it replaces the part and has its name.
 
     modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:
     boundaries of the part: the displacement under a unit force along each axis, shared among a boundary's nodes as its
     area is (of a floating part under forces of inertia too), is added to the shapes, so that statics under such forces
     is exact. detailed: boundaries of which each node has its own such forces: statics under any forces on them is
-    exact. Name the boundaries that are touched, held or pulled. What junctions pull joins too (`assemble`). Shapes that
-    the others hold are left out. The shapes are one full array, 8 B × dofs × shapes. damping: viscous ratio ζ of all
+    exact. Name the boundaries with contact, supports or loads; those of junctions are added (`assemble`). Linearly
+    dependent shapes are left out. The shapes are one dense array, 8 B × dofs × shapes. damping: viscous ratio ζ of all
     modes, or one for each with the last one for all that follow; by default the Rayleigh damping of the part. A beam's
-    `fluid_damping` comes beside both. Moved supports (motions imposed other than 0) carry the part along their static
-    shapes. All nodes keep their mass (`redistributed` counts as consistent). Initial fields are taken as far as the
-    shapes hold them (M-orthogonal projection).
+    `fluid_damping` is added to both. Supports with imposed motions other than 0 move the part by their static shapes.
+    All nodes have mass ("redistributed" counts as "consistent"). Initial fields are projected M-orthogonally on the
+    shapes.
 
     >>> from arlequin.models.fem.bar import Bar
     >>> from arlequin.models.materials.elastic import LinearElastic
@@ -321,7 +316,7 @@ class Modal(DelegatingPart):
     def assemble(
         self, weighting: Weighting | None = None, massless: Indices | None = None, pulls: Sequence[csr_array] = ()
     ) -> ModalAssembled:
-        """The reduced part; under weights its shapes are those of the weighted part. The last one is kept.
+        """The reduced part; under weights its shapes are those of the weighted part. The last result is cached.
 
         pulls: operators (m, nodal) of junctions, whose multipliers pull at the part: statics under them is exact.
         """
@@ -335,9 +330,9 @@ class Modal(DelegatingPart):
         return own
 
     def carrying(self, part: Continuum | Beam) -> "Modal":
-        """The same reduction of a part that differs from this one's in its loads alone: no shape is sought again."""
+        """The same shapes for a part that differs in its loads only; UserError where it differs otherwise."""
         if part.mesh is not self.part.mesh or part.material is not self.part.material:
-            raise UserError(f"'{part.name}': carries other loads on another mesh or material: reduce it anew")
+            raise UserError(f"'{part.name}': has another mesh or material, not only other loads: reduce it anew")
 
         def on(surfaces: Sequence[Surface]) -> list[Surface]:
             return [replace(surface, part=part) for surface in surfaces]
@@ -401,14 +396,14 @@ class Modal(DelegatingPart):
 
 @dataclass(frozen=True, eq=False)
 class _Reduction:
-    """A reduced part, and the weights and pulls that it was reduced with."""
+    """A reduced part with the weights and pulls of its reduction."""
 
     weighting: Weighting | None
     pulls: tuple[csr_array, ...]
     assembled: ModalAssembled
 
     def matches(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> bool:
-        """Whether these are the same."""
+        """Whether the weights and pulls are the same."""
         if (self.weighting is None) != (weighting is None) or len(self.pulls) != len(pulls):
             return False
         if self.weighting is not None and weighting is not None:

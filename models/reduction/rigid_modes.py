@@ -1,4 +1,4 @@
-"""Motions of a part that cost no energy, and its flexibility beside them."""
+"""Rigid-body modes of a part, and its flexibility (generalised inverse of K) orthogonal to them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +12,8 @@ from arlequin.models.linalg.factor import Factor, factorise
 from arlequin.models.part import Assembled, MeshedPart
 from arlequin.models.types import Array, Indices
 
-_NO_ENERGY = 1e-18  # strain energy of a motion relative to its dofs' own, below which it is none
-_HELD = 1e-9  # motion of imposed dofs, relative, below which they rest
+_NO_ENERGY = 1e-18  # strain energy of a motion, relative to that of its dofs alone, below which the motion is rigid
+_HELD = 1e-9  # relative motion of imposed dofs below which they are at rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Flexibility:
         size = float((own.stiffness.diagonal() @ motions**2).max(initial=0.0))
         values, vectors = np.linalg.eigh(0.5 * (energy + energy.T))
         if values.min(initial=0.0) < -_NO_ENERGY * size:
-            raise UserError(f"'{model.name}' gives way to a rigid motion: what is in compression must be held")
+            raise UserError(f"'{model.name}' has an unstable rigid motion: a part in compression must be supported")
         motions = motions @ vectors[:, values <= _NO_ENERGY * size]
         motions[held] = 0.0
         gram = motions.T @ (own.mass @ motions)

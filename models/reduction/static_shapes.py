@@ -1,4 +1,4 @@
-"""Static shapes of many forces beside modes, orthonormal; shapes that the others hold are left out."""
+"""Static shapes of forces, added to modes and M-orthonormalised; linearly dependent ones are left out."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from arlequin.models.part import Assembled
 from arlequin.models.reduction.rigid_modes import Flexibility
 from arlequin.models.types import Array
 
-_SPANNED = 1e-12  # share of the energy of a static shape below which what others do not hold of it is round-off
+_SPANNED = 1e-12  # share of the energy of a static shape below which its complement to the others is round-off
 _MASSLESS = 1e-14  # λ of a shape relative to the largest, below which it moves no mass
 _COLUMNS = 64  # right-hand sides solved together, columns multiplied by M together: a block stays in cache
 _ROWS = 4096  # rows of the shapes turned together
@@ -32,10 +32,10 @@ def enriched(flexibility: Flexibility, own: Array, stiffness: Array, forces: csc
         WᵀKX = WᵀF − S C = H (0 on R),    XᵀKX = FᵀX − CᵀH,
 
     small where W are modes (H = 0). Pivoted Cholesky of XᵀKX, each shape relative to its own energy fᵀG f, leaves out
-    what others hold: what is lost of a compliance is the energy that is left out, so statics stays exact to
-    `_SPANNED`. Of the rest, orthonormal in energy, A = ZᵀMZ = V λ Vᵀ gives Z V λ^−½: M-orthonormal, of squares 1/λ.
+    dependent shapes; the error of a compliance is the energy that is left out, so that statics is exact to `_SPANNED`.
+    Of the rest, orthonormal in energy, A = ZᵀMZ = V λ Vᵀ gives Z V λ^−½: M-orthonormal, of squares 1/λ.
 
-    One array (nodal, w + k) is held, and turned in place; blocks of it beside, and a copy where shapes are left out.
+    Memory: one array (nodal, w + k), transformed in place, blocks of it, and a copy where shapes are left out.
     Source: Craig & Bampton, AIAA J. 6, 1968 (attachment modes); Stewart, Matrix Algorithms I, 1998, §5.2.1 (pivoting).
     """
     count, given = forces.shape[1], own.shape[1]
@@ -51,7 +51,7 @@ def enriched(flexibility: Flexibility, own: Array, stiffness: Array, forces: csc
         block = flexibility.solve(pull)
         energies[some] = np.einsum("dk,dk->k", pull, block)
         held[:, some] = 0.0
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # classical Gram–Schmidt twice
             share = heavy.T @ block
             block -= own @ share
             held[:, some] += share
@@ -81,7 +81,7 @@ def enriched(flexibility: Flexibility, own: Array, stiffness: Array, forces: csc
 def diagonalised(assembled: Assembled, rigid: int, given: Enriched) -> tuple[Array, Array]:
     """Shapes Φ turned in place to ΦᵀMΦ = 1, ΦᵀKΦ = diag(ω²), and ω² (r,) increasing; the first `rigid` stay.
 
-    Whatever is left of their Gram matrix beside 1, round-off of squares, is taken out by its Cholesky factor.
+    The round-off that remains in the Gram matrix is removed by its Cholesky factor.
     """
     shapes, stiffness = given
     lower = np.linalg.cholesky(_gram(assembled, shapes))

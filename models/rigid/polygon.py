@@ -1,4 +1,4 @@
-"""Rigid bodies of the plane: polygons that move and turn."""
+"""Rigid polygons in the plane, with rotations of any size."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Force = Sequence[float] | Callable[[float], Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidBody:
-    """A rigid polygon in the plane, free to turn by any angle: coordinates (x, y, θ) of its centre of mass.
+    """A rigid polygon in the plane: displacement (x, y) of its centre of mass and rotation θ of any size.
 
         x_k = c + (x, y) + R(θ) (X_k − c),      m (ẍ, ÿ) = f,      J θ̈ = moment about the centre.
 
@@ -28,9 +28,9 @@ class RigidBody:
     (their edges are its facets); `outline` is all of them. force: (f_x, f_y) at the centre, N, or with a moment, N·m,
     or a function of t. imposed, imposed_velocity: {"body": {"x" | "y" | "rz": number or function of t}}.
 
-    Nodes: the centre, then the corners. Springs and relations hold them at small angles. Step bodies that turn on a
-    corner with Theta(1.0), which costs them no energy of their own (they have no stiffness): it keeps the corner in
-    place to order Δt³, where Theta(0.5) lifts it by ½ r ω² Δt² in each step and lets it fall back.
+    Nodes: the centre, then the corners. Springs and relations are for small angles. For a body that rocks
+    on a corner take Theta(1.0), which does not dissipate energy of a body without stiffness: the corner stays in place
+    to order Δt³, whereas Theta(0.5) lifts it by ½ r ω² Δt² in each step.
     """
 
     name: str
@@ -140,7 +140,7 @@ class RigidBody:
     def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> "RigidAssembled":
         """Masses, forces and motions."""
         if weighting is not None:
-            raise UserError(f"{self.name}: a rigid body cannot be glued")
+            raise UserError(f"{self.name}: a rigid body cannot be part of a junction")
         return RigidAssembled(self, self.motions)
 
     def load(self, t: float) -> Array:
@@ -190,7 +190,7 @@ class RigidAssembled:
 
     @property
     def rotating(self) -> bool:
-        """The nodes move on circles."""
+        """True: the nodes rotate about the centre."""
         return True
 
     @cached_property
@@ -221,11 +221,11 @@ class RigidAssembled:
 
     @property
     def gravitational_mass(self) -> csr_array:
-        """The mass (nodal, nodal), kg: gravity pulls at all of it."""
+        """The mass (nodal, nodal), kg, on which gravity acts."""
         return self.inertia
 
     def coordinates(self, field: Array, given: Array) -> Array:
-        """(x, y, θ) of a nodal field (nodal,): the centre's, and the mean turn of the corners; given (p,) values."""
+        """(x, y, θ) of a nodal field (nodal,): the centre's and the mean rotation of the corners; given (p,) values."""
         nodal = field.reshape(-1, 2)
         arms, relative = self.part.arms, nodal - nodal[0]
         turn = (arms[:, 0] * relative[:, 1] - arms[:, 1] * relative[:, 0]).sum() / (arms**2).sum()
@@ -252,7 +252,7 @@ class RigidAssembled:
         return out.reshape(-1, 3)
 
     def _turned(self, angle: Array) -> Array:
-        """The arms (f, n, 2) at the angles (f,)."""
+        """The arms (f, n, 2) rotated by the angles (f,)."""
         cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
         x, y = self.part.arms.T
         return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)

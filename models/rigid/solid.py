@@ -1,9 +1,4 @@
-"""A solid that does not deform, assembled: point masses that rigid constraints hold together.
-
-A rigid body as equal point masses: the simplex with its mass, centre and moments.
-
-A solid that does not deform.
-"""
+"""Rigid solids in 2D and 3D: equimomental point masses under quadratic constraints (director formulation)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,7 +63,7 @@ class Simplex:
         return np.asarray(self.centre + self.vertices @ self.arms)
 
     def shares(self, positions: Array) -> Array:
-        """How places (p, n) of the body move with the masses (p, n + 1): their barycentric coordinates."""
+        """Barycentric coordinates (p, n + 1) of points (p, n) of the body in the masses: their displacements follow."""
         along = (positions - self.centre) @ (self.arms / (self.arms**2).sum(axis=1)[:, None]).T
         return np.asarray((1.0 + along @ self.vertices.T) / len(self.vertices))
 
@@ -87,7 +82,7 @@ class Simplex:
         return np.asarray(rows.reshape(len(i), -1) / (len(s) * self._scale[:, None]))
 
     def placed(self, u: Array) -> Array:
-        """The rigid motion (d,) of the masses that comes nearest to u (Kabsch's)."""
+        """The rigid motion (d,) of the masses nearest to u (Kabsch's algorithm)."""
         at = self.points + u.reshape(self.points.shape)
         centre = at.mean(axis=0)
         left, _, right = np.linalg.svd((at - centre).T @ (self.points - self.centre))
@@ -178,7 +173,7 @@ class RigidPartAssembled(LinearCoordinates):
         return self.simplex.placed(u)
 
     def load(self, t: float) -> Array:
-        """Sᵀ f (d,) at the time t, N: dead loads, on the body as it was."""
+        """Sᵀ f (d,) at the time t, N: dead loads."""
         return np.asarray(self.shapes.T @ self.nodal.load(t))
 
     @property
@@ -202,7 +197,7 @@ class RigidPartAssembled(LinearCoordinates):
         return self.stiffness
 
     def least_volume(self, u: Array) -> tuple[float, int]:
-        """1: the volume stays; and no cell, −1."""
+        """(1, −1): the volume is constant, and there is no cell."""
         return 1.0, -1
 
     @property
@@ -227,15 +222,14 @@ class RigidPartAssembled(LinearCoordinates):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rigid(DelegatingPart):
-    """The rigid motion of a solid, by any rotation, in 2D or 3D; takes the place of the part (and its name).
+    """A solid treated as rigid, with rotations of any size, in 2D or 3D; it replaces the part and has its name.
 
-    Its mass, body force and tractions (of fixed direction, on the places they act on at the start) are those of the
-    solid, and of its damping what is proportional to the mass. Its surfaces meet contacts, springs, relations and
-    records as those of any part do; hold it by relations or springs, for it takes no imposed motions. All nodes keep
-    their mass (`redistributed` counts as consistent). Initial fields are taken as far as they are rigid. Under
-    `Theta(0.5)` and `Midpoint` energy and both momenta are kept; the velocities are rigid in the mean of a step only,
-    so that after an impact forces on a point that the body turns on alternate by a few per cent. Other schemes refuse
-    it.
+    Mass, body force, tractions (dead loads) and mass-proportional damping are those of the solid. Its surfaces can be
+    used in interfaces, springs, relations and records. It takes no imposed motions: support it by relations or springs.
+    All nodes have mass ("redistributed" counts as "consistent"). Initial fields are projected on rigid motions. `Theta`
+    and `Midpoint` step it, other schemes raise UserError; with θ = ½ energy, momentum and angular momentum are
+    conserved. The velocities are rigid in the mean of a step only, so that after an impact the force on a pivot
+    alternates by a few per cent.
 
     Source: P. Betsch and P. Steinmann, Int. J. Numer. Methods Eng. 51 (2001) 445–473.
 
@@ -253,7 +247,7 @@ class Rigid(DelegatingPart):
         if self.part.axisymmetric:
             raise UserError(f"{self.name}: a rigid part must be plane or 3D, not axisymmetric")
         if self.part.motions:
-            raise UserError(f"{self.name}: a rigid part takes no imposed motions: hold it by relations or springs")
+            raise UserError(f"{self.name}: a rigid part takes no imposed motions: support it by relations or springs")
 
     def __repr__(self) -> str:
         return f"Rigid({self.part!r})"

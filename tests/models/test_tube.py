@@ -115,7 +115,7 @@ def test_patches():
     ({"cells": 0}, "cells"),
     ({"patches": {"outer": ((0, 1), (0, 1))}}, "other names"),
     ({"patches": {"a": ((1, 0), (0, 1))}}, "each increasing"),
-    ({"patches": {"a": ((0, 1), (2, 3))}}, "must hold the middle of a facet"),
+    ({"patches": {"a": ((0, 1), (2, 3))}}, "must contain the middle of at least one facet"),
     ({"patches": {"a": (0, 1)}}, "patches"),
 ])  # fmt: skip
 def test_bad_input(given, text):
