@@ -240,7 +240,7 @@ def test_steps_that_are_lost_are_missed(tmp_path, monkeypatch):
     path = tmp_path / "a.zarr"
     stopped(path, monkeypatch)
     shutil.rmtree(path / "time" / "c")  # as a loss of power may leave it
-    with pytest.raises(UserError, match="lacks steps that its checkpoint counts on: run it anew"):
+    with pytest.raises(UserError, match="steps before its checkpoint are missing: run it anew"):
         simulate(path)
 
 
