@@ -37,9 +37,9 @@ STATE_CLASSES = frozenset(
         "arlequin.schemes.static:_Carried",
         "arlequin.schemes.central:_Inside",
         "arlequin.schemes.explicit:Springs",
-        "arlequin.schemes.theta_sparse:Carried",
+        "arlequin.schemes.theta_sparse:ThetaState",
         "arlequin.schemes.explicit:_Carried",
-        "arlequin.multilevel.laws.wear:Worn",
+        "arlequin.multilevel.laws.wear:WearState",
     }
 )
 

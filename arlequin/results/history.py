@@ -16,7 +16,7 @@ from arlequin.models.part import Part, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Key, Record, Variable
-from arlequin.step.state import Block
+from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 
@@ -109,12 +109,12 @@ class ContactSeries:
                 out.append(timed("worn_mass", "kg", "mass worn off"))
         return out
 
-    def add(self, block: Block, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
-        """Values on `time` of all steps of the block, and on `frame` of the steps `kept` (f,)."""
-        group, points, action = self._group, self._points, block.action
-        gaps, normal = block.gaps[..., points], action.normal[..., points]
+    def add(self, block: StepBatch, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
+        """The values of the steps on `time`, and those of the steps `kept` (f,) of the block on `frame`."""
+        group, points, contact = self._group, self._points, block.contact
+        gaps, normal = block.gaps[..., points], contact.normal[..., points]
         rows: dict[Key, Array] = {
-            (group, "force"): np.vecdot(action.spread[..., None, self._span], self._resultant) / self._duration,
+            (group, "force"): np.vecdot(contact.spread[..., None, self._span], self._resultant) / self._duration,
             (group, "impulse"): normal.sum(axis=-1) * (self._step / self._duration),
             (group, "active"): np.count_nonzero(normal > 0.0, axis=-1),
             (group, "gap_min"): gaps.min(axis=-1),
@@ -122,17 +122,19 @@ class ContactSeries:
         frames: dict[Key, Array] = {
             (group, "gap"): gaps[kept],
             (group, "pressure"): normal[kept] / (self._duration * self._area),
-            (group, "status"): action.status[kept][..., points].astype(float),
+            (group, "status"): contact.status[kept][..., points].astype(float),
         }
         if self._frictional:
             slip, wear = (
-                _summed(self._slip, action.slip[..., points]),
-                _summed(self._wear, action.friction_work_per_mu[..., points]),
+                _summed(self._slip, contact.slip[..., points]),
+                _summed(self._wear, contact.friction_work_per_mu[..., points]),
             )
             self._slip, self._wear = slip[-1], wear[-1]
-            rows[group, "wear_power"] = action.friction_work_per_mu[..., points].sum(axis=-1) / self._step
-            rows[group, "friction_power"] = action.friction_loss[..., points].sum(axis=-1) / self._step
-            frames[group, "traction"] = action.tangential[kept][..., points, :] / (self._duration * self._area[:, None])
+            rows[group, "wear_power"] = contact.friction_work_per_mu[..., points].sum(axis=-1) / self._step
+            rows[group, "friction_power"] = contact.friction_loss[..., points].sum(axis=-1) / self._step
+            frames[group, "traction"] = contact.tangential[kept][..., points, :] / (
+                self._duration * self._area[:, None]
+            )
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
         if self._follow is not None:
@@ -141,7 +143,7 @@ class ContactSeries:
         if self._lone:
             rows[group, "point_force"] = normal / self._duration
             if self._frictional:
-                rows[group, "point_wear_power"] = action.friction_work_per_mu[..., points] / self._step
+                rows[group, "point_wear_power"] = contact.friction_work_per_mu[..., points] / self._step
         if self._wear_law is not None:
             depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
             rows[group, "worn_volume"] = depth @ self._area
@@ -190,8 +192,7 @@ class SpringSeries:
         }
 
 
-PLACES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work")
-TEXT = "memory of the points: C_p⁻¹ − 1 or plastic strain, equivalent plastic strain, heating (K), work (J/m³)"
+TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or plastic strain, then heating K, work J/m³)"
 
 
 class PointSeries:
@@ -209,7 +210,7 @@ class PointSeries:
         means = [Variable(self._group, name, dims, cells, units, text) for name, units, text in self._own.recorded]
         if not self._whole:
             return means
-        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": PLACES}
+        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": self._own.memory_names}
         return [
             *means,
             Variable(self._group, "point_memory", (*dims, "point", "place"), shape, "1", TEXT, coords=places),
@@ -393,7 +394,7 @@ class TimeSeries:
             *(turns if part.components > axes else ()),
         ]
 
-    def add(self, block: Block, table: Array, balance: Array) -> None:
+    def add(self, block: StepBatch, table: Array, balance: Array) -> None:
         """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
         self.count += len(block)
         assembly, n = self._assembly, block.n

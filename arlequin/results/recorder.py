@@ -13,7 +13,7 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike, NDArray
 
-from arlequin.models.checks import flag, hold, instance, mapping, path, positive_integer
+from arlequin.models.checks import check_fields, flag, instance, mapping, path, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.results.checkpoint import Checkpoint, remove
 from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain_attributes
@@ -43,11 +43,11 @@ class Record:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        hold(self, fields_every=positive_integer)
+        check_fields(self, fields_every=positive_integer)
         if self.path is not None:
             path("path", self.path)
         checked_attributes(self.attributes)
-        hold(self, point_memory=flag, overwrite=flag, resume=flag)
+        check_fields(self, point_memory=flag, overwrite=flag, resume=flag)
         if self.resume and self.path is None:
             raise UserError("resume: needs the path of a result")
 

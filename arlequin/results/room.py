@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from arlequin.models.errors import UserError
-from arlequin.models.limits import LIFT, lifted, memory
+from arlequin.models.limits import LIFT, disabled, memory
 
 LEAST = 1e8  # bytes of a result that is always accepted: some file systems report no free space
 
@@ -32,7 +32,7 @@ def check_disk(columns: Iterable[Sized], folder: Path, given: str) -> None:
 
 
 def _check(size: float, room: float, who: str, has: str) -> None:
-    if size > max(room, LEAST) and not lifted():
+    if size > max(room, LEAST) and not disabled():
         why = f"{who}the result takes {_gigabytes(size)}, {has.format(_gigabytes(room))}"
         raise UserError(f"{why}keep fewer fields (fields_every), or take fewer steps ({LIFT})", code=1)
 

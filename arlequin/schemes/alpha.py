@@ -27,8 +27,11 @@ from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import Solved
 from arlequin.solvers.tangents import Tangents
 from arlequin.solvers.velocity_projection import VelocityProjection
-from arlequin.step.merge import merge_time_steps
-from arlequin.step.state import Failed, State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.step.acceptance import Failed, accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch, merge_time_steps
+from arlequin.step.imposed import reaction
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import displacement_per_unit
@@ -287,7 +290,7 @@ class _Carried:
         return self.external - self.internal - self.damping
 
 
-class AlphaStepper:
+class AlphaStepper(Stepper):
     """Generalised-α with the unknown y = (1 − λ) v₀ + λ v₁, λ = β/γ, so that u₁ = u₀ + Δt y + Δt² (½ − λ) a₀:
 
         (1 − α_m) M y = (1 − α_m) p₀ + λΔt (1 − α_m − γ) F₀ + βΔt [(1 − α_f) F(t₁; u₁, v₁) + α_f F(t₀)]
@@ -319,9 +322,9 @@ class AlphaStepper:
         """Restore from `state_dict()`."""
         self._bulk.load_state_dict(state)
 
-    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
-        """Steps as one: impulses, works and paths of all."""
-        return merge_time_steps(reports)
+    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
+        """Sub-steps as one step: impulses, works and paths of all."""
+        return merge_time_steps(batches)
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
@@ -350,7 +353,8 @@ class AlphaStepper:
         )
         return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
+        """One step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, beta, gamma = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma
         t1 = (state.n + 1) * step
@@ -375,7 +379,7 @@ class AlphaStepper:
         state: State,
         solved: Solved,
         load: Array,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[State, StepBatch]:
         """The new state, the recursions of its forces, and the works of the step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, gamma = scheme.alpha_m, scheme.alpha_f, scheme.gamma
@@ -440,8 +444,19 @@ class AlphaStepper:
             carried = replace(carried, momentum=carried.momentum + change)
             work.values += found.work.values
         work["kinetic"] = 0.5 * float(v @ momentum)
-        report = meeting.report(multipliers, work, path, meeting.slip(rows), loss, solved.newton, found)
-        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
+        return meeting.ended(
+            assembly,
+            state,
+            (u, v),
+            bulk,
+            work,
+            own=carried,
+            multipliers=multipliers,
+            path=path,
+            contact=meeting.impulses(meeting.slip(rows), loss, found),
+            newton=solved.newton,
+            projected=found,
+        )
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

@@ -11,8 +11,11 @@ from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.equilibrium import Equilibrium
-from arlequin.step.merge import merge_load_steps
-from arlequin.step.state import State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.step.acceptance import accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch, merge_load_steps
+from arlequin.step.imposed import reaction
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ class _Carried:
     rate: Array
 
 
-class StaticStepper:
+class StaticStepper(Stepper):
     """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
@@ -106,11 +109,11 @@ class StaticStepper:
         """Restore from `state_dict()`."""
         self._equilibrium.load_state_dict(state)
 
-    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
-        """Load steps as one: forces at its end, works and paths of all."""
-        return merge_load_steps(reports)
+    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
+        """Load steps as one: forces at the end, works and paths of all."""
+        return merge_load_steps(batches)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One load step."""
         t0, t1 = state.n * self.step, (state.n + 1) * self.step
         assembly, own = self._assembly, state.own
@@ -152,6 +155,15 @@ class StaticStepper:
         pulled = kinematics.generalised_force(contact.impulse)
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.generalised_force(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
-        report = meeting.report(constraint, work, du, rows.du, loss, found.passes)
-        carried = _Carried(external, forces, contact.impulse, pulled, du / (t1 - t0))
-        return state.following(assembly, u, none, bulk, report, contact.history, carried), report
+        return meeting.ended(
+            assembly,
+            state,
+            (u, none),
+            bulk,
+            work,
+            own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
+            multipliers=constraint,
+            path=du,
+            contact=meeting.impulses(rows.du, loss),
+            newton=found.passes,
+        )

@@ -17,7 +17,8 @@ from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, Predictor
 from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.solvers.tangents import Tangents
-from arlequin.step.state import Failed, State
+from arlequin.step.acceptance import Failed
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import displacement_per_unit

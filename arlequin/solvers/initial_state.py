@@ -22,9 +22,10 @@ from arlequin.multilevel.pairing.multipliers import Facets
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
 from arlequin.multilevel.solvers.contact import solve_contact
+from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
-from arlequin.step.state import initial_acceleration
+from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -218,7 +219,10 @@ def _initial_forces(
     rates = kinematics.rates(v)
     closed = contact.closed(kinematics.gaps(kinematics.basis @ u), np.zeros(kinematics.basis.shape[0]))
     closed &= np.abs(rates[kinematics.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
-    laws = contact.laws.multipliers()
+    laws = contact.laws
+    if laws.state_dependent:
+        laws = laws.at(laws.sliding(laws.start_history(kinematics.gap), laws.slip_size(rates)))
+    laws = laws.multipliers()
     rows_of = contact.laws.rows_of
     points = np.flatnonzero(closed & (laws.level > 0) & kinematics.paired)
     forces = np.zeros(kinematics.rows)
@@ -226,18 +230,13 @@ def _initial_forces(
         points = points[np.diag(kinematics.delassus(inertia.compliance, kinematics.first[points])) > 0.0]
     if points.size:
         rows = rows_of(points)
+        free_motion = FreeMotion(
+            kinematics.delassus(inertia.compliance, rows), 1.0, np.zeros(points.size),
+            rates[rows] + step * kinematics.apply_local(free.contact)[rows], np.ones(points.size, dtype=bool),
+            step, 1.0, step,
+        )  # fmt: skip
         solution = solve_contact(
-            laws.chosen(points),
-            kinematics.delassus(inertia.compliance, rows),
-            gap_per_velocity=1.0,
-            gap_free=np.zeros(points.size),
-            rate_free=rates[rows] + step * kinematics.apply_local(free.contact)[rows],
-            closed=np.ones(points.size, dtype=bool),
-            history=laws.start_history(kinematics.gap),
-            step=step,
-            theta=1.0,
-            impulse_factor=step,
-            guess=np.zeros(rows.size),
+            laws.chosen(points), free_motion, laws.start_history(kinematics.gap), np.zeros(rows.size)
         )
         forces[rows] = solution.impulse / step
     return forces

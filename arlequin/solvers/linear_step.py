@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.step.state import State
@@ -37,7 +37,7 @@ class Start:
     internal: Array
     history: Array
     impulse: Array
-    worn: Worn | None = None
+    worn: WearState | None = None
     lasts: NDArray[np.int8] | None = None
 
 

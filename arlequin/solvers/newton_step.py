@@ -15,7 +15,8 @@ from arlequin.solvers.contact_step import ContactStep, solve_contact_step
 from arlequin.solvers.linear_step import Drive, Resistance, Solved, motion_of
 from arlequin.solvers.mean_forces import Bulk
 from arlequin.solvers.rotation_predictor import RotationPredictor
-from arlequin.step.state import Failed, State
+from arlequin.step.acceptance import Failed
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import displacement_per_unit

@@ -14,8 +14,8 @@ from arlequin.linalg.products import RowProduct
 from arlequin.models.part import Assembled, Surface
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
-from arlequin.multilevel.laws.wear import Worn
-from arlequin.multilevel.pairing.kinematics import KeepingPairing, Kinematics, Pairing, shared_weight
+from arlequin.multilevel.laws.wear import WearState
+from arlequin.multilevel.pairing.kinematics import FixedPartnerPairing, Kinematics, Pairing, shared_weight
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
@@ -107,7 +107,7 @@ class ContactSubset:
         trial = history.copy()
         trial[self.histories] = solution.history
         count, points = laws.count, self.points
-        held = solution.held
+        traction = solution.spring_traction
         return replace(
             solution,
             impulse=spread(solution.impulse, laws.row_count, self.rows),
@@ -116,7 +116,7 @@ class ContactSubset:
             multiplier=spread(solution.multiplier, count, points),
             status=spread(solution.status, count, points),
             history=trial,
-            held=None if held is None else spread(held, laws.row_count, self.rows),
+            spring_traction=None if traction is None else spread(traction, laws.row_count, self.rows),
         )
 
 
@@ -295,15 +295,15 @@ class Contact:
         each = [0.0 if interface.wear is None else interface.wear.coefficient for interface in self.interfaces]
         return np.repeat(each, np.diff(self.start)) / self.laws.area
 
-    def worn(self, before: Worn | None, wear: Array) -> Worn | None:
-        """Wear after a step; wear (k,): normal force times slip, J."""
+    def worn(self, before: WearState | None, wear: Array) -> WearState | None:
+        """What is worn after a step of which the normal forces work by `wear` (k,), J, on the slip."""
         if self.wear_rate is None:
             return None
         opening = self.wear_rate * wear
-        return Worn(opening, opening) if before is None else before.after(opening)
+        return WearState(opening, opening) if before is None else before.after(opening)
 
     def kinematics(
-        self, place: Array, keeping: ContactKinematics | None = None, worn: Worn | None = None
+        self, place: Array, keeping: ContactKinematics | None = None, worn: WearState | None = None
     ) -> ContactKinematics:
         """The kinematics at the displacement u, place = basis · u (q,); with the partners of `keeping`."""
         return self._unworn(place, keeping).worn(worn)
@@ -320,8 +320,8 @@ class Contact:
                 continue
             slave, master = self.sides[i]
             now = slave.positions(own[: slave.count]), master.positions(own[slave.count :])
-            if keeping is not None and isinstance(pairing, KeepingPairing):
-                found.append(pairing.keeping(keeping.found[i], *now))
+            if keeping is not None and isinstance(pairing, FixedPartnerPairing):
+                found.append(pairing.with_partners(keeping.found[i], *now))
             else:
                 found.append(pairing.at(*now))
         return self._join(found, place)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Answers
 from arlequin.linalg.products import RowProduct, applied
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.multilevel.pairing.kinematics import Kinematics
 
 
@@ -37,8 +37,8 @@ class ContactKinematics:
     found: tuple[Kinematics, ...]
     opening: Array | None = None
 
-    def worn(self, worn: Worn | None) -> "ContactKinematics":
-        """The kinematics with gaps of the worn surfaces."""
+    def worn(self, worn: WearState | None) -> "ContactKinematics":
+        """The same on worn surfaces."""
         return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
 
     @property

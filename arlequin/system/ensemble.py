@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from arlequin.models.errors import UserError
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
+from arlequin.multilevel.laws.base import SetValuedLaw
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.system import System
 
@@ -49,6 +50,11 @@ class Members:
                 raise _differs(i, "contact method")
         return cls(first, tuple(each), np.array(source))
 
+    @classmethod
+    def alone(cls, assembly: Assembly) -> "Members":
+        """An ensemble of one system, of any kind."""
+        return cls(assembly, (assembly,), np.zeros(1, dtype=np.int64))
+
     @property
     def count(self) -> int:
         """Members."""
@@ -58,9 +64,18 @@ class Members:
         """External forces (n, d) at the time t, N; (1, d) where all members have the same."""
         return self._of_each(lambda own: own.load(t))
 
+    def loads(self, times: Array) -> Array:
+        """External forces (t, n, d), or (t, 1, d), at the times (t,), N."""
+        return np.ascontiguousarray(np.swapaxes(self._of_each(lambda own: own.loads(times)), 0, 1))
+
     def imposed(self, t: float) -> Array:
         """Given values (n, p), or (1, p), at the time t: m where a displacement is imposed, m/s where a velocity is."""
         return self._of_each(lambda own: own.imposed(t))
+
+    def of_each(self, fields: Callable[[Assembly], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Fields (d,) of every member, each as one array (n, d); errors name the member."""
+        each = [named(i, partial(fields, own)) for i, own in enumerate(self.each)]
+        return tuple(np.array(values) for values in zip(*each, strict=True))
 
     def _of_each(self, what: Callable[[Assembly], Array]) -> Array:
         first, place = self._sources
@@ -87,6 +102,10 @@ def _linear(i: int, system: System) -> Assembly:
             what = "wears"
         elif interface.friction is not None and np.isfinite(interface.friction.stiffness):
             what = "has springs of friction"
+        elif interface.friction is not None and interface.friction.state_dependent:
+            what = "has a coefficient of friction that changes"
+        elif any(isinstance(law, SetValuedLaw) and law.restitution > 0.0 for law in interface.laws):
+            what = "has restitution"
         if what is not None:
             raise UserError(
                 f"member {i}: interface '{interface.name}' {what}: an ensemble shares one contact: simulate its members"

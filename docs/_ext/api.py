@@ -194,7 +194,9 @@ GROUPS = (
         (),
         (
             ("arlequin.multilevel.laws.base", ("RegularLaw", "SetValuedLaw")),
-            ("arlequin.step.state", ("Scheme", "Stepper", "State", "StepReport")),
+            ("arlequin.step.scheme", ("Scheme", "Stepper")),
+            ("arlequin.step.state", ("State",)),
+            ("arlequin.step.batch", ("StepBatch",)),
             ("arlequin.models.materials.elastic", ("Material",)),
             ("arlequin.models.part", ("Part", "Assembled", "Surface")),
             ("arlequin.junctions.coupling", ("Coupling", "Shapes")),
