@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array, kron
@@ -63,19 +63,19 @@ class Shapes:
 
 @runtime_checkable
 class Coupling(Protocol):
-    """The bilinear form c(φ*, v) of a junction, whose constraint is c(φ*, v_coarse − v_fine) = 0 for all φ*."""
+    """The bilinear form c(φ*, v) of a junction, whose constraint is c(φ*, v_coarse − v_fine) = 0 for all φ*.
 
-    @property
-    def order(self) -> int:
-        """Highest derivative in the form: 0 for L², 1 for H¹."""
-        ...
+    order: highest derivative in the form: 0 for L², 1 for H¹. Subclasses inherit the default 0, and `with_length`.
+    """
+
+    order: ClassVar[int] = 0
 
     def with_length(self, length: float) -> "Coupling":
-        """The form with `length` (m) in place of an internal length that was not given; else the form itself.
+        """The form with `length`, m, in place of an internal length that was not given; by default the form itself.
 
         length: mean size of the coarse cells in the gluing zone.
         """
-        ...
+        return self
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
         """c(ψ_m e_i, φ_n e_j) as (test.size × components, trial.size × components), node-major.
@@ -87,17 +87,8 @@ class Coupling(Protocol):
 
 
 @dataclass(frozen=True)
-class L2:
+class L2(Coupling):
     """The L² form c(φ*, v) = ∫ φ*·v (Ben Dhia 1998)."""
-
-    @property
-    def order(self) -> int:
-        """0."""
-        return 0
-
-    def with_length(self, length: float) -> "L2":
-        """The form itself: it has no internal length."""
-        return self
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
         """See `Coupling.matrix`."""
@@ -106,23 +97,19 @@ class L2:
 
 
 @dataclass(frozen=True)
-class H1:
+class H1(Coupling):
     """The H¹ form c(φ*, v) = ∫ φ*·v + ℓ² ε(φ*):ε(v) (Ben Dhia & Rateau, IJNME 62, 2005).
 
     length: ℓ, m, by default the mean size of the coarse cells in the gluing zone. In one component (bars) ε(v) = v';
     in axisymmetry ε includes the hoop strain v_r / r.
     """
 
+    order: ClassVar[int] = 1
     length: float | None = None
 
     def __post_init__(self) -> None:
         if self.length is not None:
             checks.positive("length", self.length)
-
-    @property
-    def order(self) -> int:
-        """1."""
-        return 1
 
     def with_length(self, length: float) -> "H1":
         """The form with ℓ = `length`, m, where none was given."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,11 @@ SUM_TOLERANCE = 1e-9
 class Weight(Protocol):
     """A weight function α of the fine part over the gluing zone; the coarse part has 1 − α.
 
-    Subclasses inherit the default of `continuity`.
+    continuity: k where α, 0 before the zone and 1 behind it, is C^k at both ends; −1 where it jumps. Subclasses inherit
+    the default 0.
     """
+
+    continuity: ClassVar[int] = 0
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
         """α (…) in [0, 1] at the zone's coordinate s (…) in (0, 1), or at points (axis, …), m.
@@ -38,11 +41,6 @@ class Weight(Protocol):
         Junctions with a beam give no points.
         """
         ...
-
-    @property
-    def continuity(self) -> int:
-        """k where α, 0 before the zone and 1 behind it, is C^k at both ends; −1 where α jumps. By default 0."""
-        return 0
 
 
 @dataclass(frozen=True)
@@ -58,20 +56,18 @@ class Linear(Weight):
 class Cubic(Weight):
     """α = 3s² − 2s³, continuous with its slope (C¹) at both ends of the zone."""
 
+    continuity: ClassVar[int] = 1
+
     def fine(self, s: Array, points: Array | None = None) -> Array:
         """See `Weight.fine`."""
         return s * s * (3 - 2 * s)
-
-    @property
-    def continuity(self) -> int:
-        """1."""
-        return 1
 
 
 @dataclass(frozen=True)
 class Constant(Weight):
     """α = value in the whole zone, 0 < value < 1; jumps at both ends."""
 
+    continuity: ClassVar[int] = -1
     value: float = 0.5
 
     def __post_init__(self) -> None:
@@ -80,11 +76,6 @@ class Constant(Weight):
     def fine(self, s: Array, points: Array | None = None) -> Array:
         """See `Weight.fine`."""
         return np.full(np.shape(s), float(self.value))
-
-    @property
-    def continuity(self) -> int:
-        """−1: α jumps at both ends."""
-        return -1
 
 
 @dataclass(frozen=True)

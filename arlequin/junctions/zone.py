@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse.linalg import splu
@@ -31,24 +31,16 @@ SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "ba
 class Zone(Protocol):
     """Splits the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse alone)."""
 
+    cuts_cells: ClassVar[bool] = False  # whether borders of the zone run through coarse cells
+
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> ZoneCoordinate:
         """The zone's coordinate for two parts; `name` of the junction, for messages."""
         ...
 
-    @property
-    def cuts_cells(self) -> bool:
-        """Whether borders of the zone run through coarse cells."""
-        ...
-
 
 @dataclass(frozen=True)
-class FullOverlap:
+class FullOverlap(Zone):
     """The whole overlap of two parts that follow each other along one axis, with s along this axis (the default)."""
-
-    @property
-    def cuts_cells(self) -> bool:
-        """False: it ends where the parts end."""
-        return False
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`: from the fine part's inner end to the coarse part's inner end."""
@@ -70,7 +62,7 @@ class FullOverlap:
 
 
 @dataclass(frozen=True)
-class Strip:
+class Strip(Zone):
     """S_g between the planes `axis` = start, where the fine part's weight is 0, and = end (m), where it is 1."""
 
     start: float
@@ -82,10 +74,7 @@ class Strip:
         if checks.finite("start", self.start) == checks.finite("end", self.end):
             raise UserError.parameter("end", self.end, "must differ from start")
 
-    @property
-    def cuts_cells(self) -> bool:
-        """True: its planes do."""
-        return True
+    cuts_cells: ClassVar[bool] = True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`."""
@@ -97,7 +86,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class HalfSpace:
+class HalfSpace(Zone):
     """S_g from the plane through `point` over `width` (m) along `normal`, which points into S_f."""
 
     point: Sequence[float]
@@ -110,10 +99,7 @@ class HalfSpace:
         if not np.linalg.norm(checks.finite_array("normal", np.atleast_1d(self.normal), (None,))) > 0:
             raise UserError.parameter("normal", self.normal, "must not be zero")
 
-    @property
-    def cuts_cells(self) -> bool:
-        """True: its planes do."""
-        return True
+    cuts_cells: ClassVar[bool] = True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`."""
@@ -126,7 +112,7 @@ class HalfSpace:
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Zone):
     """S_g a band of `width` (m) inside the faces of a box, S_f the rest of the box: a fine patch in a coarse part.
 
     low, high: corners of the box, m, by default the fine part's extents; sides: the faces that have a band ("left",
@@ -145,10 +131,7 @@ class Box:
         for side in self.sides or ():
             checks.one_of("sides", side, tuple(SIDES))
 
-    @property
-    def cuts_cells(self) -> bool:
-        """True: its planes do."""
-        return True
+    cuts_cells: ClassVar[bool] = True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`."""
@@ -177,7 +160,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class LevelSet:
+class LevelSet(Zone):
     """S_g where 0 < level(x) < width (m), S_f behind; level: function of points (axis, n) that gives metres (n,).
 
     Nothing is cut at the level lines: volumes and linear weights are exact to the quadrature only.
@@ -191,11 +174,6 @@ class LevelSet:
         if isinstance(self.level, type) or not callable(self.level):
             raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
 
-    @property
-    def cuts_cells(self) -> bool:
-        """False: nothing is cut at level lines."""
-        return False
-
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelZoneCoordinate:
         """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
@@ -207,7 +185,7 @@ class LevelSet:
 
 
 @dataclass(frozen=True)
-class Cells:
+class Cells(Zone):
     """S_g the coarse cells `glue`, S_f the coarse cells `free`; the coarse part is alone elsewhere.
 
     glue, free: cell numbers, or the name of a set of cells (`mesh.subdomains`) of the coarse mesh; without `free`,
@@ -218,11 +196,6 @@ class Cells:
     glue: str | Sequence[int]
     free: str | Sequence[int] = ()
     inner: str | None = None
-
-    @property
-    def cuts_cells(self) -> bool:
-        """False: it consists of whole cells."""
-        return False
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
         """See `Zone.zone_coordinate`."""

@@ -213,9 +213,9 @@ def test_what_cannot_be_read_or_is_no_checkpoint_is_refused(tmp_path, monkeypatc
     whole = (path / "checkpoint.npz").read_bytes()
     with np.load(path / "checkpoint.npz") as file:
         arrays = dict(file)
-    told = json.loads(str(arrays["told"]))
+    told = json.loads(str(arrays["data"]))
     for change in ({**told, "format": 0}, {**told, "run": {"class": "os:system", "fields": {}}}, {}):
-        np.savez(path / "checkpoint.npz", **{**arrays, "told": np.array(json.dumps(change))})
+        np.savez(path / "checkpoint.npz", **{**arrays, "data": np.array(json.dumps(change))})
         with pytest.raises(UserError, match=r"its checkpoint cannot be read .*: run it anew"):
             simulate(path)
     (path / "checkpoint.npz").write_bytes(whole[: len(whole) // 2])
@@ -240,7 +240,7 @@ def test_steps_that_are_lost_are_missed(tmp_path, monkeypatch):
     path = tmp_path / "a.zarr"
     stopped(path, monkeypatch)
     shutil.rmtree(path / "time" / "c")  # as a loss of power may leave it
-    with pytest.raises(UserError, match="lacks steps that its checkpoint counts on: run it anew"):
+    with pytest.raises(UserError, match="steps before its checkpoint are missing: run it anew"):
         simulate(path)
 
 
