@@ -13,7 +13,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.press import Press
+from arlequin.cases.reference.press import PressedBar
 from arlequin.cases.shared.impact import mean_pressures, worst_balance
 from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young
 from arlequin.models.checks import non_negative, positive, positive_integer
@@ -59,9 +59,9 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(aq.System([bar], interfaces=[contact]), aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
-def reference(parameters: Parameters) -> Press:
+def reference(parameters: Parameters) -> PressedBar:
     p = parameters
-    return Press(
+    return PressedBar(
         p.length,
         p.young,
         p.asperity_stiffness,

@@ -20,7 +20,7 @@ from arlequin.cases.reference.hertz import LineContact, PressureFit, effective_m
 from arlequin.cases.shared.meshes import half_disc, turned
 from arlequin.cases.shared.pressing import (
     Formulation,
-    Pressed,
+    PressedContact,
     equilibrium_checks,
     hertz_checks,
     laws_of,
@@ -104,7 +104,7 @@ def _with_middle(mesh: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Sheared:
+class ShearedContact:
     """Tractions after the last step: x (k,), m, pressures and tractions (k,), Pa, forces P and Q, N/m."""
 
     x: Array
@@ -115,7 +115,7 @@ class Sheared:
     friction: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Sheared":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "ShearedContact":
         """Along the direction of Q, which pushes the upper part."""
         group = result["interface/contact"].dataset
         x = group["point_position"].values[:, 0]
@@ -130,13 +130,13 @@ class Sheared:
         return fit_pressure(self.x, self.friction * self.pressure - self.traction)
 
 
-def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
+def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
     """The normal contact after the last step."""
-    return Pressed.of(result)
+    return PressedContact.of(result)
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, Sheared.of(result, parameters)
+    p, found = parameters, ShearedContact.of(result, parameters)
     nominal, exact = reference(p), reference(p, found.normal, found.shear)
     beyond = float(np.max(np.abs(found.traction) - p.friction * found.pressure))
     steps = np.diff(result.dataset["energy"].sel(kind="friction").values)
@@ -151,7 +151,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = Sheared.of(result, parameters)
+    found = ShearedContact.of(result, parameters)
     return {
         **pressed_scalars(pressed(result, parameters)),
         "stick_radius": aq.Scalar(found.stick.half_width, "m", "half-width that sticks"),
@@ -164,7 +164,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.shared.pressing import pressure_figure, traction_figure
 
-    found = Sheared.of(result, parameters)
+    found = ShearedContact.of(result, parameters)
     exact = reference(parameters, found.normal, found.shear)
     return {
         "tractions": traction_figure(found, exact),

@@ -140,7 +140,7 @@ def wave_speed(parameters: Parameters) -> float:
 
 
 @dataclass(frozen=True)
-class Rows:
+class MeshRows:
     """Fine cells along a side of the square, rows of them below the zone, coarse rows in the zone."""
 
     side: int
@@ -148,7 +148,7 @@ class Rows:
     glued: int
 
     @classmethod
-    def of(cls, parameters: Parameters) -> "Rows":
+    def of(cls, parameters: Parameters) -> "MeshRows":
         """All in whole coarse cells, an even number along the side: a node is at the lowest point."""
         p = parameters
         coarse = p.ratio * p.size
@@ -161,7 +161,7 @@ class Rows:
 
 def build(parameters: Parameters) -> aq.Study:
     p = parameters
-    rows = Rows.of(p)
+    rows = MeshRows.of(p)
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
 
     def solid(name: str, *which: int, order: int = 1) -> aq.Solid:

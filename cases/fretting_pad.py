@@ -101,7 +101,7 @@ def run(parameters: Parameters, record: Record | None = None, progress: Progress
 
 
 @dataclass(frozen=True)
-class Fretting:
+class FrettingHistory:
     """cycles (c,) that were stepped; friction (c,): what it took in each, J/m; volume (c,): worn after each, m²;
     x (k,), m, sorted, and the worn depth (k,), m, at the end."""
 
@@ -112,7 +112,7 @@ class Fretting:
     depth: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Fretting":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "FrettingHistory":
         p = parameters
         group = result["interface/contact"].dataset
         cycles = np.array(result.attrs["cycles_stepped"].split(), dtype=float)
@@ -134,7 +134,7 @@ class Fretting:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, Fretting.of(result, parameters)
+    p, found = parameters, FrettingHistory.of(result, parameters)
     uneven = float(np.abs(found.depth - found.depth[::-1]).max() / found.depth.max())
     return [
         # wear takes the force at the end of a step, friction the mean: of order 1 in the step, where the motion turns
@@ -150,7 +150,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = Fretting.of(result, parameters)
+    found = FrettingHistory.of(result, parameters)
     return {
         "scar_width": scar_width(result),
         "cycle_friction_energy": aq.Scalar(found.friction[-1], "J", "energy that friction takes in the last cycle"),

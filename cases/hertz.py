@@ -19,7 +19,7 @@ from arlequin.cases.shared.meshes import graded_block, quarter_disc
 from arlequin.cases.shared.pressing import (
     Formulation,
     Multiplier,
-    Pressed,
+    PressedContact,
     equilibrium_checks,
     hertz_checks,
     laws_of,
@@ -106,10 +106,10 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
-def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
+def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
     """The contact after the last step; half of it is computed."""
     gauss = build(parameters).system.interfaces[0].slave if parameters.multiplier == "gauss" else None
-    return Pressed.of(result, 0.5, gauss)
+    return PressedContact.of(result, 0.5, gauss)
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:

@@ -16,7 +16,7 @@ from arlequin.cases.reference.hertz import SphereContact, effective_modulus
 from arlequin.cases.shared.meshes import quarter_ball, quarter_disc
 from arlequin.cases.shared.pressing import (
     Formulation,
-    Pressed,
+    PressedContact,
     equilibrium_checks,
     hertz_checks,
     laws_of,
@@ -92,9 +92,9 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
-def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
+def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
     """The contact after the last step."""
-    return Pressed.of(result, _share(parameters))
+    return PressedContact.of(result, _share(parameters))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:

@@ -16,7 +16,7 @@ from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import FieldsEvery
 from arlequin.cases.shared.waves import stretch_energy
-from arlequin.cases.wave_junction import DENSITY, YOUNG, Layout
+from arlequin.cases.wave_junction import DENSITY, YOUNG, BarLayout
 from arlequin.models.checks import positive
 
 Model = Literal["point", "arlequin", "absorbing", "fine"]
@@ -50,7 +50,7 @@ def as_wave(parameters: Parameters) -> wave_junction.Parameters:
     )
 
 
-def layout(parameters: Parameters) -> Layout:
+def layout(parameters: Parameters) -> BarLayout:
     """Where the bars and the packet are."""
     return wave_junction.layout(as_wave(parameters))
 

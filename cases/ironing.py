@@ -89,7 +89,7 @@ def drag(parameters: Parameters, t: float) -> float:
 
 
 @dataclass(frozen=True)
-class Forces:
+class SliderForces:
     """On the slider, from its own strains and from the block's: (t, component), N; way (t,), m; the resultant moment of
     the pair (t,), N·m, about the present positions."""
 
@@ -99,7 +99,7 @@ class Forces:
     moment: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Forces":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "SliderForces":
         """Internal forces of each body at the nodes of its contact surface: nothing else acts there."""
         p = parameters
         parts = {part.name: part for part in system(p).parts}
@@ -145,7 +145,7 @@ def reference(parameters: Parameters) -> float:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
-    forces = Forces.of(result, p)
+    forces = SliderForces.of(result, p)
     horizontal, vertical = forces.ripple(p.distance)
     moment = float(np.abs(forces.moment).max() / (np.abs(forces.slider).max() * p.length))
     # the horizontal force does the work of friction, and the surface of the block is strained by about −0.5 p/E
@@ -173,7 +173,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Means over the second half of the way, in which all of the contact slides."""
-    p, forces = parameters, Forces.of(result, parameters)
+    p, forces = parameters, SliderForces.of(result, parameters)
     across, down = forces.slider[forces.sliding(p.distance)].mean(axis=0)
     horizontal, vertical = forces.ripple(p.distance)
     return {
@@ -194,7 +194,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     for name in ("P1", "nodes"):
         other = replace(parameters, multiplier=name)
         run = result if parameters.multiplier == name else build(other).run()
-        found[name] = Forces.of(run, other)
+        found[name] = SliderForces.of(run, other)
     return {
         "energies": plots.energies(result),
         "forces": ironing_forces(found, parameters.friction),

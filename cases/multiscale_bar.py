@@ -87,7 +87,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Tip:
+class TipMesh:
     """The fine mesh of the tip and what is read off it: extents (m), mean size of a cell along and across (m)."""
 
     mesh: Any
@@ -101,7 +101,7 @@ class Tip:
         return self.sizes[0]
 
 
-def read_tip(path: str) -> Tip:
+def read_tip(path: str) -> TipMesh:
     """Reads the tip; its boundary "right" is where it touches the wall."""
     return _read_tip(path, _written(path))
 
@@ -112,14 +112,14 @@ def _written(path: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _read_tip(path: str, written: int) -> Tip:
+def _read_tip(path: str, written: int) -> TipMesh:
     mesh = aq.mesh.read(path, boundaries=("right",))
     if mesh.dim() != 2:
         raise aq.UserError.parameter("mesh", path, f"is a mesh in {mesh.dim()}D: the tip must be a plane mesh")
     (x0, y0), (x1, y1) = mesh.p.min(axis=1), mesh.p.max(axis=1)
     # the mean over the cells suits meshes that are not structured, too
     along, across = np.ptp(mesh.p[:, mesh.t], axis=1).mean(axis=1)
-    return Tip(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(along), float(across)))
+    return TipMesh(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(along), float(across)))
 
 
 def wave_speed(parameters: Parameters) -> float:

@@ -108,7 +108,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 @dataclass(frozen=True)
-class Pull:
+class TensileTest:
     """Elongations (t,), m, at the ends of the load steps; loads (t,), N, the means of both ends of a step, first nan.
 
     Radii (f,) of the neck at the elongations (f,) of the frames, m.
@@ -120,7 +120,7 @@ class Pull:
     neck: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Pull":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "TensileTest":
         """The load is the external work of a step over its way; the model holds a half, in 3D an eighth of the bar."""
         p = parameters
         share = 0.5 if p.dimension == "axisymmetric" else 0.125
@@ -176,7 +176,7 @@ def sliced(parameters: Parameters, loads: int = 400) -> tuple[Array, Array]:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Slices up to their largest load, and the largest loads; the neck after that has no closed form."""
-    p, pull, metal = parameters, Pull.of(result, parameters), reference(parameters)
+    p, pull, metal = parameters, TensileTest.of(result, parameters), reference(parameters)
     elongation, force = sliced(p)
     energy = result.dataset["energy"]
     work = float(energy.sel(kind=["strain", "plastic"]).sum("kind")[-1])
@@ -201,7 +201,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    pull = Pull.of(result, parameters)
+    pull = TensileTest.of(result, parameters)
     load, at = pull.largest
     return {
         "peak_load": aq.Scalar(load, "N", "largest load, at which the bar begins to neck"),
@@ -215,7 +215,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.shared.figures import pull_figure
 
-    pull = Pull.of(result, parameters)
+    pull = TensileTest.of(result, parameters)
     drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}
     if parameters.dimension == "axisymmetric":
         drawn["shape"] = plots.shape(result, "plastic_strain")

@@ -130,14 +130,14 @@ def reference(parameters: Parameters) -> LayeredRod:
 
 
 @dataclass(frozen=True)
-class Impact:
+class ImpactMeasures:
     """Duration of the contact, s: pressure above 1 % of ρcV; velocity of the centre afterwards over V."""
 
     duration: float
     restitution: float
 
 
-def measured(result: xarray.DataTree, parameters: Parameters) -> Impact:
+def measured(result: xarray.DataTree, parameters: Parameters) -> ImpactMeasures:
     """Of a run; of a ball: force above 1 % of its largest."""
     p = parameters
     edges, pressure = mean_pressures(result)
@@ -148,14 +148,14 @@ def measured(result: xarray.DataTree, parameters: Parameters) -> Impact:
         level = LEVEL * p.velocity * np.sqrt(p.young * p.density)
     begin, end = contact_ends(edges, pressure, level)
     axis, part = ("y", "ball") if p.body == "ball" else ("x", "bar")
-    return Impact(end - begin, rigid_velocity(result, part, axis) / p.velocity)
+    return ImpactMeasures(end - begin, rigid_velocity(result, part, axis) / p.velocity)
 
 
-def exact_impact(exact: LayeredRod) -> Impact:
+def exact_impact(exact: LayeredRod) -> ImpactMeasures:
     """Of the reference."""
     time = np.linspace(0.0, exact.duration, 20001)
     high = np.flatnonzero(exact.pressure(time) > LEVEL * exact.impedance * exact.velocity)
-    return Impact(float(time[high[-1]] - time[high[0]]), exact.restitution())
+    return ImpactMeasures(float(time[high[-1]] - time[high[0]]), exact.restitution())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:

@@ -16,7 +16,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import FieldsEvery
-from arlequin.cases.shared.waves import Packet, drift, stretch_energy
+from arlequin.cases.shared.waves import WavePacket, drift, stretch_energy
 from arlequin.models.checks import positive, positive_integer, within
 
 YOUNG, DENSITY = 1.0, 1.0
@@ -48,16 +48,16 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Layout:
+class BarLayout:
     """Where things are (m): the fine bar is [0, fine_end], the coarse one [coarse_start, end]."""
 
     fine_end: float
     coarse_start: float
     end: float
-    packet: Packet
+    packet: WavePacket
 
 
-def layout(parameters: Parameters) -> Layout:
+def layout(parameters: Parameters) -> BarLayout:
     """Both bars long enough for the packet to start and end outside the zone."""
     p = parameters
     width = max(2.0 * p.wavelength, 4.0 * p.coarse_size)
@@ -67,10 +67,10 @@ def layout(parameters: Parameters) -> Layout:
     end = coarse_start + cells * p.coarse_size
     speed = float(np.sqrt(YOUNG / DENSITY))
     if p.start == "fine":
-        packet = Packet(coarse_start - 5.0 * width, width, p.wavelength, 1.0, speed)
+        packet = WavePacket(coarse_start - 5.0 * width, width, p.wavelength, 1.0, speed)
     else:
-        packet = Packet(fine_end + 5.0 * width, width, p.wavelength, -1.0, speed)
-    return Layout(fine_end, coarse_start, end, packet)
+        packet = WavePacket(fine_end + 5.0 * width, width, p.wavelength, -1.0, speed)
+    return BarLayout(fine_end, coarse_start, end, packet)
 
 
 def build(parameters: Parameters) -> aq.Study:
@@ -102,7 +102,7 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, scheme, duration, small * p.time_ratio, p.fields_every)
 
 
-def junction(parameters: Parameters, coarse: Any, fine: Any, where: Layout) -> Any:
+def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -> Any:
     """The junction that the parameters ask for."""
     p = parameters
     weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()

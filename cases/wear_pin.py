@@ -90,7 +90,7 @@ def _rounded(p: Parameters, width: float, flat: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Scar:
+class WornProfile:
     """The worn profile at the end: x (k,), m, sorted; depth (k,), m, and by the reference; volume per depth, m²."""
 
     x: Array
@@ -99,7 +99,7 @@ class Scar:
     volume: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Scar":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "WornProfile":
         group = result["interface/contact"].dataset
         x, depth = worn_profile(result)
         exact = reference(parameters).depth(x, parameters.way)
@@ -112,7 +112,7 @@ class Scar:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, scar, theory = parameters, Scar.of(result, parameters), reference(parameters)
+    p, scar, theory = parameters, WornProfile.of(result, parameters), reference(parameters)
     mass = float(result["interface/contact"].dataset["worn_mass"].values[-1])
     return [
         Check("worn volume against k F s", scar.volume, theory.volume(p.way), 1e-3, "m3"),

@@ -186,7 +186,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 @dataclass(frozen=True)
-class Preload:
+class PreloadForces:
     """Forces of the springs and dimples along x (support,), N, found and by hand; labels name them."""
 
     labels: list[str]
@@ -194,7 +194,7 @@ class Preload:
     expected: np.ndarray
 
 
-def preload(parameters: Parameters) -> Preload:
+def preload(parameters: Parameters) -> PreloadForces:
     """Statics against a hand calculation: the rod on linear springs, as long as all supports touch."""
     p = parameters
     result = settled(p)
@@ -215,7 +215,7 @@ def preload(parameters: Parameters) -> Preload:
                 ways.append(side * reach + grid.shift)
     own = beam(replace(p, excitation="none")).rigidities
     forces = spring_forces(np.array(at), np.array(stiff), np.array(ways), own[5], own[1])
-    return Preload(labels, np.array(found), np.abs(forces))
+    return PreloadForces(labels, np.array(found), np.abs(forces))
 
 
 def reference(parameters: Parameters) -> RodModes:

@@ -17,7 +17,7 @@ ALL = tuple(place for places in PLACES.values() for place in places)
 PADS = ("spring_x", "spring_y", "dimple_x_low", "dimple_x_high", "dimple_y_low", "dimple_y_high")  # of a zoomed grid
 
 
-class Signal(NamedTuple):
+class SupportSignal(NamedTuple):
     """Of a support: normal force (t,), N, and work rate (t,), W, means over the steps; motion (t, 2) of the skin across
     the rod, m, None where it is a pad on a solid."""
 
@@ -42,7 +42,7 @@ def zoomed(result: xarray.DataTree) -> int:
     return min(set(range(1, 2 + max(others, default=0))) - others)
 
 
-def signal(result: xarray.DataTree, grid: int, place: str) -> Signal:
+def signal(result: xarray.DataTree, grid: int, place: str) -> SupportSignal:
     """Of one support."""
     kind = next(kind for kind, places in PLACES.items() if place in places)
     name = f"grid{grid}_{kind}"
@@ -50,11 +50,11 @@ def signal(result: xarray.DataTree, grid: int, place: str) -> Signal:
         pad = result[f"interface/{PADS[ALL.index(place)]}"].dataset
         steps = np.diff(result.dataset["time"].values, prepend=-1.0)  # none at the start
         power = pad["wear_power"].values if "wear_power" in pad else np.zeros(steps.size)
-        return Signal(pad["impulse"].values / steps, power, None)
+        return SupportSignal(pad["impulse"].values / steps, power, None)
     group, k = result[f"interface/{name}"].dataset, PLACES[kind].index(place)
     force = group["point_force"].values[:, k]
     power = group["point_wear_power"].values[:, k] if "point_wear_power" in group else np.zeros(force.size)
-    return Signal(force, power, group["point_displacement"].values[:, k, :2])
+    return SupportSignal(force, power, group["point_displacement"].values[:, k, :2])
 
 
 def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:

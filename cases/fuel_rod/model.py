@@ -25,7 +25,7 @@ _LAYER = 60  # points of the table of a spring under asperities
 
 
 @dataclass(frozen=True)
-class Support:
+class GridSupport:
     """A spring or a dimple: stiffness K, N/m; damping C of the shock, N·s/m; asperities before it, or none.
 
     Elastic contact takes K and C in parallel, without pull (`aq.ImpactElement`). With an asperity layer of height a
@@ -80,7 +80,7 @@ class Support:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SpacerGrid:
     """A spacer grid at the height z of a rod of the radius: the preload, N, or the gap, m, on every side.
 
     shift: how far along x it stands off the axis, m.
@@ -90,8 +90,8 @@ class Grid:
     z: float
     radius: float
     half: float
-    spring: Support
-    dimple: Support
+    spring: GridSupport
+    dimple: GridSupport
     preload: float
     gap: float
     shift: float = 0.0
@@ -135,14 +135,14 @@ class Grid:
         return found
 
 
-def insertion(rod: aq.Beam | aq.Modal, grids: list[Grid]) -> aq.Study:
+def insertion(rod: aq.Beam | aq.Modal, grids: list[SpacerGrid]) -> aq.Study:
     """Statics: the supports, which just touch the rod at its axis, move in until it is held, without friction."""
     found = [moving(rod, grid) for grid in grids]
     masses, interfaces = [one for own, _ in found for one in own], [one for _, own in found for one in own]
     return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
 
 
-def moving(rod: aq.Beam | aq.Modal, grid: Grid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
+def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
     """Supports of a grid that move in as t goes to 1, without friction and loss, and their contact with the rod.
 
     The interfaces are `grid1_springs_x`, `grid1_dimples_x` and so on, of one direction each.
@@ -162,7 +162,7 @@ def moving(rod: aq.Beam | aq.Modal, grid: Grid) -> tuple[list[aq.PointMasses], l
     return masses, interfaces
 
 
-def points(grids: list[Grid]) -> dict[str, aq.SectionPoints]:
+def points(grids: list[SpacerGrid]) -> dict[str, aq.SectionPoints]:
     """Named points of all supports: those of the interfaces, and of each direction alone."""
     found = {}
     for grid in grids:
@@ -173,17 +173,17 @@ def points(grids: list[Grid]) -> dict[str, aq.SectionPoints]:
     return found
 
 
-def grids(parameters: "Parameters") -> list[Grid]:
+def grids(parameters: "Parameters") -> list[SpacerGrid]:
     """The grids from below."""
     p = parameters
     layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height) if p.law == "multilevel" else None
-    spring, dimple = (Support(k, p.shock_damping, layer) for k in (p.spring_stiffness, p.dimple_stiffness))
+    spring, dimple = (GridSupport(k, p.shock_damping, layer) for k in (p.spring_stiffness, p.dimple_stiffness))
     found = []
     for number, z in enumerate(p.heights.tolist(), 1):
         shift = p.misalignment if number == 2 else 0.0
         gap = p.gap if number in p.open else 0.0
         preload = (1.0 - p.relaxation) * p.preload
-        found.append(Grid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
+        found.append(SpacerGrid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
     return found
 
 

@@ -16,9 +16,8 @@ from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
 from arlequin.cases.fuel_rod import model as rod_model
-from arlequin.cases.fuel_rod.model import Grid
-from arlequin.cases.fuel_rod.model import Support as GridSupport
-from arlequin.cases.shared.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
+from arlequin.cases.fuel_rod.model import GridSupport, SpacerGrid
+from arlequin.cases.shared.spacer_cell import Cladding, PadSupport, SpacerCell, Supports, TubeSupports
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
@@ -85,7 +84,7 @@ class PushedRod:
         return float(np.exp(brentq(miss, low, high, rtol=1e-10)))
 
 
-def _stiffness(grid: Grid) -> tuple[float, float]:
+def _stiffness(grid: SpacerGrid) -> tuple[float, float]:
     """Tangents of a spring and a dimple under their preload, N/m."""
     return _tangent(grid.spring, grid.preload), _tangent(grid.dimple, 0.5 * grid.preload)
 
@@ -120,7 +119,7 @@ class Zoom:
     parameters: "Parameters"
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> SpacerGrid:
         """The zoomed grid."""
         return rod_model.grids(self.parameters)[self.parameters.zoom - 1]
 
@@ -165,7 +164,7 @@ class Zoom:
         assert isinstance(solid, aq.Solid)
         return self.still if force is None else self.still.carrying(replace(solid, body_force=force))
 
-    def beams(self, parameters: "Parameters") -> dict[str, tuple[aq.Beam, list[Grid]]]:
+    def beams(self, parameters: "Parameters") -> dict[str, tuple[aq.Beam, list[SpacerGrid]]]:
         """The rod below and above, each as far as the gluing zone reaches, and its grids."""
         low, high = self.cell.cladding.ends
         s = np.array(rod_model.stations(parameters))
@@ -253,7 +252,7 @@ class Zoom:
         return replace(self.cell, supports=replace(own, **stiff))
 
     def _system(
-        self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: Held
+        self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: TubeSupports
     ) -> aq.System:
         lower, upper = (beam for beam, _ in beams.values())
         junctions = [
@@ -276,7 +275,7 @@ class Zoom:
         return self.running(cell, share, displacements(start))
 
 
-def _answer(result: xarray.DataTree, step: int, each: Support) -> Array:
+def _answer(result: xarray.DataTree, step: int, each: PadSupport) -> Array:
     """Force of a support, N, and approach of the rod's axis to its grid, m, in a load step of statics."""
     normal = np.array(each.normal)
     tube, pad = result["part/cladding"].dataset, result[f"interface/{each.name}"].dataset

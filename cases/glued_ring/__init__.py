@@ -173,7 +173,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 @dataclass(frozen=True)
-class Errors:
+class PatchErrors:
     """Where the patch is alone, over the largest values there: displacement, mean square of the stress; and K."""
 
     displacement: float
@@ -181,7 +181,7 @@ class Errors:
     concentration: float
 
 
-def errors(result: xarray.DataTree, parameters: Parameters) -> Errors:
+def errors(result: xarray.DataTree, parameters: Parameters) -> PatchErrors:
     """Of the fine part, or of the coarse mesh alone in the same place."""
     p = parameters
     part = system(p).parts[-1]
@@ -196,7 +196,7 @@ def errors(result: xarray.DataTree, parameters: Parameters) -> Errors:
     right = exact_stress(p, points)
     free = level(p, points) >= ZONE * RADIUS
     wrong = float(np.sqrt(np.mean((np.moveaxis(found, -1, 0) - right)[:, free] ** 2)) / np.abs(right[:, free]).max())
-    return Errors(off, wrong, _at_top(points, found[..., 0], p.order) / p.stress)
+    return PatchErrors(off, wrong, _at_top(points, found[..., 0], p.order) / p.stress)
 
 
 def _at_top(points: Array, stress: Array, order: int) -> float:
@@ -211,7 +211,7 @@ def _at_top(points: Array, stress: Array, order: int) -> float:
 
 
 @lru_cache(maxsize=4)
-def single(parameters: Parameters) -> Errors:
+def single(parameters: Parameters) -> PatchErrors:
     """The errors of the coarse mesh alone."""
     alone = replace(parameters, model="single")
     return errors(build(alone).run(), alone)

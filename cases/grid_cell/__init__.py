@@ -128,7 +128,7 @@ def reference(parameters: Parameters) -> CellByHand:
 
 
 @dataclass(frozen=True)
-class Gripped:
+class SupportForces:
     """The six supports i over the steps t: forces (t, i) on the tube, N, normal, and axial against its motion; ways of
     the grid (t, i) and of the tube (t,), m; step at which the insertion ends."""
 
@@ -140,7 +140,7 @@ class Gripped:
     inserted: int
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Gripped":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "SupportForces":
         p, six = parameters, cell(parameters).six
         time = result.dataset["time"].values
         forces = [result[f"interface/{each.name}"].dataset["force"].values for each in six]
@@ -166,7 +166,7 @@ class Gripped:
 
 
 @dataclass(frozen=True)
-class Patch:
+class ContactPatch:
     """Contact points of one support at a frame: arc y and height z from the middle of the patch (k,), m, pressures
     (k,), Pa, areas (k,), m², statuses (k,)."""
 
@@ -177,7 +177,7 @@ class Patch:
     status: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters, name: str, frame: int) -> "Patch":
+    def of(cls, result: xarray.DataTree, parameters: Parameters, name: str, frame: int) -> "ContactPatch":
         own = cell(parameters)
         each = next(item for item in own.six if item.name == name)
         group = result[f"interface/{name}"].dataset
@@ -215,7 +215,7 @@ class Patch:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found, hand = parameters, Gripped.of(result, parameters), reference(parameters)
+    p, found, hand = parameters, SupportForces.of(result, parameters), reference(parameters)
     grip, mesh = found.normal[found.inserted], 1.0 / p.refine
     # the sum over the nodes misses a share of the crush of order 2 in the cells
     coarse = max(1.0, mesh**2)
@@ -224,9 +224,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     mirror = 1e-6 if p.pad_radius is None else 1e-3
     # the wall flattens below the pad, by 1.2 % of the width on fine meshes: more where the relative curvature is small
     flat = hand.layer.radius / (0.5 * p.outer_diameter)
-    pressed = sum(Patch.of(result, p, name, -1).force for name in found.names)
+    pressed = sum(ContactPatch.of(result, p, name, -1).force for name in found.names)
     ratio = found.drag / (p.friction * pressed)
-    spring, last = (Patch.of(result, p, "spring_x", frame) for frame in (found.inserted, -1))
+    spring, last = (ContactPatch.of(result, p, "spring_x", frame) for frame in (found.inserted, -1))
     crush = hand.stuck.crush[0]
     width = np.sqrt(2.0 * hand.layer.radius * crush[crush.size // 2])
     first = found.inserted + 1
@@ -260,9 +260,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Of the six supports: what they press with once inserted, and what pushes the tube through them."""
-    found = Gripped.of(result, parameters)
+    found = SupportForces.of(result, parameters)
     grip, pressed = found.normal[found.inserted], found.normal[-1].sum()
-    spring = Patch.of(result, parameters, "spring_x", found.inserted)
+    spring = ContactPatch.of(result, parameters, "spring_x", found.inserted)
     return {
         "spring_force": aq.Scalar(grip[0], "N", "force of a spring after the insertion"),
         "dimple_force": aq.Scalar(grip[2], "N", "force of a dimple after the insertion"),
@@ -280,7 +280,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.grid_cell.plots import forces
 
-    p, found = parameters, Gripped.of(result, parameters)
+    p, found = parameters, SupportForces.of(result, parameters)
     names = list(found.names)
     # halfway up in force: dimples slip, springs stick
     partly = int(np.searchsorted(found.axial.sum(axis=1), 0.7 * found.axial[-1].sum()))

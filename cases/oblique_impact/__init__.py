@@ -32,7 +32,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.maw import maw
-from arlequin.cases.reference.oblique import Impact, Oblique
+from arlequin.cases.reference.oblique import Oblique, ObliqueImpact
 from arlequin.cases.shared.impact import contact_ends, energy_checks, impact_scalars, momentum_check, rigid_velocity
 from arlequin.cases.shared.meshes import disc, upright_half_ball
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young
@@ -75,7 +75,7 @@ def reference(parameters: Parameters) -> Oblique:
 
 
 @lru_cache(maxsize=32)
-def exact(body: Oblique, incidence: float) -> Impact:
+def exact(body: Oblique, incidence: float) -> ObliqueImpact:
     """The reference's impact: alike spheres by the springs of Maw's problem, all others on patches."""
     if body.sphere and body.partner == "like":
         return maw(body, incidence)
@@ -83,7 +83,7 @@ def exact(body: Oblique, incidence: float) -> Impact:
 
 
 @dataclass(frozen=True)
-class Units:
+class ReferenceUnits:
     """What the reference's units are: velocity (m/s), time (s), and force (N; of a disc N/m) of a whole body."""
 
     velocity: float
@@ -91,7 +91,7 @@ class Units:
     force: float
 
     @classmethod
-    def of(cls, parameters: Parameters) -> "Units":
+    def of(cls, parameters: Parameters) -> "ReferenceUnits":
         p = parameters
         shear = p.young / (2 * (1 + p.poisson))
         speed = float(np.sqrt(shear / p.density))
@@ -99,7 +99,7 @@ class Units:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    p, body, units = parameters, reference(parameters), Units.of(parameters)
+    p, body, units = parameters, reference(parameters), ReferenceUnits.of(parameters)
     width = p.half_width * p.radius
     size = width / (p.cells or (3 if p.shape == "sphere" else 12))
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
@@ -132,7 +132,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 @dataclass(frozen=True)
-class Measured:
+class ImpactForces:
     """Of a whole body, in the reference's units: edges (t + 1,) of the steps, forces (t, 2) normal and along the plane.
 
     impulse: normal over m V_n, tangential over −μ m V_n; reflection: ψ₂ by it.
@@ -144,8 +144,8 @@ class Measured:
     reflection: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Measured":
-        p, body, units = parameters, reference(parameters), Units.of(parameters)
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "ImpactForces":
+        p, body, units = parameters, reference(parameters), ReferenceUnits.of(parameters)
         edges = result.dataset["time"].values / units.time
         force = result["interface/contact"].dataset["force"].sel(component=["y", "x"]).values[1:]
         force = force / (SHARE[p.shape] * units.force)
@@ -155,7 +155,7 @@ class Measured:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, body = parameters, reference(parameters)
-    found, given = Measured.of(result, p), exact(body, p.incidence)
+    found, given = ImpactForces.of(result, p), exact(body, p.incidence)
     begin, end = contact_ends(found.edges, found.force[:, 0])
     first, last = contact_ends(given.time, given.force[1:, 0])
     means = given.means(found.edges)
@@ -181,8 +181,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     p = parameters
-    found = Measured.of(result, p)
-    approach = reference(p).velocity * Units.of(p).velocity
+    found = ImpactForces.of(result, p)
+    approach = reference(p).velocity * ReferenceUnits.of(p).velocity
     return {
         **impact_scalars(result, approach, rigid_velocity(result, "body", "y"), "y"),
         "reflection": aq.Scalar(found.reflection, "1", "ψ₂ by the tangential impulse"),
@@ -196,13 +196,13 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin.cases.oblique_impact.plots import curve_figure, force_figure
 
     p, body = parameters, reference(parameters)
-    computed = {p.incidence: Measured.of(result, p).reflection}
+    computed = {p.incidence: ImpactForces.of(result, p).reflection}
     for incidence in CURVE:
         other = replace(p, incidence=incidence)
-        computed[incidence] = Measured.of(_run(other), other).reflection
+        computed[incidence] = ImpactForces.of(_run(other), other).reflection
     return {
         "curve": curve_figure(body, exact, computed),
-        "force": force_figure(Measured.of(result, p), exact(body, p.incidence)),
+        "force": force_figure(ImpactForces.of(result, p), exact(body, p.incidence)),
         "energies": plots.energies(result),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Fall:
+class FreeFall:
     """From rest or a velocity v, m/s, downwards under gravity g, m/s².
 
     >>> round(Fall(10.0, 10.0).time(15.0), 12)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arlequin.cases.reference.rods import ContactHistory, Pair, Rod, clipped, require_positive, runs
+from arlequin.cases.reference.rods import ContactHistory, Rod, RodPair, clipped, require_positive, runs
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
@@ -62,13 +62,13 @@ class Collision(ContactHistory):
 
 def collide(left: Rod, right: Rod | None, gap: float, duration: float) -> Collision:
     """Unilateral collision of two rods (right = None: a rigid wall), `gap` m apart at t = 0."""
-    pair = Pair(left, right, gap)
+    pair = RodPair(left, right, gap)
     require_positive(duration=duration)
     times, pressures, gaps = _events(pair, duration)
     return Collision(pair, duration, np.array(times), np.array(pressures), np.array(gaps))
 
 
-def _events(pair: Pair, duration: float) -> tuple[list[float], list[float], list[float]]:
+def _events(pair: RodPair, duration: float) -> tuple[list[float], list[float], list[float]]:
     admittances, transits = pair.admittances, pair.transits
     total, speed, tolerance = sum(admittances), -pair.closing, TIME_TOLERANCE * min(transits)
     arrivals: tuple[deque[tuple[float, float]], ...] = (deque(), deque())

@@ -37,7 +37,7 @@ from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
-class _Bar:
+class _BouncingBase:
     """E (Pa), ρ (kg/m³), L (m), unit section; jumps take the value after them."""
 
     young: float
@@ -99,7 +99,7 @@ class _Bar:
 
 
 @dataclass(frozen=True)
-class BouncingBar(_Bar):
+class BouncingBar(_BouncingBase):
     """The far end fixed, released at rest with the uniform compression ε; `bounces` bound the breakpoints."""
 
     young: float = 1.0
@@ -175,7 +175,7 @@ class BouncingBar(_Bar):
 
 
 @dataclass(frozen=True)
-class ThrownBar(_Bar):
+class ThrownBar(_BouncingBase):
     """Both ends free, speed V towards the wall, h₀ from it."""
 
     young: float = 900.0

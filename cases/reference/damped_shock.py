@@ -80,7 +80,7 @@ class DampedElement:
         z = np.array([place, 0.0, 0.0, 1.0, 0.0, 1.0])
         pieces = []
         while time < end:
-            piece = Piece(time, sense, z)
+            piece = SlidingPhase(time, sense, z)
             pieces.append(piece)
             if len(pieces) > 10_000:
                 raise UserError("the element chatters: more than 10,000 changes of state", FAILURE)
@@ -92,7 +92,7 @@ class DampedElement:
             time = change
         return DampedMotion(self, tuple(pieces), end)
 
-    def _change(self, piece: Piece, end: float) -> float | None:
+    def _change(self, piece: SlidingPhase, end: float) -> float | None:
         """When the piece ends, s, if it does."""
         a = self.matrix(piece.sense)
 
@@ -111,7 +111,7 @@ class DampedElement:
                 return float(time[k] + root)
         return None
 
-    def samples(self, piece: Piece, end: float, step: float) -> Iterator[tuple[Array, Array]]:
+    def samples(self, piece: SlidingPhase, end: float, step: float) -> Iterator[tuple[Array, Array]]:
         """Instants (n,) from the start of a piece to `end` and states (n, 6); the last of a block is the first of the
         next."""
         once = expm(self.matrix(piece.sense) * step)
@@ -128,7 +128,7 @@ class DampedElement:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class SlidingPhase:
     """From `start`, s: a slip of `sense` ±1, or stuck (0), and the state (6,) there."""
 
     start: float
@@ -141,7 +141,7 @@ class DampedMotion:
     """The pieces of a motion."""
 
     element: DampedElement
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SlidingPhase, ...]
     end: float
 
     @cached_property
@@ -174,7 +174,9 @@ class DampedMotion:
                 continue
             count = math.ceil((high - low) / element.sample)
             begin = expm(element.matrix(piece.sense) * (low - piece.start)) @ piece.state
-            blocks = element.samples(Piece(low, piece.sense, begin), high - 1e-9 * (high - low), (high - low) / count)
+            blocks = element.samples(
+                SlidingPhase(low, piece.sense, begin), high - 1e-9 * (high - low), (high - low) / count
+            )
             states = np.concatenate([z if n == 0 else z[1:] for n, (_, z) in enumerate(blocks)])
             way += float(np.abs(np.diff(states[:, 0])).sum())
             stored = 0.5 * element.tangential * states[[0, -1], 2] ** 2

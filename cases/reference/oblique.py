@@ -127,14 +127,14 @@ class Oblique:
         """V_t of a ψ, c_t."""
         return psi * self.friction * self.velocity / self.ratio
 
-    def impact(self, psi: float, *, points: int | None = None, steps: int = 120) -> Impact:
+    def impact(self, psi: float, *, points: int | None = None, steps: int = 120) -> ObliqueImpact:
         """The impact at ψ₁, with so many patches across (15; disc 61) and so many steps over the duration."""
         from arlequin.cases.reference._oblique_kernels import sweep
 
         step = self.duration / steps
         matrix, bow = self._patches(points or (15 if self.sphere else 61))
         axes = matrix.shape[1]
-        motions = [Motion.of(*self._modes(min(axis, TANGENT)), step) for axis in range(axes)]
+        motions = [ModalMotion.of(*self._modes(min(axis, TANGENT)), step) for axis in range(axes)]
         for axis, motion in enumerate(motions):
             matrix[:, axis, :, axis] += motion.yield_now
         velocity = np.zeros(axes)
@@ -150,7 +150,7 @@ class Oblique:
             totals[n] = force.sum(axis=0)
             for motion, before, after in zip(motions, totals[n - 1], totals[n], strict=True):
                 motion.advance(before, after)
-        return Impact(self, psi, np.asarray(step * np.arange(len(totals)), dtype=float), totals)
+        return ObliqueImpact(self, psi, np.asarray(step * np.arange(len(totals)), dtype=float), totals)
 
     def _modes(self, direction: int) -> tuple[Array, Array]:
         """ω (k,) and r (k,) of the motions along the normal or the tangent, the rigid one first."""
@@ -181,7 +181,7 @@ def _rim(poisson: float) -> DiscRim:
 
 
 @dataclass
-class Motion:
+class ModalMotion:
     """Σ r z of the modes z̈ + ω² z = F along one axis: position and rate (k,) now; the recurrence of a step.
 
     F is linear in the step: z₁ = cos ωh z₀ + sin ωh/ω ż₀ + early F₀ + late F₁, ż₁ likewise.
@@ -194,7 +194,7 @@ class Motion:
     state: Array  # (2, k)
 
     @classmethod
-    def of(cls, rates: Array, residues: Array, step: float) -> Motion:
+    def of(cls, rates: Array, residues: Array, step: float) -> ModalMotion:
         h, still = step, rates == 0.0
         w = np.where(still, 1.0, rates)
         c, s = np.cos(w * h), np.sin(w * h)
@@ -220,7 +220,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Impact:
+class ObliqueImpact:
     """time (t,), R/c_t, and the forces on the body (t, axis): normal, tangential; G R² (G R of the disc)."""
 
     body: Oblique

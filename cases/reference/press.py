@@ -25,7 +25,7 @@ from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
-class Press:
+class PressedBar:
     """Bar (length, young) on asperities (stiffness Pa/m^m, exponent, height m), substrates `gap` m apart."""
 
     length: float

@@ -87,7 +87,7 @@ class Rod:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RodPair:
     """A rod on the left, a rod or a rigid wall at rest (None) on the right, `gap` (m) apart at t = 0."""
 
     left: Rod
@@ -134,7 +134,7 @@ class ContactHistory:
     breakpoints (s), between which the pressure is a polynomial.
     """
 
-    pair: Pair
+    pair: RodPair
     duration: float
 
     def __post_init__(self) -> None:

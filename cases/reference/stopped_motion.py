@@ -83,7 +83,7 @@ class StoppedMotion:
         return total
 
 
-class Run:
+class StopIntegrator:
     """One motion under way: the state z of the rod, and what there was before."""
 
     def __init__(self, rod: StoppedRod) -> None:

@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from arlequin.cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
+from arlequin.cases.reference.stopped_motion import SENSE, State, StopIntegrator, StoppedMotion
 from arlequin.models import checks
 from arlequin.models.beams.section import Section
 from arlequin.models.errors import UserError
@@ -186,4 +186,4 @@ class StoppedRod:
 
     def solve(self, end: float) -> StoppedMotion:
         """The motion from rest, over [0, end] s."""
-        return Run(self).to(checks.positive("end", end))
+        return StopIntegrator(self).to(checks.positive("end", end))

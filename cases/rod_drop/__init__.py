@@ -49,8 +49,8 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.ballistic import Fall
-from arlequin.cases.rod_drop.measures import SHORT, Spells, depth_limit, drop_time, fall
+from arlequin.cases.reference.ballistic import FreeFall
+from arlequin.cases.rod_drop.measures import SHORT, ContactSpells, depth_limit, drop_time, fall
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Young
 from arlequin.models.checks import non_negative, positive, positive_integer, within
@@ -111,7 +111,7 @@ class Parameters:
             raise aq.UserError.parameter(
                 "misalignment", self.misalignment, f"must be below {most}, or the nose lands on the card"
             )
-        free = Fall(self.velocity, self.gravity)
+        free = FreeFall(self.velocity, self.gravity)
         if not free.depth(self.duration) >= self.drop:
             deepest = f"{free.depth(self.duration):.4g} m, which the rod falls in the duration without contact"
             raise aq.UserError.parameter("drop", self.drop, f"must be up to {deepest}")
@@ -183,9 +183,9 @@ def laws(parameters: Parameters) -> tuple[Any, aq.Coulomb]:
     return aq.Unilateral(level=p.law), aq.Coulomb(p.friction)
 
 
-def reference(parameters: Parameters) -> Fall:
+def reference(parameters: Parameters) -> FreeFall:
     """The fall without contact."""
-    return Fall(parameters.velocity, parameters.gravity)
+    return FreeFall(parameters.velocity, parameters.gravity)
 
 
 def momentum_error(result: xarray.DataTree, parameters: Parameters) -> float:
@@ -239,7 +239,7 @@ def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
     or two. In the first 0.15 s of the default these are 17 % of the openings, by the gap law 34 % with Newmark and 72 %
     with θ = 1/2, which does not pass; spells have 50, 37 and 12 steps in the mean. In the full default: 15 %, 72 steps.
     """
-    p, cards, spells = parameters, result["interface/cards"].dataset, Spells.of(result, parameters.step)
+    p, cards, spells = parameters, result["interface/cards"].dataset, ContactSpells.of(result, parameters.step)
     checks = []
     if p.law == "velocity":
         limit = depth_limit(result, build(p).system.interfaces[0].pairing(), p.step)
@@ -262,7 +262,7 @@ def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """The drop time is nan where the rod has not fallen so far; means of nothing are too."""
-    spells, (_, depth, speed) = Spells.of(result, parameters.step), fall(result)
+    spells, (_, depth, speed) = ContactSpells.of(result, parameters.step), fall(result)
     return {
         "drop_time": aq.Scalar(drop_time(result, parameters.drop), "s", "drop time"),
         "fall": aq.Scalar(depth[-1], "m", "how far the tip has fallen"),

@@ -13,7 +13,7 @@ _AHEAD = 1e-7  # s, over which the rates of gaps are differenced
 
 
 @dataclass(frozen=True)
-class Spells:
+class ContactSpells:
     """Of all cards, from the normal force of each on every step.
 
     A spell is a run of steps on which a card is pressed. cards: how many are; count: spells; openings:
@@ -31,7 +31,7 @@ class Spells:
     largest: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, step: float) -> "Spells":
+    def of(cls, result: xarray.DataTree, step: float) -> "ContactSpells":
         """step: Δt, s. Means of nothing are nan."""
         force = result["interface/cards"].dataset["point_force"].values
         closed = np.pad((force > 0.0).T.astype(np.int8), ((0, 0), (1, 1)))

@@ -12,7 +12,7 @@ import xarray
 from arlequin.cases.case.checks import Check
 from arlequin.cases.reference.rocking import RockingBlock
 from arlequin.cases.reference.rocking_motion import Rocking, Shaking, rock
-from arlequin.cases.reference.shock import Shock
+from arlequin.cases.reference.shock import ShockElement
 from arlequin.cases.reference.spring_rocking import SpringRocking, rock_on_springs
 from arlequin.cases.sdnv105.measures import BlockMotion, Landing
 from arlequin.cases.sdnv105.models import drawn, is_elastic, located
@@ -49,7 +49,7 @@ def duration(parameters: "Parameters") -> float:
 def spring_reference(parameters: "Parameters") -> SpringRocking:
     """The rigid block on the same springs, over a table at rest."""
     p = parameters
-    shock = Shock(p.spring_stiffness, p.spring_tangential, p.spring_damping, p.friction)
+    shock = ShockElement(p.spring_stiffness, p.spring_tangential, p.spring_damping, p.friction)
     return rock_on_springs(reference(p).block, shock, p.tilt, p.impacts, duration(p))
 
 

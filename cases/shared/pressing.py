@@ -63,7 +63,7 @@ def multiplier_of(name: Multiplier) -> Any:
 
 
 @dataclass(frozen=True)
-class Pressed:
+class PressedContact:
     """The contact after the last step: distances (k,), m, of its points from the axis, pressures (k,), Pa, force, N."""
 
     distance: Array
@@ -71,7 +71,7 @@ class Pressed:
     force: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, share: float = 1.0, gauss: Surface | None = None) -> "Pressed":
+    def of(cls, result: xarray.DataTree, share: float = 1.0, gauss: Surface | None = None) -> "PressedContact":
         """share: of the contact force that the model carries (1/2 of a line contact cut at its plane of symmetry).
 
         gauss: the slave surface where the points are its Gauss points. Their forces are not unique, those that they
@@ -106,7 +106,7 @@ def tolerance(exact: LineContact | SphereContact, radius: float) -> float:
     return TOLERANCE * max(1.0, (exact.half_width / radius / HALF_SPACE) ** 2)
 
 
-def hertz_checks(pressed: Pressed, exact: LineContact | SphereContact, radius: float) -> list[Check]:
+def hertz_checks(pressed: PressedContact, exact: LineContact | SphereContact, radius: float) -> list[Check]:
     """Peak and half-width against the theory at the force that was found."""
     fit, limit = pressed.fit, tolerance(exact, radius)
     return [
@@ -115,7 +115,7 @@ def hertz_checks(pressed: Pressed, exact: LineContact | SphereContact, radius: f
     ]
 
 
-def pressed_scalars(pressed: Pressed) -> dict[str, Scalar]:
+def pressed_scalars(pressed: PressedContact) -> dict[str, Scalar]:
     """Of the whole contact, where a half or a quarter is computed; peak and half-width by the fit of p²."""
     fit = pressed.fit
     return {
@@ -137,7 +137,7 @@ def equilibrium_checks(result: xarray.DataTree, force: float, load: float | None
     ]
 
 
-def pressure_figure(pressed: Pressed, exact: LineContact | SphereContact) -> "Figure":
+def pressure_figure(pressed: PressedContact, exact: LineContact | SphereContact) -> "Figure":
     """Pressure over the distance, and p² over its square, where Hertz is a straight line, with the line of the fit."""
     fit, b, p0 = pressed.fit, exact.half_width, exact.peak
     near = pressed.distance <= 1.25 * b
@@ -165,8 +165,7 @@ def _fit_label(width: float, peak: float) -> str:
 
 
 def traction_figure(sheared: Any, exact: PartialSlip) -> "Figure":
-    """Traction and μ times the pressure along the contact (`arlequin.cases.cattaneo_mindlin.Sheared`), in units of μ
-    p0."""
+    """Traction and μ times the pressure along the contact, over μ p0 (`cattaneo_mindlin.ShearedContact`)."""
     b, unit = exact.contact.half_width, exact.friction * exact.contact.peak
     grid = np.linspace(-1.25, 1.25, 2001)
     near = np.abs(sheared.x) <= 1.25 * b

@@ -92,7 +92,7 @@ def _moments(roughness: Roughness) -> Any:
 
 
 @dataclass(frozen=True)
-class Curve:
+class HalfSpaceCurve:
     """The half-space over samples: pressures over E* h'rms (k,); mean gaps over the rms height, and their standard
     deviation (k,); mean contact areas and theirs (k,)."""
 
@@ -105,7 +105,7 @@ class Curve:
 
 
 @lru_cache(maxsize=4)
-def half_space(roughness: Roughness, seeds: int) -> Curve:
+def half_space(roughness: Roughness, seeds: int) -> HalfSpaceCurve:
     """Mean curve of samples 0 … seeds − 1, by Tamaas; of the stored ones where it is kept with the code.
 
     A pure number of a scaled surface: neither E* nor slope nor wavelength matters, as long as the slope is small.
@@ -117,7 +117,7 @@ def half_space(roughness: Roughness, seeds: int) -> Curve:
         found = [_solved(roughness, seed) for seed in range(seeds)]
         gaps, areas = (np.array(table) for table in zip(*found, strict=True))
     mean, scatter = aq.rough.mean_curve(gaps, LOADS)
-    return Curve(LOADS, mean, scatter, *aq.rough.mean_curve(areas, LOADS), len(gaps))
+    return HalfSpaceCurve(LOADS, mean, scatter, *aq.rough.mean_curve(areas, LOADS), len(gaps))
 
 
 STORED_SHAPE = 0.8, 5, 3  # Hurst exponent, octaves, flat octaves of the stored curve
@@ -190,7 +190,7 @@ NAMES = {
 }
 
 
-def _truth(parameters: Any) -> Curve | None:
+def _truth(parameters: Any) -> HalfSpaceCurve | None:
     """The half-space's curve where it is stored or can be computed."""
     try:
         return half_space(Roughness.of(parameters), parameters.seeds)

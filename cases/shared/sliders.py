@@ -39,7 +39,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.reference.damped_shock import DampedElement, DampedMotion
 from arlequin.cases.reference.shaken_slider import ShakenSlider
-from arlequin.cases.reference.shock import STICK, Motion, Shock, SlidingMass, released_mass
+from arlequin.cases.reference.shock import STICK, ShockElement, ShockMotion, SlidingMass, released_mass
 from arlequin.cases.reference.slider import ReleasedSlider
 from arlequin.cases.shared.vocabulary import ExplicitName
 from arlequin.models.types import Array
@@ -101,7 +101,7 @@ def displacement_tolerance(parameters: "Parameters", exact: ReleasedSlider, end:
 class ExactMotion:
     """The exact motion of the element up to `last`, s; turns (n,), s: where a slip ends."""
 
-    motion: Motion | DampedMotion
+    motion: ShockMotion | DampedMotion
     turns: Array
     last: float
 
@@ -117,7 +117,7 @@ class ExactMotion:
             return cls(motion, motion.turns, end)
         free = released_mass(
             SlidingMass(p.stiffness, p.mass, p.gravity),
-            Shock(p.normal_stiffness, p.tangential_stiffness, friction=p.friction),
+            ShockElement(p.normal_stiffness, p.tangential_stiffness, friction=p.friction),
             p.release,
             end,
         )

@@ -185,7 +185,7 @@ class Supports:
 
 
 @dataclass(frozen=True)
-class Support:
+class PadSupport:
     """One of the six: quarter turns from +x, height above the middle, m; stiffnesses, dashpot, nominal force, N."""
 
     name: str
@@ -212,7 +212,7 @@ class Support:
 
 
 @dataclass(frozen=True)
-class Held:
+class TubeSupports:
     """What holds a tube: pads and the node of the grid behind each, their springs, and their contact with the tube."""
 
     parts: list[Any]
@@ -239,15 +239,15 @@ class SpacerCell:
             raise UserError.parameter("ends", c.ends, f"must lie beyond the pads, from {low:g} to {high:g} m")
 
     @cached_property
-    def six(self) -> tuple[Support, ...]:
+    def six(self) -> tuple[PadSupport, ...]:
         """Springs at +x and +y, two dimples at −x and −y each."""
         s = self.supports
         spring = s.spring_stiffness, s.spring_shear, s.spring_damping, s.preload
         dimple = s.dimple_stiffness, s.dimple_shear, s.dimple_damping, 0.5 * s.preload
-        found = [Support(f"spring_{axis}", quarter, 0.0, *spring) for quarter, axis in enumerate("xy")]
+        found = [PadSupport(f"spring_{axis}", quarter, 0.0, *spring) for quarter, axis in enumerate("xy")]
         for quarter, axis in enumerate("xy"):
             sides = {"low": -s.offset, "high": s.offset}
-            found += [Support(f"dimple_{axis}_{side}", quarter + 2, z, *dimple) for side, z in sides.items()]
+            found += [PadSupport(f"dimple_{axis}_{side}", quarter + 2, z, *dimple) for side, z in sides.items()]
         return tuple(found)
 
     @property
@@ -274,7 +274,7 @@ class SpacerCell:
     def _size(self) -> float:
         return self.half_width / (_ACROSS * self.refine)
 
-    def way(self, each: Support, share: float = 1.0) -> float:
+    def way(self, each: PadSupport, share: float = 1.0) -> float:
         """How far the node of the grid behind a support has gone, m: up to share 0 it closes the gap, then it presses.
 
         At share 1 by F/K and the crush of the asperities under F on a rigid tube; the wall of the tube gives way a
@@ -319,7 +319,7 @@ class SpacerCell:
         part: Any,
         share: Callable[[float], float] | None = None,
         level: Literal["gap", "velocity"] = "gap",
-    ) -> Held:
+    ) -> TubeSupports:
         """What holds the tube `part`, the solid or what takes its place.
 
         share: of the grid's motion (`way`) at the time t: −1 at the start with a gap, 0 touching, 1 pressed; None: the
@@ -341,16 +341,16 @@ class SpacerCell:
                     multiplier="nodes", sliding="small", wear=self.supports.wear,
                 )
             )  # fmt: skip
-        return Held(parts, springs, interfaces)
+        return TubeSupports(parts, springs, interfaces)
 
-    def _pad(self, each: Support) -> aq.Solid:
+    def _pad(self, each: PadSupport) -> aq.Solid:
         s, c = self.supports, self.cladding
         width = s.size[0]
         across = refined_line((-0.5 * width, 0.5 * width), [(-self.zone, self.zone)], self._size, width / 8)
         mesh = pad_mesh(s.size, (2 * math.ceil(0.5 * _ALONG * self.refine), 2), across, s.hollow, c.order)
         return aq.Solid(each.name, placed(mesh, self._start, each.angle, c.middle + each.height), s.material)
 
-    def _node(self, each: Support, share: Callable[[float], float] | None) -> aq.PointMasses:
+    def _node(self, each: PadSupport, share: Callable[[float], float] | None) -> aq.PointMasses:
         s, c = self.supports, self.cladding
         normal = np.array(each.normal)
         place = (self._start + s.size[2]) * normal + np.array([0.0, 0.0, c.middle + each.height])

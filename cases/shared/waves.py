@@ -12,7 +12,7 @@ AMPLITUDE = 1.0  # m, of the packets
 
 
 @dataclass(frozen=True)
-class Packet:
+class WavePacket:
     """u(x, t) = a exp(−((x − x₀ − s c t)/σ)²/2) sin(k (x − x₀ − s c t)), k = 2π/wavelength, travelling towards s = ±1.
 
     centre x₀, width σ and wavelength in m; speed c in m/s.

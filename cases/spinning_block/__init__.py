@@ -109,7 +109,7 @@ def reference(parameters: Parameters) -> Invariants:
 
 
 @dataclass(frozen=True)
-class Drift:
+class InvariantDrift:
     """Energy (t,) and momentum (t, 3) of each step, angular momentum (f, 3) of each frame, as in `Invariants`."""
 
     energy: Array
@@ -119,7 +119,7 @@ class Drift:
     mass: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Drift":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "InvariantDrift":
         """From the energies, and the fields with the mass matrix."""
         part = build(parameters).system.parts[0]
         mass, group = part.assemble().mass, result["part/block"].dataset
@@ -163,7 +163,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
     Newmark's trapezoidal rule promises the momentum alone.
     """
-    p, drift = parameters, Drift.of(result, parameters)
+    p, drift = parameters, InvariantDrift.of(result, parameters)
     # strains are differences of displacements: their round-off grows with the way of the centre
     exact = 1e-11 * (1.0 + p.velocity * p.steps * p.turn / p.spin / p.length)
     checks = [
@@ -195,7 +195,7 @@ def as_far_as_it_goes(study: aq.Study) -> xarray.DataTree:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Of what the rigid block keeps, whose values are exact at the start."""
-    drift = Drift.of(result, parameters)
+    drift = InvariantDrift.of(result, parameters)
     return {
         "energy_drift": aq.Scalar(np.abs(drift.of_energy).max(), "1", "largest change of the energy"),
         "momentum_drift": aq.Scalar(drift.of_momentum, "1", "largest change of the momentum"),
@@ -213,5 +213,5 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     for name in ("midpoint", "theta", "newmark", "central-difference"):
         other = replace(parameters, scheme=name)
         run = result if parameters.scheme == name else as_far_as_it_goes(build(other))
-        found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, Drift.of(run, other))
+        found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, InvariantDrift.of(run, other))
     return {"energies": plots.energies(result), "drifts": drifts(found, parameters.spin)}

@@ -22,7 +22,7 @@ def test_shorter_steps_come_nearer_to_the_reference():
     errors = []
     for steps in (30, 120):
         p = case.Parameters(stiffness=1e12, cells=30, steps=steps)
-        errors.append(case.Scar.of(case.build(p).run(), p).error)
+        errors.append(case.WornProfile.of(case.build(p).run(), p).error)
     assert errors[1] < 0.6 * errors[0]
 
 
