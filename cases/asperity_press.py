@@ -14,8 +14,9 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.press import PressedBar
+from arlequin.cases.shared.figures import press_figures
 from arlequin.cases.shared.impact import mean_pressures, worst_balance
-from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young
+from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young, check_gap
 from arlequin.models.checks import non_negative, positive, positive_integer
 
 
@@ -35,12 +36,7 @@ class Parameters:
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 100
 
     def __post_init__(self) -> None:
-        if self.gap < self.asperity_height:
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        check_gap(self)
 
 
 def build(parameters: Parameters) -> aq.Study:
@@ -100,6 +96,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import press_figures
-
     return press_figures(result, reference(parameters), parameters.displacement)

@@ -28,6 +28,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.case.scalars import identifier
 from arlequin.cases.reference.measures import l1_error, total_variation
+from arlequin.cases.shared.figures import variants_figure
 from arlequin.cases.shared.impact import (
     BALANCE_LIMIT,
     contact_ends,
@@ -197,7 +198,5 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import variants_figure
-
     exact = reference(parameters)
     return {"comparison": variants_figure(result, exact, variations(result, exact), errors(result, exact))}

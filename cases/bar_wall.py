@@ -16,9 +16,8 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.bars import collide
-from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import bar_figures
 from arlequin.cases.shared.impact import (
     bar_scalars,
     centre_velocity,
@@ -42,8 +41,9 @@ from arlequin.cases.shared.vocabulary import (
     Scheme,
     ThetaValue,
     Young,
+    check_gap,
     laws_of,
-    reference_law,
+    rod_contact,
     scheme_of,
 )
 from arlequin.models.checks import non_negative, positive, positive_integer
@@ -79,12 +79,7 @@ class Parameters:
     ] = None
 
     def __post_init__(self) -> None:
-        if self.law in ("asperities", "multilevel") and self.gap < self.asperity_height:
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        check_gap(self)
 
 
 def rod(parameters: Parameters) -> Rod:
@@ -118,10 +113,7 @@ def build(parameters: Parameters) -> aq.Study:
 def reference(parameters: Parameters) -> Any:
     """Exact under unilateral contact, else the integrated delay equation, to two steps past the end of the run."""
     p = parameters
-    end = duration(p) + 2.0 * step(p)
-    if p.law.startswith("unilateral"):
-        return collide(rod(p), None, p.gap, end)
-    return touch(rod(p), None, reference_law(p), p.gap, end)
+    return rod_contact(p, rod(p), None, p.gap, duration(p) + 2.0 * step(p))
 
 
 def tolerance(parameters: Parameters) -> float:
@@ -146,6 +138,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import bar_figures
-
     return bar_figures(result, reference(parameters), parameters.law)

@@ -14,6 +14,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.beams import Cantilever
+from arlequin.cases.shared.figures import beam_figures
 from arlequin.cases.shared.impact import worst, worst_balance
 from arlequin.cases.shared.vocabulary import Density, Poisson, Young
 from arlequin.models.checks import positive, positive_integer
@@ -129,8 +130,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import beam_figures
-
     x = np.linspace(0.0, parameters.length, 201)
     curve = (x, reference(parameters).deflection(x, parameters.force))
     return beam_figures(result, {name: deflection(result, name) for name in result["part"].children}, curve)

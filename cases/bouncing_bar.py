@@ -20,6 +20,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.bouncing import BouncingBar
+from arlequin.cases.shared.figures import bar_figures, bounces_figure
 from arlequin.cases.shared.impact import (
     conserving,
     contact_pressure,
@@ -138,8 +139,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Beside those of every bar: the plateau of each bounce."""
-    from arlequin.cases.shared.figures import bar_figures, bounces_figure
-
     exact = reference(parameters)
     figures = bar_figures(result, exact, parameters.law)
     found = bounces(result, parameters)

@@ -25,6 +25,8 @@ from arlequin.cases.shared.pressing import (
     hertz_checks,
     laws_of,
     pressed_scalars,
+    pressure_figure,
+    traction_figure,
 )
 from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer, within
@@ -162,7 +164,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.pressing import pressure_figure, traction_figure
 
     found = ShearedContact.of(result, parameters)
     exact = reference(parameters, found.normal, found.shear)

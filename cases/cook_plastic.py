@@ -29,6 +29,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import deflection_figure
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.vocabulary import (
     Hardening,
@@ -128,7 +129,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import deflection_figure
 
     force = parameters.force * result.dataset["frame_time"].values
     limits = PUBLISHED if is_published(parameters) else None

@@ -40,7 +40,15 @@ from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.disc import ovalling
 from arlequin.cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check, roughness
 from arlequin.cases.shared.meshes import disc_of_square
-from arlequin.cases.shared.solid_impact import LATER, NodePressures, force_means, released, vibration
+from arlequin.cases.shared.solid_impact import (
+    LATER,
+    NodePressures,
+    force_means,
+    force_panels,
+    pressure_panels,
+    released,
+    vibration,
+)
 from arlequin.cases.shared.vocabulary import (
     AnyLaw,
     AsperityDamping,
@@ -56,6 +64,7 @@ from arlequin.cases.shared.vocabulary import (
     Poisson,
     ThetaValue,
     Young,
+    check_gap,
     laws_of,
     scheme_of,
 )
@@ -109,12 +118,8 @@ class Parameters:
     fields_every: FieldsEvery = 20
 
     def __post_init__(self) -> None:
-        if gap(self) < height(self):
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        if self.gap is not None:
+            check_gap(self)
         if self.free + self.overlap > LARGEST_FREE * self.radius:
             raise aq.UserError.parameter(
                 "free",
@@ -267,7 +272,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.solid_impact import force_panels, pressure_panels
 
     p = to_release(result, parameters)
     own = {"Arlequin": result, "all fine": all_fine(p)} if p.arlequin else {"all fine": result}

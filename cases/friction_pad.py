@@ -16,6 +16,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.blocks import HeldColumn, ShearColumn
+from arlequin.cases.shared.figures import pad_base
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.vocabulary import (
     AsperityExponent,
@@ -268,7 +269,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import pad_base
 
     return {
         "energies": plots.energies(result),

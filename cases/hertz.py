@@ -25,6 +25,7 @@ from arlequin.cases.shared.pressing import (
     laws_of,
     multiplier_of,
     pressed_scalars,
+    pressure_figure,
 )
 from arlequin.models.checks import positive, positive_integer, within
 
@@ -125,7 +126,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     exact = reference(parameters, found.force)

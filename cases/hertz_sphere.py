@@ -21,6 +21,7 @@ from arlequin.cases.shared.pressing import (
     hertz_checks,
     laws_of,
     pressed_scalars,
+    pressure_figure,
 )
 from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer, within
@@ -109,7 +110,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     return {"pressure": pressure_figure(found, reference(parameters, found.force)), "energies": plots.energies(result)}

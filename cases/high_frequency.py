@@ -13,6 +13,7 @@ import arlequin as aq
 from arlequin.cases import wave_junction
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import four_models
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import FieldsEvery
 from arlequin.cases.shared.waves import stretch_energy
@@ -101,7 +102,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The four models side by side at the end of the run."""
     from arlequin import plots
-    from arlequin.cases.shared.figures import four_models
 
     finals: dict[str, Any] = {}
     for model in MODELS:

@@ -15,6 +15,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import ironing_forces
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import half_disc
 from arlequin.models.checks import non_negative, positive, positive_integer, within
@@ -188,7 +189,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The forces of this run, of collocation at the nodes and of the mortar."""
     from arlequin import plots
-    from arlequin.cases.shared.figures import ironing_forces
 
     found = {}
     for name in ("P1", "nodes"):

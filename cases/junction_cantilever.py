@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import xarray
+from scipy.signal import butter, sosfiltfilt
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import tip_figure
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Young
 from arlequin.cases.shared.waves import drift
@@ -93,8 +95,6 @@ def tip(result: xarray.DataTree) -> tuple[Array, Array]:
 
 def low_pass(time: Array, values: Array, cut: float) -> Array:
     """Zero-phase Butterworth filter of order 4 at the frequency `cut`, Hz."""
-    from scipy.signal import butter, sosfiltfilt
-
     rate = 1.0 / float(time[1] - time[0])
     sections = butter(4, cut / (0.5 * rate), output="sos")
     return np.asarray(sosfiltfilt(sections, values))
@@ -141,7 +141,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import tip_figure
 
     return {
         "energies": plots.energies(result),

@@ -16,9 +16,8 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.bars import collide
-from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import multiscale_figures
 from arlequin.cases.shared.impact import bar_scalars, centre_velocity, energy_checks, mean_pressures
 from arlequin.cases.shared.vocabulary import (
     AsperityDamping,
@@ -32,8 +31,9 @@ from arlequin.cases.shared.vocabulary import (
     Poisson,
     ThetaValue,
     Young,
+    check_gap,
     laws_of,
-    reference_law,
+    rod_contact,
     scheme_of,
 )
 from arlequin.models.checks import non_negative, positive
@@ -78,12 +78,7 @@ class Parameters:
     fields_every: FieldsEvery = 20
 
     def __post_init__(self) -> None:
-        if self.law in ("asperities", "multilevel") and self.gap < self.asperity_height:
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        check_gap(self)
 
 
 @dataclass(frozen=True)
@@ -163,9 +158,7 @@ def reference(parameters: Parameters) -> Any:
     p = parameters
     rod = Rod(p.length, p.young, p.density, p.velocity)
     end = 1.05 * p.duration + 2.0 * p.courant * read_tip(p.mesh).size / wave_speed(p)
-    if p.law.startswith("unilateral"):
-        return collide(rod, None, p.gap, end)
-    return touch(rod, None, reference_law(p), p.gap, end)
+    return rod_contact(p, rod, None, p.gap, end)
 
 
 def all_fine(parameters: Parameters) -> xarray.DataTree:
@@ -202,8 +195,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import multiscale_figures
-
     p = parameters
     exact = reference(p) if p.poisson == 0.0 else None
     if p.model == "fine":

@@ -34,6 +34,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.tension import Tension
+from arlequin.cases.shared.figures import pull_figure
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import graded, quarter_cylinder
 from arlequin.cases.shared.vocabulary import (
@@ -213,7 +214,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import pull_figure
 
     pull = TensileTest.of(result, parameters)
     drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}

@@ -14,6 +14,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import patch_errors, patch_survey
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import stacked
 from arlequin.cases.shared.vocabulary import Poisson, Young
@@ -154,8 +155,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """The worst error of each multiplier; in 2D where the error of this run is."""
-    from arlequin.cases.shared.figures import patch_errors, patch_survey
-
     out = {"multipliers": patch_survey(survey(parameters), parameters.cells, int(parameters.order))}
     if not parameters.solid:
         out["stress"] = patch_errors(result, stress_errors(result, parameters))

@@ -14,6 +14,7 @@ import arlequin as aq
 from arlequin.cases import wave_junction
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import spectrum_figure
 from arlequin.cases.shared.waves import stretch_energy
 from arlequin.models.checks import integer, positive, within
 from arlequin.results.recorder import Record
@@ -152,6 +153,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import spectrum_figure
-
     return {"spectrum": spectrum_figure(result)}

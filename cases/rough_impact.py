@@ -45,7 +45,9 @@ from arlequin.cases.shared.roughness import (
     Roughness,
     Seeds,
     Slope,
+    history_figure,
     law_of,
+    roughness_figure,
 )
 from arlequin.cases.shared.vocabulary import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
 from arlequin.models.checks import positive, positive_integer
@@ -204,7 +206,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.roughness import history_figure, roughness_figure
 
     p = parameters
     drawn = {"energies": plots.energies(result)}

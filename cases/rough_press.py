@@ -44,6 +44,8 @@ from arlequin.cases.shared.roughness import (
     Roughness,
     Seeds,
     Slope,
+    area_figure,
+    gap_figure,
     half_space,
     law_of,
 )
@@ -184,7 +186,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.roughness import area_figure, gap_figure
 
     rough = Roughness.of(parameters)
     return {

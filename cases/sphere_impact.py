@@ -20,6 +20,7 @@ from arlequin.cases.reference.hertz_impact import SphereImpact
 from arlequin.cases.reference.measures import total_variation
 from arlequin.cases.shared.impact import centre_velocity, contact_ends, energy_checks, impact_scalars, momentum_check
 from arlequin.cases.shared.meshes import upright_half_disc, upright_quarter_ball
+from arlequin.cases.shared.solid_impact import force_panels
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from arlequin.models.checks import positive, positive_integer, within
 
@@ -119,7 +120,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.solid_impact import force_panels
 
     exact = reference(parameters)
     time = np.linspace(0.0, float(result.dataset["time"][-1]), 1001)

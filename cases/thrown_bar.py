@@ -17,6 +17,7 @@ from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.bouncing import ThrownBar
 from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import bar_figures
 from arlequin.cases.shared.impact import (
     bar_scalars,
     centre_velocity,
@@ -151,6 +152,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import bar_figures
-
     return bar_figures(result, reference(parameters), parameters.law)

@@ -15,9 +15,8 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.bars import collide
-from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import bar_figures
 from arlequin.cases.shared.impact import (
     bar_scalars,
     end_time,
@@ -34,7 +33,7 @@ from arlequin.cases.shared.vocabulary import (
     Scheme,
     ThetaValue,
     laws_of,
-    reference_law,
+    rod_contact,
     scheme_of,
 )
 from arlequin.models.checks import non_negative, positive, positive_integer
@@ -128,9 +127,7 @@ def reference(parameters: Parameters) -> Any:
     """The exact collision (unilateral laws) or the integrated delay equation (penalties), past the end of the run."""
     p = parameters
     end = duration(p) + 2.0 * step(p)
-    if p.law.startswith("unilateral"):
-        return collide(*rods(p), p.gap, end)
-    return touch(*rods(p), reference_law(p), p.gap, end)
+    return rod_contact(p, *rods(p), p.gap, end)
 
 
 def courants(parameters: Parameters) -> tuple[float, float]:
@@ -179,6 +176,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import bar_figures
-
     return bar_figures(result, reference(parameters), parameters.law)

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import pi, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 from scipy.optimize import brentq
 
 import arlequin as aq
+from arlequin.cases.fuel_rod.parameters import Parameters
 from arlequin.multilevel.laws.base import RegularLaw
-
-if TYPE_CHECKING:
-    from arlequin.cases.fuel_rod import Parameters
-
 
 CROSS = np.array([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])  # the springs push along −x and −y, the dimples along x and y
 _LAYER = 60  # points of the table of a spring under asperities
@@ -173,7 +170,7 @@ def points(grids: list[SpacerGrid]) -> dict[str, aq.SectionPoints]:
     return found
 
 
-def grids(parameters: "Parameters") -> list[SpacerGrid]:
+def grids(parameters: Parameters) -> list[SpacerGrid]:
     """The grids from below."""
     p = parameters
     layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height) if p.law == "multilevel" else None
@@ -187,13 +184,13 @@ def grids(parameters: "Parameters") -> list[SpacerGrid]:
     return found
 
 
-def part(parameters: "Parameters") -> aq.Modal:
+def part(parameters: Parameters) -> aq.Modal:
     """The rod in its modes and in the static shapes of its supports."""
     rod = beam(parameters)
     return aq.Modal(rod, parameters.modes, static=[rod.boundary(name) for name in sections(parameters)])
 
 
-def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
+def beam(parameters: Parameters, name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
     """The rod by finite elements; held along z and about it at its lower end.
 
     nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, instead of the rod's own.
@@ -216,7 +213,7 @@ def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None 
     )  # fmt: skip
 
 
-def stations(parameters: "Parameters") -> list[float]:
+def stations(parameters: Parameters) -> list[float]:
     """Heights of the beam's nodes, m: one at each support, between them cells of like length."""
     p = parameters
     corners = np.unique(np.round([0.0, *support_heights(p), p.length], 12))
@@ -225,18 +222,18 @@ def stations(parameters: "Parameters") -> list[float]:
     return [0.0, *np.concatenate([span[1:] for span in spans]).tolist()]
 
 
-def sections(parameters: "Parameters") -> dict[str, aq.SectionPoints]:
+def sections(parameters: Parameters) -> dict[str, aq.SectionPoints]:
     """The axis at each support."""
     return {f"section{n}": aq.SectionPoints(z) for n, z in enumerate(support_heights(parameters), 1)}
 
 
-def support_heights(parameters: "Parameters") -> list[float]:
+def support_heights(parameters: Parameters) -> list[float]:
     """Heights of all springs and dimples, m."""
     p = parameters
     return sorted({z + shift for z in p.heights.tolist() for shift in (-p.dimple_height, 0.0, p.dimple_height)})
 
 
-def loads(parameters: "Parameters") -> dict[str, Any]:
+def loads(parameters: Parameters) -> dict[str, Any]:
     """What acts along the rod."""
     p = parameters
     if p.excitation == "turbulence" and p.amplitude:
@@ -256,7 +253,7 @@ def loads(parameters: "Parameters") -> dict[str, Any]:
     return {}
 
 
-def shaking(parameters: "Parameters") -> Any:
+def shaking(parameters: Parameters) -> Any:
     """Gravity felt in the frame of the grids (t → axis), m/s²; the weight is left out, as the lower end bears it."""
     p = parameters
     if p.excitation != "support":
@@ -264,7 +261,7 @@ def shaking(parameters: "Parameters") -> Any:
     return lambda t: (-p.amplitude * sin(2.0 * pi * p.frequency * t), 0.0, 0.0)
 
 
-def settled(parameters: "Parameters") -> xarray.DataTree:
+def settled(parameters: Parameters) -> xarray.DataTree:
     """The rod in its grids after the supports have moved in, without friction, at rest."""
     p = parameters
     return insertion(part(replace(p, excitation="none")), grids(p)).run()

@@ -6,7 +6,7 @@ How stiff the dimples of a zoomed grid are on the rod: that of the rod without a
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,13 +17,10 @@ from scipy.sparse.linalg import spsolve
 import arlequin as aq
 from arlequin.cases.fuel_rod import model as rod_model
 from arlequin.cases.fuel_rod.model import GridSupport, SpacerGrid
+from arlequin.cases.fuel_rod.parameters import Parameters
 from arlequin.cases.shared.spacer_cell import Cladding, PadSupport, SpacerCell, Supports, TubeSupports
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.cases.fuel_rod import Parameters
-
 
 _RANGE = 1e-2, 1e2  # of the nominal stiffness, in which the other is sought
 
@@ -32,7 +29,7 @@ _RANGE = 1e-2, 1e2  # of the nominal stiffness, in which the other is sought
 class PushedRod:
     """The rod without a zoom, all its supports in contact, under a force along x at its upper end: linear statics."""
 
-    parameters: "Parameters"
+    parameters: Parameters
     push: float
 
     @cached_property
@@ -116,7 +113,7 @@ class Zoom:
     and of all that the junctions pull (`aq.Modal`), under which its statics is exact; its full field is recorded.
     """
 
-    parameters: "Parameters"
+    parameters: Parameters
 
     @cached_property
     def grid(self) -> SpacerGrid:
@@ -164,7 +161,7 @@ class Zoom:
         assert isinstance(solid, aq.Solid)
         return self.still if force is None else self.still.carrying(replace(solid, body_force=force))
 
-    def beams(self, parameters: "Parameters") -> dict[str, tuple[aq.Beam, list[SpacerGrid]]]:
+    def beams(self, parameters: Parameters) -> dict[str, tuple[aq.Beam, list[SpacerGrid]]]:
         """The rod below and above, each as far as the gluing zone reaches, and its grids."""
         low, high = self.cell.cladding.ends
         s = np.array(rod_model.stations(parameters))

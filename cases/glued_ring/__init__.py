@@ -25,7 +25,7 @@ Source: S. P. Timoshenko and J. N. Goodier, Theory of Elasticity, McGraw-Hill, 3
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import skfem
@@ -33,47 +33,15 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.glued_ring.parameters import RADIUS, Parameters
 from arlequin.cases.shared.impact import worst_balance
-from arlequin.cases.shared.vocabulary import Poisson, Young
-from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.types import Array
 
-RADIUS = 10e-3  # of the hole, m
-OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border, of the patch's and width of the zone over it
 PATCH, ZONE = 2.0, 0.5
 CONCENTRATION = 3.0
 NEAR = {1: 2e-2, 2: 5e-3}  # of the concentration, by order
 JUNCTION = 0.2  # times (1/elements)²: what the junction itself costs of the stress
 BALANCE = 1e-12
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Steel; a pressure, or a tension far away, of 100 MPa."""
-
-    problem: Annotated[Literal["ring", "plate"], Quantity("", "pressed ring (Lamé) or stretched plate (Kirsch)")] = (
-        "plate"
-    )
-    model: Annotated[Literal["arlequin", "single"], Quantity("", "with the patch, or the coarse mesh alone")] = (
-        "arlequin"
-    )
-    cells: Annotated[Literal["quad", "tri"], Quantity("", "kind of the coarse cells")] = "quad"
-    patch_cells: Annotated[Literal["quad", "tri"], Quantity("", "kind of the patch's cells")] = "quad"
-    order: Annotated[int, Quantity("", "order of the elements; cells of order 2 are curved", within, 1, 2)] = 2
-    elements: Annotated[int, Quantity("", "coarse cells around the quadrant", positive_integer)] = 8
-    ratio: Annotated[float, Quantity("", "coarse over fine cell", within, 1.0, 20.0)] = 3.3
-    start: Annotated[
-        float, Quantity("deg", "angle where the patch starts, 0: with the quadrant", within, 0.0, 40.0)
-    ] = 0.0
-    stress: Annotated[float, Quantity("Pa", "pressure in the hole, or tension far away", positive)] = 100e6
-    young: Young = 210e9
-    poisson: Poisson = 0.3
-
-    @property
-    def outer(self) -> float:
-        """Radius of the outer border, m."""
-        return OUTER[self.problem] * RADIUS
 
 
 def _sector(outer: float, start: float, size: float, kind: str, order: int) -> Any:

@@ -24,50 +24,19 @@ By refinement (default case), a spring after the insertion, and its contact:
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.grid_cell.parameters import Parameters
 from arlequin.cases.reference.shell_tube import ShellTube
 from arlequin.cases.reference.spacer_cell import CellByHand
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.spacer_cell import Cladding, SpacerCell, Supports
-from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Poisson, Young
-from arlequin.models.checks import non_negative, positive, positive_integer, within
 from arlequin.models.types import Array
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A Zircaloy tube in its cell: springs of 150 N/mm that press with 15 N, pushed through by 0.1 mm."""
-
-    outer_diameter: Annotated[float, Quantity("m", "of the tube", positive)] = 9.5e-3
-    thickness: Annotated[float, Quantity("m", "of its wall", positive)] = 5.7e-4
-    length: Annotated[float, Quantity("m", "of the tube", positive)] = 0.04
-    young: Young = 9.9e10
-    poisson: Poisson = 0.37
-    pad_young: Annotated[float, Quantity("Pa", "Young's modulus of the pads", positive)] = 9.9e10
-    pad_radius: Annotated[float | None, Quantity("m", "of hollow pads, above the tube's; none: flat", positive)] = None
-    spring_stiffness: Annotated[float, Quantity("N/m", "of a spring", positive)] = 1.5e5
-    dimple_stiffness: Annotated[float, Quantity("N/m", "of a dimple", positive)] = 1e6
-    spring_shear: Annotated[float, Quantity("N/m", "of a spring, across its normal", positive)] = 1e5
-    dimple_shear: Annotated[float, Quantity("N/m", "of a dimple, across its normal", positive)] = 5e5
-    end_stiffness: Annotated[float, Quantity("N/m", "that holds each end of the tube sideways", positive)] = 1e4
-    preload: Annotated[float, Quantity("N", "of each spring", positive)] = 15.0
-    gap: Annotated[float, Quantity("m", "between tube and asperities before the insertion", non_negative)] = 0.0
-    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.3
-    asperity_stiffness: AsperityStiffness = 5e12
-    asperity_exponent: AsperityExponent = 1.0
-    asperity_height: AsperityHeight = 1e-5
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", non_negative)] = 0.0
-    push: Annotated[float, Quantity("m", "of the tube along its axis", positive)] = 1e-4
-    refine: Annotated[float, Quantity("", "cells in units of 0.08 × 0.4 mm (by default)", within, 0.2, 8.0)] = 1.0
-    order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    steps: Annotated[int, Quantity("", "load steps of the insertion; twice as many push", positive_integer)] = 8
 
 
 def cell(parameters: Parameters) -> SpacerCell:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray
+from scipy.interpolate import CubicHermiteSpline
 
 from arlequin.models.types import Array
 
@@ -92,8 +93,6 @@ def fall(result: xarray.DataTree) -> tuple[Array, Array, Array]:
 
 def drop_time(result: xarray.DataTree, drop: float) -> float:
     """When the tip has fallen so far, s, on Hermite's cubics between the frames; nan where it has not."""
-    from scipy.interpolate import CubicHermiteSpline
-
     time, depth, speed = fall(result)
     roots = CubicHermiteSpline(time, depth, speed).solve(drop, extrapolate=False)
     return float(roots[0]) if roots.size else float("nan")

@@ -41,106 +41,34 @@ Modal, two-body and direct agree to round-off under the same scheme.
 Source of the case: Code_Aster V5.01.100 (SDND100), after F. Axisa, Cours IPSI, 1991.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.slider import ReleasedSlider
-from arlequin.cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
-from arlequin.cases.shared.impact import end_time, energy_checks
-from arlequin.cases.shared.sliders import (
-    EXACT,
-    PENALISED,
+from arlequin.cases.sdnd100.parameters import Parameters
+from arlequin.cases.sdnd100.plots import released_figure
+from arlequin.cases.sdnd100.shock_checks import (
     SHOWN,
     ExactMotion,
-    Floor,
-    Model,
-    Scheme,
-    check_scheme,
-    critical_damping,
     exact_turns,
     published_checks,
     shock_checks,
-    slider,
     turning_tolerance,
 )
-from arlequin.cases.shared.vocabulary import EventsName, ThetaValue, scheme_of
-from arlequin.models.checks import finite, non_negative, positive
+from arlequin.cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
+from arlequin.cases.shared.impact import end_time, energy_checks
+from arlequin.cases.shared.sliders import Floor, slider
+from arlequin.cases.shared.vocabulary import scheme_of
 from arlequin.models.types import Array
 
 PHASE = 0.07  # of (ωΔt)⁴: the lag of the located scheme, relative
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A kilogram on 10⁴ N/m, 0.85 mm from the middle: it turns at −0.65, 0.45, −0.25 mm and rests at 0.05 mm."""
-
-    stiffness: Annotated[float, Quantity("N/m", "stiffness of the spring", positive)] = 1e4
-    mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
-    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.1
-    release: Annotated[float, Quantity("m", "displacement at the start, at rest", finite)] = 0.85e-3
-    direction: Annotated[float, Quantity("°", "of the release, in the floor", finite)] = 45.0
-    model: Annotated[Model, Quantity("", "exact, or by a shock element: modal, two bodies, direct")] = "nonsmooth"
-    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of the shock element", positive)] = 20.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of the shock element", positive)] = 4e5
-    tangential_damping: Annotated[
-        float | None, Quantity("N s/m", "C_T of the shock element; none: critical, 2 √(m (k + K_T))", non_negative)
-    ] = None
-    scheme: Annotated[Scheme | None, Quantity("", "none: theta if nonsmooth, hht if direct, else symplectic-euler")] = (
-        None
-    )
-    theta: ThetaValue = 0.5
-    events: Annotated[
-        EventsName | None,
-        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
-    ] = None
-    step: Annotated[float | None, Quantity("s", "time step; none: 1e-3, or 5e-4 penalised", positive)] = None
-    duration: Annotated[float | None, Quantity("s", "none: two half swings past rest", positive)] = None
-
-    def __post_init__(self) -> None:
-        check_scheme(self.time_scheme, PENALISED if self.penalised else EXACT, self.model)
-        if self.penalised and self.located:
-            raise aq.UserError.parameter("events", self.events, f'must be step or none with model="{self.model}"')
-
-    @property
-    def penalised(self) -> bool:
-        """Whether contact is a shock element."""
-        return self.model != "nonsmooth"
-
-    @property
-    def dashpot(self) -> float:
-        """C_T, N s/m."""
-        if self.tangential_damping is not None:
-            return self.tangential_damping
-        return critical_damping(self.mass, self.stiffness + self.tangential_stiffness)
-
-    @property
-    def time_scheme(self) -> Scheme:
-        """The scheme's name."""
-        usual: dict[Model, Scheme] = {"nonsmooth": "theta", "direct": "hht"}
-        return self.scheme if self.scheme is not None else usual.get(self.model, "symplectic-euler")
-
-    @property
-    def located(self) -> bool:
-        """Whether events are located inside the step."""
-        if self.events is None:
-            return not self.penalised and self.time_scheme == "theta"
-        return self.events == "locate"
-
-    @property
-    def time_step(self) -> float:
-        """Δt, s."""
-        if self.step is not None:
-            return self.step
-        return 5e-4 if self.penalised else 1e-3
 
 
 def duration(parameters: Parameters) -> float:
@@ -294,7 +222,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.sliders import released_figure
 
     p = parameters
     u, _, _ = motion(result, p)

@@ -37,104 +37,28 @@ accelerations). What damps the ringing has less of it; HHT is refused.
 Source of the case: Code_Aster V5.01.104 (SDND104), whose two columns of means are interchanged.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import pi, sin
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.shaken_slider import ShakenSlider
 from arlequin.cases.sdnd104.measures import ElementMeans, changes, slip_rate, stuck_share
+from arlequin.cases.sdnd104.parameters import Parameters
+from arlequin.cases.sdnd104.plots import shaken_figure, support_figure
 from arlequin.cases.shared.impact import BALANCE_LIMIT, worst_balance
-from arlequin.cases.shared.sliders import EXACT, RINGING, Floor, Scheme, check_scheme, critical_damping, slider
-from arlequin.cases.shared.vocabulary import EventsName, scheme_of
-from arlequin.models.checks import non_negative, positive, within
+from arlequin.cases.shared.sliders import Floor, slider
+from arlequin.cases.shared.vocabulary import scheme_of
 
 POWERS: tuple[Literal["wear", "friction"], ...] = ("wear", "friction")
 ROUND_OFF = 2.0**-53
 PUBLISHED = tuple(ShakenSlider(acceleration) for acceleration in (15.0, 1.5, 1.01, 0.99))
 LOCATED, PLAIN = 1e-6, 4e-5  # of the mean work rate, at the default steps
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A kilogram under 10 m/s², μ = 0.1, on a floor shaken once a second by 15 m/s²: it slips all the time."""
-
-    acceleration: Annotated[float, Quantity("m/s2", "largest acceleration of the floor", non_negative)] = 15.0
-    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
-    mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
-    frequency: Annotated[float, Quantity("Hz", "of the floor", positive)] = 1.0
-    model: Annotated[Literal["nonsmooth", "penalised"], Quantity("", "contact: exact, or a shock element")] = (
-        "nonsmooth"
-    )
-    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of model=penalised", positive)] = 20.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of model=penalised", positive)] = 9e5
-    tangential_damping: Annotated[
-        float | None, Quantity("N s/m", "C_T of model=penalised; none: critical, 2 √(m (k + K_T))", non_negative)
-    ] = None
-    spring: Annotated[float, Quantity("N/m", "weak spring of model=penalised", non_negative)] = 3e-5
-    scheme: Annotated[Scheme | None, Quantity("", "none: theta, or symplectic-euler if penalised")] = None
-    theta: Annotated[float | None, Quantity("", "θ; none: 1/2 with events=locate, else 1", within, 0.5, 1.0)] = None
-    events: Annotated[
-        EventsName | None,
-        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
-    ] = None
-    step: Annotated[
-        float | None,
-        Quantity("s", "none: 1/2000 of a period, 1/10000 with events=step, 3e-5 of one if penalised", positive),
-    ] = None
-    start: Annotated[float, Quantity("s", "of the interval of the means", non_negative)] = 4.0
-    end: Annotated[float, Quantity("s", "of the interval of the means and of the run", positive)] = 12.0
-
-    def __post_init__(self) -> None:
-        check_scheme(self.time_scheme, RINGING if self.penalised else EXACT, self.model)
-        if self.penalised and self.located:
-            raise aq.UserError.parameter("events", self.events, f'must be step or none with model="{self.model}"')
-
-    @property
-    def penalised(self) -> bool:
-        """Whether contact is a shock element."""
-        return self.model == "penalised"
-
-    @property
-    def dashpot(self) -> float:
-        """C_T, N s/m."""
-        if self.tangential_damping is not None:
-            return self.tangential_damping
-        return critical_damping(self.mass, self.spring + self.tangential_stiffness)
-
-    @property
-    def time_scheme(self) -> Scheme:
-        """The scheme's name."""
-        if self.scheme is not None:
-            return self.scheme
-        return "symplectic-euler" if self.penalised else "theta"
-
-    @property
-    def located(self) -> bool:
-        """Whether events are located inside the step."""
-        if self.events is None:
-            return not self.penalised and self.time_scheme == "theta"
-        return self.events == "locate"
-
-    @property
-    def time_step(self) -> float:
-        """Δt, s."""
-        if self.step is not None:
-            return self.step
-        return (3e-5 if self.penalised else 5e-4 if self.located else 1e-4) / self.frequency
-
-    @property
-    def theta_value(self) -> float:
-        """θ of the θ-scheme; elastic stick is conserved by ½."""
-        return self.theta if self.theta is not None else 0.5 if self.located or self.penalised else 1.0
 
 
 def build(parameters: Parameters) -> aq.Study:
@@ -267,7 +191,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.sliders import shaken_figure, support_figure
 
     p, exact = parameters, reference(parameters)
     # a few periods, from the start of the interval on

@@ -4,7 +4,6 @@ What is read off the run of a slider on a floor that shakes: its slip, when its 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
@@ -13,10 +12,8 @@ from numpy.typing import NDArray
 from arlequin.cases.reference.damped_shock import DampedElement
 from arlequin.cases.reference.shaken_shock import ShakenElement
 from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.sdnd104.parameters import Parameters
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.cases.sdnd104 import Parameters
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class ElementMeans:
     changes: int
 
     @classmethod
-    def of(cls, parameters: "Parameters", exact: ShakenSlider) -> "ElementMeans":
+    def of(cls, parameters: Parameters, exact: ShakenSlider) -> "ElementMeans":
         """Over the interval of the parameters, with and without a dashpot."""
         p = parameters
         time = p.end - p.start

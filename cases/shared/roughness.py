@@ -12,6 +12,7 @@ import numpy as np
 
 import arlequin as aq
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import mean_pressures
 from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
@@ -276,8 +277,6 @@ def area_figure(parameters: Any) -> "Figure":
 
 def history_figure(result: Any, exact: Any) -> "Figure":
     """Contact pressure of a bar over ρcV against time: computed, exact on the asperities, on a smooth wall."""
-    from arlequin.cases.shared.impact import mean_pressures
-
     edges, pressure = mean_pressures(result)
     unit, time = exact.impedance * exact.velocity, np.linspace(0.0, exact.duration, 4001)
     with style.panels(1, 3.4) as (figure, (axes,)):

@@ -1,10 +1,13 @@
 """What several cases share: parameters with unit and range, schemes, laws and masses by name."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import arlequin as aq
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.interface import ContactLaw
+from arlequin.cases.reference.bars import Collision, collide
+from arlequin.cases.reference.interface import ContactLaw, RodContact, touch
+from arlequin.cases.reference.rods import Rod
 from arlequin.models.checks import non_negative, positive, positive_integer, within
 
 STEEL = 7800.0  # kg/m³
@@ -78,32 +81,39 @@ def steel_of(parameters: Any) -> aq.J2:
     return aq.J2(p.young, p.poisson, STEEL, p.yield_stress, hardening)
 
 
-def laws_of(parameters: Any) -> tuple[Any, ...]:
-    """The interface laws of a case's parameters (`law` and the constants that it needs)."""
+def _asperities(parameters: Any) -> aq.Asperities:
     p = parameters
-    if p.law == "unilateral":
-        return (aq.Unilateral(level="gap"),)
-    if p.law == "unilateral-velocity":
-        return (aq.Unilateral(level="velocity"),)
-    if p.law == "penalty":
-        return (aq.Penalty(p.penalty_stiffness),)
-    if p.law == "penalty-velocity":
-        return (aq.VelocityPenalty(p.penalty_viscosity),)
-    asperities = aq.Asperities(
-        p.asperity_stiffness,
-        p.asperity_exponent,
-        p.asperity_height,
-        p.asperity_damping,
-        p.asperity_damping_exponent,
+    return aq.Asperities(
+        p.asperity_stiffness, p.asperity_exponent, p.asperity_height, p.asperity_damping, p.asperity_damping_exponent
     )
-    return (asperities,) if p.law == "asperities" else (asperities, aq.Unilateral(level="velocity"))
+
+
+LAWS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    "unilateral": lambda p: (aq.Unilateral(level="gap"),),
+    "unilateral-velocity": lambda p: (aq.Unilateral(level="velocity"),),
+    "penalty": lambda p: (aq.Penalty(p.penalty_stiffness),),
+    "penalty-velocity": lambda p: (aq.VelocityPenalty(p.penalty_viscosity),),
+    "asperities": lambda p: (_asperities(p),),
+    "multilevel": lambda p: (_asperities(p), aq.Unilateral(level="velocity")),
+}
+
+
+def laws_of(parameters: Any) -> tuple[Any, ...]:
+    """Interface laws of the parameter `law`, with the constants that it needs."""
+    return LAWS[parameters.law](parameters)
+
+
+def check_gap(parameters: Any) -> None:
+    """UserError where asperities would be compressed in the initial state: gap < asperity_height."""
+    p = parameters
+    if p.law in ("asperities", "multilevel") and p.gap < p.asperity_height:
+        rule = f"must be at least asperity_height = {p.asperity_height:g}: asperities must not be compressed initially"
+        raise aq.UserError.parameter("gap", p.gap, rule)
 
 
 def reference_law(parameters: Any) -> ContactLaw:
-    """The same law for the delay equation."""
+    """Law of the delay equation for the parameter `law`."""
     p = parameters
-    if p.law in ("unilateral", "unilateral-velocity"):
-        return ContactLaw(unilateral=True)
     if p.law == "penalty":
         return ContactLaw(stiffness=p.penalty_stiffness)
     if p.law == "penalty-velocity":
@@ -116,3 +126,13 @@ def reference_law(parameters: Any) -> ContactLaw:
         damping_exponent=p.asperity_damping_exponent,
         unilateral=p.law == "multilevel",
     )
+
+
+def rod_contact(parameters: Any, left: Rod, right: Rod | None, gap: float, end: float) -> Collision | RodContact:
+    """Contact of two rods (right = None: a rigid wall) up to `end`, s, under the parameter `law`.
+
+    Exact (d'Alembert) under unilateral contact, else the integrated delay equation.
+    """
+    if parameters.law.startswith("unilateral"):
+        return collide(left, right, gap, end)
+    return touch(left, right, reference_law(parameters), gap, end)
