@@ -1,4 +1,4 @@
-"""A cylinder hits a rigid block: the contact force of θ-scheme and Newmark, fine at the contact or everywhere.
+"""Impact of a cylinder on a rigid block: contact force by the θ-scheme and Newmark, Arlequin or all-fine model.
 
 Plane strain, the thesis's section 5.2.2. The disc is the image of a square: (u, v) ∈ [−1, 1]² goes to
 R (u √(1 − v²/2), 1 + v √(1 − u²/2)), so that rows of cells, v constant, follow the contact arc at the bottom (± 45°).
@@ -83,23 +83,25 @@ LARGEST_FREE = 0.8  # of the radius: the glued rows stay below the middle of the
 class Parameters:
     """A steel cylinder of radius 20 mm at 10 m/s (the thesis shows 500 m/s, too); it has left the block at 40 µs."""
 
-    arlequin: Annotated[bool, Quantity("", "fine at the contact, coarse elsewhere; false: fine everywhere")] = True
+    arlequin: Annotated[
+        bool, Quantity("", "Arlequin model with a fine part at the contact; false: fine everywhere")
+    ] = True
     radius: Annotated[float, Quantity("m", "radius of the cylinder", positive)] = 0.02
     young: Young = 2.0e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the block", positive)] = 10.0
-    tangential: Annotated[float, Quantity("m/s", "velocity along the block", finite)] = 0.0
-    gap: Annotated[
-        float | None, Quantity("m", "distance at the start; none: the height of the asperities, if any", non_negative)
-    ] = None
-    size: Annotated[float, Quantity("m", "fine cells", positive)] = 2.5e-4
-    ratio: Annotated[int, Quantity("", "coarse cells in fine ones", positive_integer)] = 7
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 10.0
+    tangential: Annotated[float, Quantity("m/s", "tangential velocity", finite)] = 0.0
+    gap: Annotated[float | None, Quantity("m", "initial gap; none: height of the asperities, or 0", non_negative)] = (
+        None
+    )
+    size: Annotated[float, Quantity("m", "size of the fine cells", positive)] = 2.5e-4
+    ratio: Annotated[int, Quantity("", "coarse over fine cell size", positive_integer)] = 7
     coarse_order: Annotated[Literal[1, 2], Quantity("", "order of the coarse cells")] = 2
-    free: Annotated[float, Quantity("m", "depth over which the fine part is alone", positive)] = 1.75e-3
-    overlap: Annotated[float, Quantity("m", "height of the gluing zone", positive)] = 1.75e-3
+    free: Annotated[float, Quantity("m", "depth of the fine part below the overlap", positive)] = 1.75e-3
+    overlap: Annotated[float, Quantity("m", "height of the overlap", positive)] = 1.75e-3
     absorbing: Annotated[
-        bool | None, Quantity("", "take away what the coarse cells cannot carry; none: where the front is sharp")
+        bool | None, Quantity("", "absorb waves that the coarse mesh cannot resolve; none: if the wave front is sharp")
     ] = None
     law: AnyLaw = "unilateral-velocity"
     penalty_stiffness: PenaltyStiffness = 1e15
@@ -109,12 +111,12 @@ class Parameters:
     asperity_height: AsperityHeight = 1e-5
     asperity_damping: AsperityDamping = 0.0
     asperity_damping_exponent: AsperityDampingExponent = 0.0
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient", non_negative)] = 0.0
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.0
     scheme: Annotated[SolidScheme, Quantity("", "time scheme")] = "theta"
     theta: ThetaValue = 0.5
     mass: Annotated[MassName, Quantity("", "mass matrix of both parts")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 1.0
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 4e-5
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 1.0
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 4e-5
     fields_every: FieldsEvery = 20
 
     def __post_init__(self) -> None:

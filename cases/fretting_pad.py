@@ -1,4 +1,4 @@
-"""A round pad is pressed on a plane and rubbed to and fro by some micrometres, over many cycles: fretting wear.
+"""Fretting wear of a cylindrical pad on a plane over many cycles, with cycle jumps.
 
 Plane strain, statics. The pad is half of a cylinder, its flat top held level and pressed through the soft spring of an
 arm; the top swings by ± the amplitude. First the load grows, in a few steps, then the cycles begin. Most of them are
@@ -34,18 +34,18 @@ class Parameters:
     """A steel pad of R = 50 mm under 200 N/mm, ± 10 µm, 1000 cycles: its slip wears 0.15 µm off."""
 
     radius: Annotated[float, Quantity("m", "radius of the pad", positive)] = 0.05
-    force: Annotated[float, Quantity("N/m", "that presses, per metre of depth", positive)] = 2e5
-    amplitude: Annotated[float, Quantity("m", "of the top's motion to and fro", positive)] = 1e-5
+    force: Annotated[float, Quantity("N/m", "normal force per depth", positive)] = 2e5
+    amplitude: Annotated[float, Quantity("m", "amplitude of the tangential motion", positive)] = 1e-5
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.6
     wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-14
     young: Young = 2.1e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    cycles: Annotated[int, Quantity("", "how many", positive_integer)] = 1000
-    steps: Annotated[int, Quantity("", "steps of a cycle", within, 4, 10000)] = 16
-    tolerance: Annotated[float, Quantity("", "error estimate of a jump over cycles", positive)] = 2e-2
-    jumps: Annotated[int | None, Quantity("", "cycles in each jump; none: by the tolerance", integer, 0)] = None
-    cells: Annotated[int, Quantity("", "cells over the half-width of the first contact", positive_integer)] = 12
+    cycles: Annotated[int, Quantity("", "number of cycles", positive_integer)] = 1000
+    steps: Annotated[int, Quantity("", "steps per cycle", within, 4, 10000)] = 16
+    tolerance: Annotated[float, Quantity("", "tolerance on the estimated error of a cycle jump", positive)] = 2e-2
+    jumps: Annotated[int | None, Quantity("", "cycles per jump; none: from the tolerance", integer, 0)] = None
+    cells: Annotated[int, Quantity("", "cells over the initial half-width", positive_integer)] = 12
 
     @property
     def lead(self) -> float:

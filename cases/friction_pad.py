@@ -1,4 +1,4 @@
-"""An elastic pad on springs, pressed on a rough plane and dragged: waves of shear, stick and slip at its base.
+"""Elastic pad dragged over a plane with Coulomb friction: shear waves, stick and slip at its base.
 
 The springs hold the top of the pad to a support that moves (`holder="rigid"`: the support is the top itself). Only
 relative motion matters: the plane stands still and the support moves. The sides of the pad are guided
@@ -36,22 +36,22 @@ class Parameters:
     """A polymer pad of 0.1 × 0.05 m under 1 MPa; its springs are driven to and fro at up to 0.4 m/s."""
 
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
-    holder: Annotated[Literal["springs", "rigid"], Quantity("", "what joins the top to the support")] = "springs"
-    stiffness: Annotated[float, Quantity("N/m", "of all springs, per metre of depth", positive)] = 3e9
+    holder: Annotated[Literal["springs", "rigid"], Quantity("", "connection of the pad to the support")] = "springs"
+    stiffness: Annotated[float, Quantity("N/m", "total spring stiffness per depth", positive)] = 3e9
     drive: Annotated[Literal["oscillating", "steady"], Quantity("", "motion of the support")] = "oscillating"
     speed: Annotated[float, Quantity("m/s", "largest velocity of the support", positive)] = 0.4
-    frequency: Annotated[float, Quantity("Hz", "of the oscillating drive", positive)] = 1500.0
-    pressure: Annotated[float, Quantity("Pa", "pressure on the plane", positive)] = 1e6
+    frequency: Annotated[float, Quantity("Hz", "frequency of the oscillating support", positive)] = 1500.0
+    pressure: Annotated[float, Quantity("Pa", "normal pressure", positive)] = 1e6
     law: Annotated[Literal["unilateral", "asperities", "multilevel"], Quantity("", "normal law")] = "unilateral"
     asperity_stiffness: AsperityStiffness = 1e16
     asperity_exponent: AsperityExponent = 2.0
     asperity_height: AsperityHeight = 2e-5
     multiplier: Annotated[
-        Literal["default", "nodes", "gauss", "P0", "P1"], Quantity("", "where the laws hold on the base")
+        Literal["default", "nodes", "gauss", "P0", "P1"], Quantity("", "discretisation of the contact pressure")
     ] = "default"
     stabilised: Annotated[bool, Quantity("", "stabilised multipliers")] = False
     scheme: Annotated[Literal["theta", "newmark", "central-difference"], Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the scheme theta", within, 0.5, 1.0)] = 0.5
+    theta: Annotated[float, Quantity("", "θ of scheme=theta", within, 0.5, 1.0)] = 0.5
     mass: Annotated[Literal["consistent", "lumped"], Quantity("", "mass matrix")] = "consistent"
     width: Annotated[float, Quantity("m", "width of the pad", positive)] = 0.1
     height: Annotated[float, Quantity("m", "height of the pad", positive)] = 0.05
@@ -59,8 +59,8 @@ class Parameters:
     poisson: Poisson = 0.3
     density: Density = 1200.0
     cells: Annotated[int, Quantity("", "cells over the height", positive_integer)] = 20
-    courant: Annotated[float, Quantity("", "c Δt/h of the waves of shear", positive)] = 0.7
-    transits: Annotated[float, Quantity("", "duration in transits 2H/c of a wave of shear", positive)] = 8.0
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of shear waves", positive)] = 0.7
+    transits: Annotated[float, Quantity("", "duration in transits 2H/c of a shear wave", positive)] = 8.0
 
     @property
     def material(self) -> aq.LinearElastic:

@@ -1,4 +1,4 @@
-"""A half-cylinder is pressed on a rigid plane or an elastic block, in plane strain: Hertz's line contact.
+"""Hertzian line contact: half-cylinder on a rigid plane or an elastic block, plane strain.
 
 Half of the section, x ≥ 0: x = 0 is a plane of symmetry. A load spread over the cylinder's flat top (or a displacement
 of it) presses; the theory is compared at the contact force found. Half-spaces, the theory's bodies, differ from a
@@ -42,13 +42,19 @@ class Parameters:
     young: Annotated[float, Quantity("Pa", "Young's modulus of the cylinder", positive)] = 7e10
     poisson: Annotated[float, Quantity("", "Poisson's ratio of both", within, 0.0, 0.499)] = 0.3
     block_young: Annotated[float, Quantity("Pa", "Young's modulus of the block", positive)] = 2.1e11
-    half_width: Annotated[float, Quantity("", "b/R by the theory; gives the load", within, 1e-4, 0.3)] = 0.03
+    half_width: Annotated[float, Quantity("", "half-width b/R by theory; determines the load", within, 1e-4, 0.3)] = (
+        0.03
+    )
     load: Annotated[float | None, Quantity("N/m", "load per length, instead of half_width", positive)] = None
-    displacement: Annotated[float | None, Quantity("m", "of the top, instead of a load", positive)] = None
-    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
-    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/b", positive)] = None
-    multiplier: Annotated[Multiplier, Quantity("", "where the law holds, or against which functions")] = "default"
-    kind: Annotated[Literal["quad", "tri"], Quantity("", "cells")] = "quad"
+    displacement: Annotated[
+        float | None, Quantity("m", "imposed displacement of the top, instead of a load", positive)
+    ] = None
+    formulation: Annotated[Formulation, Quantity("", "contact formulation")] = "lagrangian"
+    penalty: Annotated[
+        float | None, Quantity("Pa/m", "stiffness of penalised formulations; none: 1000 E*/b", positive)
+    ] = None
+    multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
+    kind: Annotated[Literal["quad", "tri"], Quantity("", "cell type")] = "quad"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
     cells: Annotated[int, Quantity("", "cells over the half-width", positive_integer)] = 40
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 5

@@ -1,4 +1,4 @@
-"""A half-ball is pressed on a rigid plane, axisymmetric or in 3D: Hertz's point contact.
+"""Hertzian point contact: half-ball on a rigid plane, axisymmetric or in 3D.
 
 A load spread over the ball's flat top presses; in 3D a quarter is computed, with x = 0 and z = 0 planes of symmetry.
 The theory is compared at the contact force found.
@@ -33,16 +33,22 @@ ZONE = 1.3  # half-width of the fine surface, in radii of the contact
 class Parameters:
     """A light-alloy half-ball of R = 50 mm, pressed on a rigid plane until a = 0.03 R."""
 
-    dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "of the model")] = "axisymmetric"
+    dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "axisymmetric or 3D model")] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius R of the ball", positive)] = 0.05
     young: Young = 7e10
     poisson: Poisson = 0.3
-    half_width: Annotated[float, Quantity("", "a/R by the theory; gives the load", within, 1e-4, 0.3)] = 0.03
-    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
-    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/a", positive)] = None
-    kind: Annotated[Literal["brick", "simplex"], Quantity("", "quads or hexahedra, or simplices")] = "brick"
+    half_width: Annotated[
+        float, Quantity("", "contact radius a/R by theory; determines the load", within, 1e-4, 0.3)
+    ] = 0.03
+    formulation: Annotated[Formulation, Quantity("", "contact formulation")] = "lagrangian"
+    penalty: Annotated[
+        float | None, Quantity("Pa/m", "stiffness of penalised formulations; none: 1000 E*/a", positive)
+    ] = None
+    kind: Annotated[Literal["brick", "simplex"], Quantity("", "quadrilaterals or hexahedra, or simplices")] = "brick"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    cells: Annotated[int | None, Quantity("", "cells over a; none: 40, in 3d 12", positive_integer)] = None
+    cells: Annotated[
+        int | None, Quantity("", "cells over the contact radius; none: 40, in 3D 12", positive_integer)
+    ] = None
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 5
 
 

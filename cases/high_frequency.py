@@ -1,4 +1,4 @@
-"""A short packet in the fine part meets a coarse part that cannot carry it: four ways to join the two.
+"""Wave packet too short for the coarse mesh: reflection by four couplings of a fine and a coarse bar.
 
 A point junction and an Arlequin junction send it back whole, an absorbing Arlequin junction takes it away, the
 all-fine model lets it pass: what is left in the fine part tells them apart.
@@ -28,12 +28,12 @@ MODELS: tuple[Model, ...] = get_args(Model)
 class Parameters:
     """A packet of one coarse cell's length, fine cells a tenth of it."""
 
-    model: Annotated[Model, Quantity("", "how the parts are joined")] = "absorbing"
-    ratio: Annotated[float, Quantity("", "coarse over fine cell", positive)] = 10.0
-    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
+    model: Annotated[Model, Quantity("", "coupling of the parts")] = "absorbing"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.4
     wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 0.1
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 0.35
     fields_every: FieldsEvery = 50
 
 

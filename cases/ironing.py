@@ -1,4 +1,4 @@
-"""A round slider is pressed on an elastic block and dragged along it, over many cells: how smooth are the forces?
+"""Ironing: a cylindrical slider dragged over an elastic block; smoothness of the contact forces.
 
 Quasi-static, with or without friction; the partners are found anew in each step. Far from the ends of the block nothing
 depends on where the slider is: the vertical force is constant, and the horizontal one is μ times it but for the strain
@@ -31,20 +31,20 @@ class Parameters:
     """A slider of 10 mm radius, 0.1 mm into a block of 30 × 5 mm, dragged over 8 mm; plane strain."""
 
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
-    multiplier: Annotated[Multiplier, Quantity("", "where the laws hold on the slave surface")] = "default"
-    slave: Annotated[Literal["slider", "block"], Quantity("", "whose surface carries the multipliers")] = "block"
+    multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
+    slave: Annotated[Literal["slider", "block"], Quantity("", "body whose surface carries the multipliers")] = "block"
     radius: Annotated[float, Quantity("m", "radius of the slider", positive)] = 0.01
     slider_young: Annotated[float, Quantity("Pa", "Young's modulus of the slider", positive)] = 5e9
     block_young: Annotated[float, Quantity("Pa", "Young's modulus of the block", positive)] = 1e9
     poisson: Annotated[float, Quantity("", "Poisson's ratio of both", within, 0.0, 0.499)] = 0.3
-    depth: Annotated[float, Quantity("m", "imposed on the top of the slider", positive)] = 1e-4
-    distance: Annotated[float, Quantity("m", "of the drag", positive)] = 8e-3
+    depth: Annotated[float, Quantity("m", "imposed indentation", positive)] = 1e-4
+    distance: Annotated[float, Quantity("m", "sliding distance", positive)] = 8e-3
     length: Annotated[float, Quantity("m", "length of the block", positive)] = 0.03
     height: Annotated[float, Quantity("m", "height of the block", positive)] = 0.005
-    slider_size: Annotated[float, Quantity("m", "cells of the slider in contact", positive)] = 1.7e-4
-    block_size: Annotated[float, Quantity("m", "cells of the block along", positive)] = 3e-4
+    slider_size: Annotated[float, Quantity("m", "cell size of the slider in the contact", positive)] = 1.7e-4
+    block_size: Annotated[float, Quantity("m", "cell size of the block", positive)] = 3e-4
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    steps: Annotated[int, Quantity("", "load steps of the drag", positive_integer)] = 160
+    steps: Annotated[int, Quantity("", "load steps of the sliding phase", positive_integer)] = 160
 
     def __post_init__(self) -> None:
         if not self.distance < self.length - 4 * self.height:

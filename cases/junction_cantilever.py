@@ -1,4 +1,4 @@
-"""A cantilever cut in a coarse and a fine mesh, released from a bent shape: tip motion and energy over 10⁴ steps.
+"""Free vibration of a cantilever of a coarse and a fine mesh: tip motion and energy over 10⁴ steps.
 
 Plane stress, clamped at x = 0, released at rest from u_y = bend x². The mesh ratio and the width of the overlap are
 free: the tip must move as in the model of one mesh whatever they are. The start also excites shear and axial waves, so
@@ -28,19 +28,19 @@ from arlequin.models.types import Array
 class Parameters:
     """A polymer cantilever of 254 mm with a curvature of 0.79 1/m, 10 ms at 1 µs."""
 
-    model: Annotated[Literal["arlequin", "single"], Quantity("", "two glued meshes, or one")] = "arlequin"
-    ratio: Annotated[float, Quantity("", "fine over coarse cell", within, 0.05, 1.0)] = 0.5
-    overlap: Annotated[float, Quantity("m", "width of the gluing zone", positive)] = 0.0254
-    length: Annotated[float, Quantity("m", "length", positive)] = 0.254
-    height: Annotated[float, Quantity("m", "height", positive)] = 0.0254
+    model: Annotated[Literal["arlequin", "single"], Quantity("", "Arlequin model, or one mesh")] = "arlequin"
+    ratio: Annotated[float, Quantity("", "fine over coarse cell size", within, 0.05, 1.0)] = 0.5
+    overlap: Annotated[float, Quantity("m", "width of the overlap", positive)] = 0.0254
+    length: Annotated[float, Quantity("m", "length of the cantilever", positive)] = 0.254
+    height: Annotated[float, Quantity("m", "height of the cantilever", positive)] = 0.0254
     young: Young = 6.895e9
     poisson: Poisson = 0.25
     density: Density = 2768.0
-    bend: Annotated[float, Quantity("1/m", "initial u_y / x²", finite)] = 0.393701
+    bend: Annotated[float, Quantity("1/m", "initial deflection u_y/x²", finite)] = 0.393701
     cells: Annotated[int, Quantity("", "coarse cells over the height", positive_integer)] = 2
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 2
     step: Annotated[float, Quantity("s", "time step", positive)] = 1e-6
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 1e-2
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 1e-2
     fields_every: FieldsEvery = 20
 
 

@@ -1,4 +1,4 @@
-"""A coarse and a fine solid, glued, fly into a rigid plane under the multi-level law; compared with all fine.
+"""Impact of an Arlequin model of a bar, coarse and fine, on a rigid wall under the multi-level law.
 
 A plane bar (plane stress, ν = 0) hits a wall at its right end. The last fifth is a fine mesh, read from a Gmsh
 file; the rest is coarse, and both are glued by an Arlequin junction over the last cells of the coarse part.
@@ -49,19 +49,19 @@ MESH = Path(__file__).parent / "meshes" / "bar_tip.msh"
 class Parameters:
     """The thesis's steel bar (0.1 × 0.005 m) at 100 m/s with asperities of 0.5 mm."""
 
-    model: Annotated[Literal["arlequin", "fine"], Quantity("", "glued coarse and fine parts, or fine everywhere")] = (
-        "arlequin"
-    )
+    model: Annotated[
+        Literal["arlequin", "fine"], Quantity("", "Arlequin model of a coarse and a fine part, or fine everywhere")
+    ] = "arlequin"
     mesh: Annotated[str, Quantity("", "Gmsh file of the fine tip, with the group 'right' at the contact")] = str(MESH)
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
-    coarse_size: Annotated[float, Quantity("m", "cells of the coarse part", positive)] = 1.25e-3
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 5e-3
-    absorbing: Annotated[bool, Quantity("", "take away the waves that the coarse cells cannot carry")] = False
+    coarse_size: Annotated[float, Quantity("m", "cell size of the coarse part", positive)] = 1.25e-3
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 5e-3
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
     young: Young = 2.0e11
     poisson: Poisson = 0.0
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 100.0
-    gap: Annotated[float, Quantity("m", "distance at which the substrates touch", non_negative)] = 5e-4
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 100.0
+    gap: Annotated[float, Quantity("m", "initial gap of the substrates", non_negative)] = 5e-4
     law: Annotated[
         Literal["unilateral", "unilateral-velocity", "asperities", "multilevel"], Quantity("", "interface law")
     ] = "multilevel"
@@ -73,8 +73,8 @@ class Parameters:
     scheme: Annotated[SolidScheme, Quantity("", "time scheme")] = "theta"
     theta: ThetaValue = 0.5
     mass: Annotated[MassName, Quantity("", "mass matrix of both parts")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 1.0
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 6e-5
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 1.0
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 6e-5
     fields_every: FieldsEvery = 20
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A round metal bar is pulled until it necks: far past its largest load, under imposed displacement.
+"""Necking of a round metal bar under imposed elongation, far beyond the largest load.
 
 A half of the bar along its axis y, thinner at its middle y = 0 (`imperfection` of the radius, nothing at the end), of a
 metal of large plastic strains (`aq.J2`, multiplicative), in load steps of `Static`: axisymmetric, or a quarter of the
@@ -59,22 +59,24 @@ FIRST = 0.2  # length of the cells at the middle, over their mean length
 class Parameters:
     """The bar of Simo and Hughes: 53.334 mm long, 12.826 mm thick, thinner by 1.8 % at its middle."""
 
-    radius: Annotated[float, Quantity("m", "radius at the ends", positive)] = 6.413e-3
-    length: Annotated[float, Quantity("m", "length of the whole bar", positive)] = 53.334e-3
-    imperfection: Annotated[float, Quantity("", "what the middle lacks of the radius", within, 0.0, 0.5)] = 0.018
-    elongation: Annotated[float, Quantity("m", "of the whole bar, at the end", positive)] = 14e-3
+    radius: Annotated[float, Quantity("m", "radius at the ends of the bar", positive)] = 6.413e-3
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 53.334e-3
+    imperfection: Annotated[float, Quantity("", "relative reduction of the radius at the middle", within, 0.0, 0.5)] = (
+        0.018
+    )
+    elongation: Annotated[float, Quantity("m", "final elongation of the bar", positive)] = 14e-3
     young: Young = 206.9e9
     poisson: Poisson = 0.29
     yield_stress: YieldStress = 450e6
     saturation: Saturation = 265e6
     rate: SaturationRate = 16.93
     hardening: Hardening = 129.24e6
-    elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
+    elements: Annotated[int, Quantity("", "number of cells across the radius", positive_integer)] = 8
     dimension: Annotated[
-        Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the section")
+        Literal["axisymmetric", "3d"], Quantity("", "axisymmetric model, or a quarter of the section in 3D")
     ] = "axisymmetric"
     order: Annotated[
-        Literal["linear", "quadratic"], Quantity("", "cells: linear with mean dilatation, or quadratic")
+        Literal["linear", "quadratic"], Quantity("", "1: linear cells with mean dilatation, 2: quadratic cells")
     ] = "linear"
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 200
 

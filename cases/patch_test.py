@@ -1,4 +1,4 @@
-"""Two blocks pressed on each other across meshes that do not match: does the contact pass a uniform pressure?
+"""Contact patch test: two blocks with non-matching meshes under uniform pressure.
 
 The patch test of Taylor and Papadopoulos (1991). The blocks are of one material, free to swell, and the contact has
 no friction: the stress is uniform, whatever the meshes, and a displacement linear in space holds it.
@@ -31,18 +31,20 @@ SLAVES: tuple[Slave, ...] = get_args(Slave)
 class Parameters:
     """Two blocks of 1 × 0.5 m (3D: 1 m deep) of 7 and 4 cells along, compressed by 1 %; plane strain in 2D."""
 
-    cells: Annotated[Literal["quad", "tri", "hex", "tet"], Quantity("", "kind of cells; hex and tet: 3D")] = "quad"
+    cells: Annotated[Literal["quad", "tri", "hex", "tet"], Quantity("", "cell type; hex and tet: 3D")] = "quad"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    multiplier: Annotated[Multiplier, Quantity("", "where the law holds on the slave surface")] = "default"
-    stabilised: Annotated[bool, Quantity("", "stabilised form, for multipliers that the plain one refuses")] = False
-    slave: Annotated[Slave, Quantity("", "the block whose surface carries the multipliers")] = "upper"
-    lower_cells: Annotated[int, Quantity("", "cells of the lower block along", positive_integer)] = 7
-    upper_cells: Annotated[int, Quantity("", "cells of the upper block along", positive_integer)] = 4
+    multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
+    stabilised: Annotated[bool, Quantity("", "stabilised form for multipliers that violate the inf-sup condition")] = (
+        False
+    )
+    slave: Annotated[Slave, Quantity("", "body whose surface carries the multipliers")] = "upper"
+    lower_cells: Annotated[int, Quantity("", "cells along the lower block", positive_integer)] = 7
+    upper_cells: Annotated[int, Quantity("", "cells along the upper block", positive_integer)] = 4
     young: Young = 2.0e11
     poisson: Poisson = 0.3
-    width: Annotated[float, Quantity("m", "width, and depth in 3D", positive)] = 1.0
-    height: Annotated[float, Quantity("m", "height of both blocks together", positive)] = 1.0
-    compression: Annotated[float, Quantity("m", "displacement imposed on the top", positive)] = 0.01
+    width: Annotated[float, Quantity("m", "width, in 3D also depth", positive)] = 1.0
+    height: Annotated[float, Quantity("m", "total height of both blocks", positive)] = 1.0
+    compression: Annotated[float, Quantity("m", "imposed displacement of the top", positive)] = 0.01
 
     @property
     def solid(self) -> bool:

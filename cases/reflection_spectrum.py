@@ -1,4 +1,4 @@
-"""Reflected energy of a junction against wavelength, from the fine and from the coarse side.
+"""Energy reflected by a junction as a function of wavelength, for waves from the fine and the coarse side.
 
 One run of `wave_junction` for each wavelength; beside it the same for a single mesh whose cells jump from fine to
 coarse at a node, which is what the junction has to beat.
@@ -37,16 +37,18 @@ MEASURES = tuple(
 class Parameters:
     """Wavelengths of 0.7 to 20 coarse cells through the default junction."""
 
-    ratio: Annotated[float, Quantity("", "coarse over fine cell", positive)] = 10.0
-    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
-    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weights in the zone")] = "linear"
-    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling (H1 with the length H)")] = "L2"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.4
+    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weight functions in the overlap")] = (
+        "linear"
+    )
+    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling form; H1 with the length H")] = "L2"
     mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space")] = "coarse"
-    absorbing: Annotated[bool, Quantity("", "take away what the coarse cells cannot carry")] = False
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
     shortest: Annotated[float, Quantity("H", "shortest wavelength, in coarse cells", within, 0.5, 100.0)] = 0.7
     longest: Annotated[float, Quantity("H", "longest wavelength, in coarse cells", within, 0.5, 100.0)] = 20.0
-    count: Annotated[int, Quantity("", "wavelengths", integer, 2, 100)] = 9
+    count: Annotated[int, Quantity("", "number of wavelengths", integer, 2, 100)] = 9
 
     def __post_init__(self) -> None:
         if self.longest <= self.shortest:

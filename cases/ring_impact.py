@@ -1,4 +1,4 @@
-"""A soft ring hits a rigid wall, is pressed to a quarter of its height, and rebounds ringing.
+"""Impact and rebound of a hyperelastic ring on a rigid wall, compressed to a quarter of its height.
 
 The ring is neo-Hookean, of large strains and rotations, in plane strain. Friction aside nothing takes its energy but
 the momentum of the contact nodes at impacts (column `impact`) and, under central differences, what they miss
@@ -43,18 +43,18 @@ BALANCE = 1e-11
 class Parameters:
     """A rubber ring of 0.1 m, 10 mm thick, at 10 m/s."""
 
-    radius: Annotated[float, Quantity("m", "outer radius", positive)] = 0.1
+    radius: Annotated[float, Quantity("m", "outer radius of the ring", positive)] = 0.1
     thickness: Annotated[float, Quantity("m", "thickness of the ring", positive)] = 0.01
-    velocity: Annotated[float, Quantity("m/s", "towards the wall", positive)] = 10.0
-    angle: Annotated[float, Quantity("°", "of the velocity from the wall's normal", non_negative)] = 0.0
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient", non_negative)] = 0.0
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 10.0
+    angle: Annotated[float, Quantity("°", "angle between velocity and wall normal", non_negative)] = 0.0
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.0
     young: Young = 5e6
     poisson: Poisson = 0.4
     density: Density = 1000.0
     elements: Annotated[int, Quantity("", "cells through the thickness", positive_integer)] = 2
-    around: Annotated[int, Quantity("", "cells around, in each quarter", positive_integer)] = 24
+    around: Annotated[int, Quantity("", "cells along each quarter of the circumference", positive_integer)] = 24
     scheme: Annotated[Literal["theta", "central-difference"], Quantity("", "time scheme")] = "theta"
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 0.06
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 0.06
     step: Annotated[float, Quantity("s", "time step", positive)] = 1e-4
     fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 10
 

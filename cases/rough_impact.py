@@ -1,4 +1,4 @@
-"""A bar, or a ball, hits a rough wall: contact duration and restitution against roughness, with the smooth limit.
+"""Impact of a bar or a ball on a rough wall: contact duration and restitution as functions of roughness.
 
 The wall's law is the table of `rough_press`, fitted to the half-space on samples of a self-affine roughness. A bar at
 velocity V would feel the pressure ρcV for 2L/c from a smooth wall and leave at V. On asperities the pressure rises over
@@ -59,13 +59,13 @@ LEVEL = 0.01  # of ρcV, from which a pressure counts as contact
 class Parameters:
     """A steel bar of 0.1 m at 0.5 m/s on a wall of 0.9 µm rms; a ball has the data of `sphere_impact`."""
 
-    body: Annotated[Literal["bar", "ball"], Quantity("", "what hits the wall")] = "bar"
-    length: Annotated[float, Quantity("m", "of the bar", positive)] = 0.1
-    radius: Annotated[float, Quantity("m", "of the ball", positive)] = 0.02
+    body: Annotated[Literal["bar", "ball"], Quantity("", "impacting body")] = "bar"
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
+    radius: Annotated[float, Quantity("m", "radius of the ball", positive)] = 0.02
     young: Young = 2e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 0.5
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 0.5
     hurst: Hurst = 0.8
     cutoff: Cutoff = 20e-6
     octaves: Octaves = 5
@@ -74,11 +74,11 @@ class Parameters:
     law: Law = "half-space"
     hardness: Hardness = 3e9
     seeds: Seeds = 8
-    smooth: Annotated[Literal["no", "yes"], Quantity("", "yes: unilateral contact in place of the asperities")] = "no"
+    smooth: Annotated[Literal["no", "yes"], Quantity("", "unilateral contact instead of asperities")] = "no"
     elements: Annotated[int, Quantity("", "elements of the bar", positive_integer)] = 400
     courant: Courant = 0.7071
-    cells: Annotated[int, Quantity("", "of the ball, over the contact radius at the peak", positive_integer)] = 6
-    steps: Annotated[int, Quantity("", "of the ball, over the duration of Hertz's contact", positive_integer)] = 200
+    cells: Annotated[int, Quantity("", "cells over the largest contact radius of the ball", positive_integer)] = 6
+    steps: Annotated[int, Quantity("", "steps over the Hertzian contact duration of the ball", positive_integer)] = 200
     theta: ThetaValue = 0.5
     fields_every: FieldsEvery = 10
 

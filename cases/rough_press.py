@@ -1,4 +1,4 @@
-"""A block is pressed on a rough wall: mean pressure against mean gap by theory, by the half-space, and by the law.
+"""Normal contact of a block and a rough wall: pressure against gap by theories, half-space and contact law.
 
 The roughness is self-affine. The elastic half-space on samples of it (Tamaas) is the numerical truth; the law of
 contact is a monotone table fitted to it, or to a theory, or a single power law. The block, whose sides are held, is
@@ -62,8 +62,8 @@ class Parameters:
 
     young: Young = 2e11
     poisson: Poisson = 0.3
-    height: Annotated[float, Quantity("m", "of the block", positive)] = 1e-3
-    cells: Annotated[int, Quantity("", "cells over it", positive_integer)] = 8
+    height: Annotated[float, Quantity("m", "height of the block", positive)] = 1e-3
+    cells: Annotated[int, Quantity("", "cells over the height", positive_integer)] = 8
     hurst: Hurst = 0.8
     cutoff: Cutoff = 10e-6
     octaves: Octaves = 5
@@ -72,7 +72,7 @@ class Parameters:
     law: Law = "half-space"
     hardness: Hardness = 3e9
     seeds: Seeds = 8
-    loads: Annotated[int, Quantity("", "loads, from the smallest to the largest", positive_integer)] = 40
+    loads: Annotated[int, Quantity("", "number of loads, from the smallest to the largest", positive_integer)] = 40
 
 
 def modulus(parameters: Parameters) -> float:

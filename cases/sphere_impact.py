@@ -1,4 +1,4 @@
-"""A ball hits a rigid plane so slowly that waves do not matter: Hertz's impact, its duration, peak and force history.
+"""Hertzian impact of a ball on a rigid plane: duration, peak force and force history.
 
 The ball is axisymmetric, or a quarter of it in 3D, whole from bottom to top: no symmetry is put where its mass moves.
 Mesh and step follow from the reference: `cells` over the contact radius a at the peak, `steps` over the duration T.
@@ -33,20 +33,20 @@ class Parameters:
     """A steel ball of radius 20 mm at 3 cm/s."""
 
     geometry: Annotated[
-        Literal["axisymmetric", "solid"], Quantity("", "a half-plane that revolves, or a quarter of the ball in 3D")
+        Literal["axisymmetric", "solid"], Quantity("", "axisymmetric model, or a quarter of the ball in 3D")
     ] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius of the ball", positive)] = 0.02
     young: Young = 2.0e11
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.49)] = 0.3
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the plane", positive)] = 0.03
-    cells: Annotated[int, Quantity("", "cells over the contact radius at the peak", positive_integer)] = 10
-    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cells", within, 1.01, 1.6)] = 1.15
-    order: Annotated[Literal[1, 2], Quantity("", "order of the cells; 2 follows the ball's surface")] = 2
-    steps: Annotated[int, Quantity("", "steps over the duration of the contact", positive_integer)] = 400
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 0.03
+    cells: Annotated[int, Quantity("", "cells over the largest contact radius", positive_integer)] = 10
+    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cell sizes", within, 1.01, 1.6)] = 1.15
+    order: Annotated[Literal[1, 2], Quantity("", "cell order; 2: curved cells")] = 2
+    steps: Annotated[int, Quantity("", "steps over the contact duration", positive_integer)] = 400
     scheme: Annotated[Literal["theta", "newmark", "generalised-alpha"], Quantity("", "time scheme")] = "theta"
     theta: ThetaValue = 0.5
-    level: Annotated[Literal["velocity", "gap"], Quantity("", "level of the contact law")] = "velocity"
+    level: Annotated[Literal["velocity", "gap"], Quantity("", "level of the contact law: gap or velocity")] = "velocity"
     fields_every: FieldsEvery = 20
 
 

@@ -1,4 +1,4 @@
-"""A bar is thrown at a rigid wall and leaves it whole: contact times, pressure and rebound against d'Alembert.
+"""Impact of a free bar on a rigid wall: contact times, pressure and rebound against d'Alembert's solution.
 
 Both ends are free: one contact of 2L/c at the pressure ρcV, and the bar leaves at the speed it came with.
 
@@ -54,8 +54,8 @@ class Parameters:
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 10.0
     young: Young = 900.0
     density: Density = 1.0
-    height: Annotated[float, Quantity("m", "distance from the wall at the start", non_negative)] = 5.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 10.0
+    height: Annotated[float, Quantity("m", "initial distance from the wall", non_negative)] = 5.0
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 10.0
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
     scheme: Scheme = "theta"
     theta: ThetaValue = 0.5
@@ -64,9 +64,9 @@ class Parameters:
     penalty_viscosity: PenaltyViscosity = 3e3
     mass: Mass = "consistent"
     courant: Courant = 0.7071
-    duration: Annotated[float | None, Quantity("s", "none: to a quarter of a contact after the release", positive)] = (
-        None
-    )
+    duration: Annotated[
+        float | None, Quantity("s", "duration of the run; none: 1/4 of the contact duration after release", positive)
+    ] = None
 
 
 def exact(parameters: Parameters) -> ThrownBar:

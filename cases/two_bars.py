@@ -1,4 +1,4 @@
-"""Two elastic bars collide: contact pressure and rebound against the exact d'Alembert solution.
+"""Impact of two elastic bars: contact pressure and rebound velocities against the exact d'Alembert solution.
 
 The bars fly towards each other at ± velocity. Equal bars are in contact for 2L/c at the pressure ρcV and leave with
 exchanged velocities; unequal ones follow the characteristics through both (`arlequin.cases.reference.bars`).
@@ -50,10 +50,10 @@ class Parameters:
     young_right: Annotated[float, Quantity("Pa", "Young's modulus of the right bar", positive)] = 2.0e11
     density_left: Annotated[float, Quantity("kg/m3", "density of the left bar", positive)] = 7800.0
     density_right: Annotated[float, Quantity("kg/m3", "density of the right bar", positive)] = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "each bar moves at ± this", positive)] = 10.0
-    gap: Annotated[float, Quantity("m", "initial distance between the ends", non_negative)] = 0.0
-    elements: Annotated[int, Quantity("", "elements of each bar along it", positive_integer)] = 100
-    dimension: Annotated[Literal[1, 2, 3], Quantity("", "bars, plane solids or solids")] = 1
+    velocity: Annotated[float, Quantity("m/s", "speed of each bar, in opposite directions", positive)] = 10.0
+    gap: Annotated[float, Quantity("m", "initial gap between the bars", non_negative)] = 0.0
+    elements: Annotated[int, Quantity("", "elements along each bar", positive_integer)] = 100
+    dimension: Annotated[Literal[1, 2, 3], Quantity("", "1: bars, 2: plane solids, 3: solids")] = 1
     width: Annotated[float, Quantity("m", "width of the bars in 2D, both sides of their section in 3D", positive)] = (
         0.01
     )
@@ -65,9 +65,9 @@ class Parameters:
     penalty_stiffness: PenaltyStiffness = 1e15
     penalty_viscosity: PenaltyViscosity = 4e9
     mass: Mass = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h of the finer bar", positive)] = 1.0
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the finer bar", positive)] = 1.0
     duration: Annotated[
-        float | None, Quantity("s", "none: to 1.25 transits of the longer bar after impact", positive)
+        float | None, Quantity("s", "duration of the run; none: 1.25 transits of the longer bar after impact", positive)
     ] = None
 
 

@@ -1,4 +1,4 @@
-"""A wave packet crosses a junction of a coarse and a fine bar: reflected energy, and energy kept.
+"""Wave packet through a junction of a coarse and a fine bar: reflected energy and energy conservation.
 
 Two bars of unit modulus and density, glued; a packet starts in one of them and runs through the junction. A uniform
 bar reflects nothing: what comes back is the junction's, and shorter waves than the coarse cells can carry come back
@@ -27,22 +27,24 @@ GHOST_CELLS = 8
 class Parameters:
     """Coarse cells of 0.1, fine ones a tenth of it, a gluing zone of four coarse cells, a packet of ten."""
 
-    ratio: Annotated[float, Quantity("", "coarse over fine cell, any number", positive)] = 10.0
-    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
-    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weights in the zone")] = "linear"
-    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling (H1 with the length H)")] = "L2"
-    mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space (own: cells of 2H)")] = (
-        "coarse"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell size, not necessarily an integer", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.4
+    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weight functions in the overlap")] = (
+        "linear"
     )
+    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling form; H1 with the length H")] = "L2"
+    mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space; own: cells of 2H")] = "coarse"
     wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 1.0
-    start: Annotated[Literal["fine", "coarse"], Quantity("", "where the packet starts")] = "fine"
-    absorbing: Annotated[bool, Quantity("", "take away what the coarse cells cannot carry")] = False
-    time_ratio: Annotated[int, Quantity("", "steps of the fine part in one of the coarse part", positive_integer)] = 1
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
-    duration: Annotated[float | None, Quantity("s", "none: until the packet has passed", positive)] = None
+    start: Annotated[Literal["fine", "coarse"], Quantity("", "side on which the packet starts")] = "fine"
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
+    time_ratio: Annotated[int, Quantity("", "steps of the fine part per step of the coarse part", positive_integer)] = 1
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 0.35
+    duration: Annotated[
+        float | None, Quantity("s", "duration of the run; none: until the packet has passed", positive)
+    ] = None
     floor: Annotated[
-        float, Quantity("", "weight of coarse cells that go on under the fine part; 0: none do", within, 0.0, 0.5)
+        float, Quantity("", "weight of the coarse cells below the fine part; 0: none", within, 0.0, 0.5)
     ] = 0.0
     fields_every: FieldsEvery = 50
 

@@ -1,4 +1,4 @@
-"""A rounded pin is pressed on a plate by a constant force and slides until wear has made it flat.
+"""Wear of a rounded pin that slides on a plate under constant force until it is flat.
 
 Plane strain. The pin stands on a layer of asperities, much softer than itself, so that each point of its surface wears
 by its own spring; its top is held level. First the force grows while time runs from 0 to 1, then the pin slides, to 2.
@@ -31,16 +31,16 @@ class Parameters:
     """A steel pin of R = 50 mm under 40 kN/m slides 2.5 m: the flat is 3.9 mm wide at the end."""
 
     radius: Annotated[float, Quantity("m", "radius of the tip", positive)] = 0.05
-    force: Annotated[float, Quantity("N/m", "that presses, per metre of depth", positive)] = 4e4
-    way: Annotated[float, Quantity("m", "way of sliding", positive)] = 2.5
+    force: Annotated[float, Quantity("N/m", "normal force per depth", positive)] = 4e4
+    way: Annotated[float, Quantity("m", "sliding distance", positive)] = 2.5
     wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-12
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
-    stiffness: Annotated[float, Quantity("Pa/m", "of the layer of asperities", positive)] = 1e13
+    stiffness: Annotated[float, Quantity("Pa/m", "stiffness of the asperity layer", positive)] = 1e13
     young: Young = 2.1e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    cells: Annotated[int, Quantity("", "cells over the half-width of the flat at the end", positive_integer)] = 40
-    steps: Annotated[int, Quantity("", "steps of sliding", positive_integer)] = 300
+    cells: Annotated[int, Quantity("", "cells over the half-width of the final flat", positive_integer)] = 40
+    steps: Annotated[int, Quantity("", "steps of the sliding phase", positive_integer)] = 300
 
 
 def reference(parameters: Parameters) -> WornPin:

@@ -1,4 +1,4 @@
-"""A fuel rod in spacer grids shakes in a turbulent flow: impacts, friction and wear power at springs and dimples.
+"""Fuel rod in spacer grids under turbulent excitation: impacts, friction and wear power at springs and dimples.
 
 The rod is a Timoshenko tube in space, standing along z, that carries its pellets and the water that moves with it,
 reduced to its lowest modes and the static shapes of its supports. At each grid and in each direction (x and y) one

@@ -26,64 +26,69 @@ MARGIN = 0.1  # m, from an end of the rod to its first grid
 class Parameters:
     """Eight grids, 15 N of preload but at grid 4, which stands off by 0.03 mm; 1 s of turbulence."""
 
-    length: Annotated[float, Quantity("m", "of the rod", positive)] = 3.9
-    outer_diameter: Annotated[float, Quantity("m", "of the cladding", positive)] = 9.5e-3
-    thickness: Annotated[float, Quantity("m", "of the cladding", positive)] = 0.57e-3
+    length: Annotated[float, Quantity("m", "length of the rod", positive)] = 3.9
+    outer_diameter: Annotated[float, Quantity("m", "outer diameter of the cladding", positive)] = 9.5e-3
+    thickness: Annotated[float, Quantity("m", "wall thickness of the cladding", positive)] = 0.57e-3
     young: Young = 9.9e10
     poisson: Poisson = 0.37
     density: Density = 6550.0
     pellet_density: Annotated[float, Quantity("kg/m3", "density of the pellets", non_negative)] = 10400.0
-    pellet_diameter: Annotated[float, Quantity("m", "of the pellets", positive)] = 8.19e-3
+    pellet_diameter: Annotated[float, Quantity("m", "diameter of the pellets", positive)] = 8.19e-3
     water_density: Annotated[float, Quantity("kg/m3", "density of the water", non_negative)] = 720.0
-    added_mass: Annotated[float, Quantity("", "water that moves along, in volumes of the rod", non_negative)] = 1.5
-    fluid_damping: Annotated[float, Quantity("N s/m2", "resistance of the water per length", non_negative)] = 5.0
-    tension: Annotated[float, Quantity("N", "axial force in the rod", non_negative)] = 0.0
-    grids: Annotated[int, Quantity("", "spacer grids, equally far apart", integer, 2, 40)] = 8
-    spring_stiffness: Annotated[float, Quantity("N/m", "of a spring", positive)] = 2e5
-    dimple_stiffness: Annotated[float, Quantity("N/m", "of a dimple", positive)] = 1e6
-    dimple_height: Annotated[float, Quantity("m", "of dimples above and below the springs", non_negative)] = 12e-3
-    preload: Annotated[float, Quantity("N", "of a spring at the start of life", non_negative)] = 15.0
-    relaxation: Annotated[float, Quantity("", "share of the preload that is lost", within, 0.0, 1.0)] = 0.0
-    gap: Annotated[float, Quantity("m", "on each side at the loose grid", non_negative)] = 3e-5
+    added_mass: Annotated[float, Quantity("", "added mass of water, in volumes of the rod", non_negative)] = 1.5
+    fluid_damping: Annotated[float, Quantity("N s/m2", "damping of the water per length", non_negative)] = 5.0
+    tension: Annotated[float, Quantity("N", "axial tension of the rod", non_negative)] = 0.0
+    grids: Annotated[int, Quantity("", "number of equally spaced spacer grids", integer, 2, 40)] = 8
+    spring_stiffness: Annotated[float, Quantity("N/m", "stiffness of a spring", positive)] = 2e5
+    dimple_stiffness: Annotated[float, Quantity("N/m", "stiffness of a dimple", positive)] = 1e6
+    dimple_height: Annotated[
+        float, Quantity("m", "height of the dimples above and below the springs", non_negative)
+    ] = 12e-3
+    preload: Annotated[float, Quantity("N", "initial preload of a spring", non_negative)] = 15.0
+    relaxation: Annotated[float, Quantity("", "lost fraction of the preload", within, 0.0, 1.0)] = 0.0
+    gap: Annotated[float, Quantity("m", "gap on each side at the loose grid", non_negative)] = 3e-5
     loose: Annotated[
         int | None, Quantity("", "number of the grid with the gap; 0: all; none: the middle one", non_negative_integer)
     ] = None
-    misalignment: Annotated[float, Quantity("m", "of the second grid, along x", finite)] = 0.0
+    misalignment: Annotated[float, Quantity("m", "offset of the second grid along x", finite)] = 0.0
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
     tangential: Annotated[float, Quantity("", "tangential over normal stiffness of a support", positive)] = 0.8
-    shock_damping: Annotated[float, Quantity("N s/m", "of a support in contact", non_negative)] = 20.0
-    law: Annotated[Literal["shock", "multilevel"], Quantity("", "elastic supports, or asperities before them")] = (
-        "shock"
-    )
-    asperity_stiffness: Annotated[float, Quantity("N/m^m", "κ of F = κ⟨a − g⟩^m of law=multilevel", positive)] = 2e12
+    shock_damping: Annotated[float, Quantity("N s/m", "damping of a support in contact", non_negative)] = 20.0
+    law: Annotated[Literal["shock", "multilevel"], Quantity("", "supports: elastic, or with asperities")] = "shock"
+    asperity_stiffness: Annotated[float, Quantity("N/m^m", "κ of F = κ⟨a − g⟩^m, law=multilevel", positive)] = 2e12
     asperity_exponent: Annotated[float, Quantity("", "m", within, 1.0, 20.0)] = 2.0
     asperity_height: Annotated[float, Quantity("m", "a", positive)] = 5e-6
-    excitation: Annotated[Literal["turbulence", "harmonic", "support", "none"], Quantity("", "what shakes the rod")] = (
-        "turbulence"
-    )
+    excitation: Annotated[
+        Literal["turbulence", "harmonic", "support", "none"], Quantity("", "excitation of the rod")
+    ] = "turbulence"
     amplitude: Annotated[
-        float, Quantity("", "rms N/m of turbulence, N/m of a harmonic force, m/s2 of the grids", non_negative)
+        float,
+        Quantity(
+            "", "rms turbulent force (N/m), harmonic force (N/m) or acceleration of the grids (m/s2)", non_negative
+        ),
     ] = 1.0
-    frequency: Annotated[float, Quantity("Hz", "of a harmonic force or of the grids", positive)] = 30.0
-    cutoff: Annotated[float, Quantity("Hz", "up to which the spectrum of turbulence is flat", positive)] = 40.0
-    highest: Annotated[float, Quantity("Hz", "highest frequency of turbulence", positive)] = 300.0
+    frequency: Annotated[float, Quantity("Hz", "frequency of the harmonic excitation", positive)] = 30.0
+    cutoff: Annotated[float, Quantity("Hz", "frequency up to which the turbulence spectrum is flat", positive)] = 40.0
+    highest: Annotated[float, Quantity("Hz", "highest frequency of the turbulent force", positive)] = 300.0
     correlation: Annotated[float, Quantity("m", "correlation length of turbulence", positive)] = 0.2
-    seed: Annotated[int, Quantity("", "of the turbulence", non_negative_integer)] = 1
-    duration: Annotated[float, Quantity("s", "of the run", positive)] = 1.0
-    step: Annotated[float, Quantity("s", "Δt", positive)] = 2e-5
+    seed: Annotated[int, Quantity("", "random seed of the turbulent force", non_negative_integer)] = 1
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 1.0
+    step: Annotated[float, Quantity("s", "time step", positive)] = 2e-5
     modes: Annotated[
-        int, Quantity("", "of the rod, bending in both planes, torsion and stretching", integer, 2, 150)
+        int, Quantity("", "modes of the rod (bending in both planes, torsion, extension)", integer, 2, 150)
     ] = 100
-    cells: Annotated[int, Quantity("", "beam cells between two grids", integer, 4, 200)] = 16
+    cells: Annotated[int, Quantity("", "beam elements between two grids", integer, 4, 200)] = 16
     zoom: Annotated[int, Quantity("", "number of the grid with a solid cladding; 0: none", non_negative_integer)] = 0
-    substeps: Annotated[int, Quantity("", "steps of the zoom in one of the rod", positive_integer)] = 1
-    refine: Annotated[float, Quantity("", "fineness of the zoom; 1: cells of 0.08 × 0.4 mm", within, 0.2, 3.0)] = 0.7
-    layer_stiffness: Annotated[float, Quantity("Pa/m", "of the asperities in the zoom, linear", positive)] = 5e12
-    pad_width: Annotated[float, Quantity("m", "of springs and dimples in the zoom", positive)] = 2.5e-3
-    pad_height: Annotated[float, Quantity("m", "likewise", positive)] = 3e-3
-    pad_thickness: Annotated[float, Quantity("m", "likewise", positive)] = 0.8e-3
+    substeps: Annotated[int, Quantity("", "steps of the zoom per step of the rod", positive_integer)] = 1
+    refine: Annotated[float, Quantity("", "refinement of the zoom; 1: cells of 0.08 × 0.4 mm", within, 0.2, 3.0)] = 0.7
+    layer_stiffness: Annotated[
+        float, Quantity("Pa/m", "stiffness of the linear asperity layer in the zoom", positive)
+    ] = 5e12
+    pad_width: Annotated[float, Quantity("m", "pad width in the zoom", positive)] = 2.5e-3
+    pad_height: Annotated[float, Quantity("m", "pad height in the zoom", positive)] = 3e-3
+    pad_thickness: Annotated[float, Quantity("m", "pad thickness in the zoom", positive)] = 0.8e-3
     wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", non_negative)] = 0.0
-    fields_every: Annotated[int, Quantity("", "steps between two recorded shapes", positive_integer)] = 100
+    fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 100
 
     def __post_init__(self) -> None:
         for name in ("loose", "zoom"):

@@ -1,4 +1,4 @@
-"""A fine patch glued to a coarse mesh along a curved border: Lamé's ring under pressure and Kirsch's plate with a hole.
+"""Fine patch coupled to a coarse mesh along a curved border: Lamé's ring and Kirsch's plate with a hole.
 
 A quadrant with the planes x = 0 and y = 0 of symmetry, in plane strain; the patch lies at the hole, from the angle
 `start` to 90°, and its nodes are not those of the coarse mesh. Second-order cells are curved. The plate is cut out at

@@ -1,4 +1,4 @@
-"""One cell of a spacer grid in 3D: springs and dimples pressed on a cladding tube, which then is pushed through.
+"""Cell of a spacer grid in 3D: springs and dimples on a cladding tube, which is then pushed through axially.
 
 Statics. First the grid's nodes move in until each spring presses with its preload (time 0 to 1), then both ends of the
 tube move along its axis (1 to 3): the force of friction rises elastically, dimples slip first, then the springs, and

@@ -1,4 +1,4 @@
-"""A ball or a disc hits its like, or a rigid plane, at an angle: how the contact sticks, slips and throws back.
+"""Oblique impact of balls or discs with friction: stick, slip and tangential rebound.
 
 The elastic contact can turn the contact point's velocity along the plane: ψ = (k_t/k_n) V_t/(μ V_n) is ψ₁ before and
 ψ₂ after the impact, V_n that of the approach. For alike balls ψ₂(ψ₁) is Maw's, Barber's and Fawcett's curve, which
@@ -50,20 +50,26 @@ CURVE = (0.7, 1.5, 2.5, 4.0, 6.0)  # ψ₁ computed for the figure
 class Parameters:
     """Alike steel balls of radius 20 mm, μ = 0.1, at ψ₁ = 0.7, where the contact sticks at first."""
 
-    shape: Annotated[Literal["sphere", "disc"], Quantity("", "a ball, 3D, or a disc, plane strain")] = "sphere"
-    partner: Annotated[Literal["like", "rigid"], Quantity("", "what it hits: its like, or a rigid plane")] = "like"
-    incidence: Annotated[float, Quantity("", "ψ₁ = (k_t/k_n) V_t/(μ V_n)", finite)] = 0.7
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient", positive)] = 0.1
-    radius: Annotated[float, Quantity("m", "radius", positive)] = 0.02
+    shape: Annotated[Literal["sphere", "disc"], Quantity("", "body: ball (3D) or disc (plane strain)")] = "sphere"
+    partner: Annotated[Literal["like", "rigid"], Quantity("", "impact against an identical body or a rigid plane")] = (
+        "like"
+    )
+    incidence: Annotated[float, Quantity("", "angle of incidence ψ₁ = (k_t/k_n) V_t/(μ V_n)", finite)] = 0.7
+    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
+    radius: Annotated[float, Quantity("m", "radius of the body", positive)] = 0.02
     young: Young = 2.0e11
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.49)] = 0.3
     density: Density = 7800.0
-    half_width: Annotated[float, Quantity("", "a/R at the peak by statics; gives V_n", within, 1e-3, 0.1)] = 0.005
-    cells: Annotated[int | None, Quantity("", "cells over a; none: 3, of a disc 12", positive_integer)] = None
-    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cells", within, 1.01, 1.6)] = 1.6
-    order: Annotated[Literal[1, 2], Quantity("", "order of the cells; 2 follows the surface")] = 2
-    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "where the laws hold")] = "P1"
-    steps: Annotated[int, Quantity("", "steps over the duration of the contact by statics", positive_integer)] = 100
+    half_width: Annotated[
+        float, Quantity("", "contact radius over R at the peak, quasi-static; determines V_n", within, 1e-3, 0.1)
+    ] = 0.005
+    cells: Annotated[
+        int | None, Quantity("", "cells over the contact radius; none: 3, for a disc 12", positive_integer)
+    ] = None
+    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cell sizes", within, 1.01, 1.6)] = 1.6
+    order: Annotated[Literal[1, 2], Quantity("", "cell order; 2: curved cells")] = 2
+    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "discretisation of the contact pressure")] = "P1"
+    steps: Annotated[int, Quantity("", "steps over the quasi-static contact duration", positive_integer)] = 100
     theta: ThetaValue = 0.5
     fields_every: FieldsEvery = 20
 

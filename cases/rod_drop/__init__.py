@@ -1,4 +1,4 @@
-"""A control rod falls through misaligned guide cards: a flexible rod, travelling contacts, friction, drop time.
+"""Drop of a flexible control rod through misaligned guide cards: contacts, friction and drop time.
 
 A steel tube with an absorber inside, one rod of a cluster, hangs straight in cards in which it fits, and falls at some
 10 m/s through further ones, k of them, that stand aside by a misalignment A in directions that turn by 135° from each

@@ -23,34 +23,41 @@ class Parameters:
     """A rod of 4 m at 10 m/s through cards 0.7 mm out of line, with 0.5 mm of clearance all round."""
 
     length: Annotated[float, Quantity("m", "length of the rod", positive)] = 4.0
-    diameter: Annotated[float, Quantity("m", "of the rod", positive)] = 9.7e-3
-    thickness: Annotated[float | None, Quantity("m", "wall of the tube; none: a full rod", positive)] = 0.5e-3
+    diameter: Annotated[float, Quantity("m", "diameter of the rod", positive)] = 9.7e-3
+    thickness: Annotated[float | None, Quantity("m", "wall thickness of the tube; none: solid rod", positive)] = 0.5e-3
     young: Young = 2.0e11
     density: Density = 7900.0
-    carried_mass: Annotated[float, Quantity("kg/m", "absorber in the rod", non_negative)] = 0.6
-    damping: Annotated[float, Quantity("", "ratio of viscous damping between two cards", non_negative)] = 0.01
-    top_mass: Annotated[float, Quantity("kg", "carried on top, along the fall only", non_negative)] = 0.0
-    clearance: Annotated[float, Quantity("m", "between rod and card all round, half that in diameter", positive)] = 5e-4
-    guides: Annotated[int, Quantity("", "cards", positive_integer)] = 66
-    pitch: Annotated[float, Quantity("m", "from card to card", positive)] = 0.3
-    misalignment: Annotated[float, Quantity("m", "of the cards below the start", non_negative)] = 7e-4
-    nose_length: Annotated[float, Quantity("m", "of the thin end of the rod", positive)] = 0.1
-    nose_depth: Annotated[float, Quantity("m", "by which the end is thinner all round", positive)] = 4e-3
+    carried_mass: Annotated[float, Quantity("kg/m", "mass of the absorber per length", non_negative)] = 0.6
+    damping: Annotated[
+        float, Quantity("", "viscous damping ratio at the bending frequency between two cards", non_negative)
+    ] = 0.01
+    top_mass: Annotated[float, Quantity("kg", "mass on top of the rod, carried along the fall only", non_negative)] = (
+        0.0
+    )
+    clearance: Annotated[float, Quantity("m", "radial clearance between rod and card", positive)] = 5e-4
+    guides: Annotated[int, Quantity("", "number of cards", positive_integer)] = 66
+    pitch: Annotated[float, Quantity("m", "distance between cards", positive)] = 0.3
+    misalignment: Annotated[float, Quantity("m", "offset of the cards below the initial position", non_negative)] = 7e-4
+    nose_length: Annotated[float, Quantity("m", "length of the thin nose at the lower end", positive)] = 0.1
+    nose_depth: Annotated[float, Quantity("m", "reduction of the radius at the tip of the nose", positive)] = 4e-3
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
-    velocity: Annotated[float, Quantity("m/s", "of the fall at the start", non_negative)] = 10.0
+    velocity: Annotated[float, Quantity("m/s", "initial velocity of the fall", non_negative)] = 10.0
     gravity: Annotated[float, Quantity("m/s2", "gravity", non_negative)] = 9.81
-    drop: Annotated[float, Quantity("m", "fall of the tip that the drop time is for", positive)] = 12.0
-    duration: Annotated[float, Quantity("s", "of the run", positive)] = 1.4
-    scheme: Annotated[Literal["theta", "newmark"], Quantity("", "θ = 1/2, or Newmark (β = 0.4, γ = 0.7)")] = "theta"
+    drop: Annotated[float, Quantity("m", "fall of the tip at which the drop time is taken", positive)] = 12.0
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 1.4
+    scheme: Annotated[
+        Literal["theta", "newmark"], Quantity("", "θ-scheme with θ = 1/2, or Newmark with β = 0.4, γ = 0.7")
+    ] = "theta"
     law: Annotated[
-        Literal["velocity", "gap", "shock"], Quantity("", "unilateral on velocity or gap; shock element")
+        Literal["velocity", "gap", "shock"],
+        Quantity("", "contact law: unilateral on velocity or gap, or shock element"),
     ] = "velocity"
-    shock_stiffness: Annotated[float, Quantity("N/m", "K_N of law=shock", positive)] = 1e6
-    shock_damping: Annotated[float, Quantity("N s/m", "C_N of law=shock", non_negative)] = 50.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of law=shock", positive)] = 1e5
-    tangential_damping: Annotated[float, Quantity("N s/m", "C_T of law=shock", non_negative)] = 100.0
+    shock_stiffness: Annotated[float, Quantity("N/m", "normal stiffness K_N of law=shock", positive)] = 1e6
+    shock_damping: Annotated[float, Quantity("N s/m", "normal damping C_N of law=shock", non_negative)] = 50.0
+    tangential_stiffness: Annotated[float, Quantity("N/m", "tangential stiffness K_T of law=shock", positive)] = 1e5
+    tangential_damping: Annotated[float, Quantity("N s/m", "tangential damping C_T of law=shock", non_negative)] = 100.0
     cells: Annotated[int, Quantity("", "beam elements", within, 4, 2000)] = 80
-    step: Annotated[float, Quantity("s", "Δt", positive)] = 5e-5
+    step: Annotated[float, Quantity("s", "time step", positive)] = 5e-5
     fields_every: FieldsEvery = 10
 
     def __post_init__(self) -> None:

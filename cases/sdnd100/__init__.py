@@ -1,4 +1,4 @@
-"""A mass on a spring released on a rough floor: turning points, rest and dissipation against the closed form.
+"""Mass on a spring released on a floor with Coulomb friction: turning points, rest and dissipation (SDND100).
 
 The spring is alike in all directions of the floor, so that the mass stays on the line of its release and a slip along
 `direction` has the components (cos, sin) of it. Located events (`events=locate`) have one line to slip on: the model

@@ -17,24 +17,35 @@ class Parameters(SliderParameters):
     mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
     gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.1
-    release: Annotated[float, Quantity("m", "displacement at the start, at rest", finite)] = 0.85e-3
-    direction: Annotated[float, Quantity("°", "of the release, in the floor", finite)] = 45.0
-    model: Annotated[Model, Quantity("", "exact, or by a shock element: modal, two bodies, direct")] = "nonsmooth"
-    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of the shock element", positive)] = 20.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of the shock element", positive)] = 4e5
+    release: Annotated[float, Quantity("m", "initial displacement", finite)] = 0.85e-3
+    direction: Annotated[float, Quantity("°", "direction of the release in the plane of the floor", finite)] = 45.0
+    model: Annotated[
+        Model, Quantity("", "contact model: nonsmooth, or on a shock element (modal, two bodies, direct)")
+    ] = "nonsmooth"
+    normal_stiffness: Annotated[float, Quantity("N/m", "normal stiffness K_N of the shock element", positive)] = 20.0
+    tangential_stiffness: Annotated[
+        float, Quantity("N/m", "tangential stiffness K_T of the shock element", positive)
+    ] = 4e5
     tangential_damping: Annotated[
-        float | None, Quantity("N s/m", "C_T of the shock element; none: critical, 2 √(m (k + K_T))", non_negative)
+        float | None,
+        Quantity(
+            "N s/m", "tangential damping C_T of the shock element; none: critical, 2 √(m (k + K_T))", non_negative
+        ),
     ] = None
-    scheme: Annotated[Scheme | None, Quantity("", "none: theta if nonsmooth, hht if direct, else symplectic-euler")] = (
-        None
-    )
+    scheme: Annotated[
+        Scheme | None, Quantity("", "time scheme; none: theta if nonsmooth, hht if direct, else symplectic-euler")
+    ] = None
     theta: ThetaValue = 0.5
     events: Annotated[
         EventsName | None,
-        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
+        Quantity(
+            "", "changes of state at the end of a step or located inside it; none: locate if nonsmooth with theta"
+        ),
     ] = None
-    step: Annotated[float | None, Quantity("s", "time step; none: 1e-3, or 5e-4 penalised", positive)] = None
-    duration: Annotated[float | None, Quantity("s", "none: two half swings past rest", positive)] = None
+    step: Annotated[float | None, Quantity("s", "time step; none: 1e-3, if penalised 5e-4", positive)] = None
+    duration: Annotated[
+        float | None, Quantity("s", "duration of the run; none: two half swings after rest", positive)
+    ] = None
 
     penalised_schemes = PENALISED
 

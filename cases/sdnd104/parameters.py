@@ -13,32 +13,37 @@ from arlequin.models.checks import non_negative, positive, within
 class Parameters(SliderParameters):
     """A kilogram under 10 m/s², μ = 0.1, on a floor shaken once a second by 15 m/s²: it slips all the time."""
 
-    acceleration: Annotated[float, Quantity("m/s2", "largest acceleration of the floor", non_negative)] = 15.0
+    acceleration: Annotated[float, Quantity("m/s2", "amplitude of the floor acceleration", non_negative)] = 15.0
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
     mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
     gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
-    frequency: Annotated[float, Quantity("Hz", "of the floor", positive)] = 1.0
-    model: Annotated[Literal["nonsmooth", "penalised"], Quantity("", "contact: exact, or a shock element")] = (
-        "nonsmooth"
+    frequency: Annotated[float, Quantity("Hz", "frequency of the floor", positive)] = 1.0
+    model: Annotated[
+        Literal["nonsmooth", "penalised"], Quantity("", "contact model: nonsmooth, or penalised by a shock element")
+    ] = "nonsmooth"
+    normal_stiffness: Annotated[float, Quantity("N/m", "normal stiffness K_N of model=penalised", positive)] = 20.0
+    tangential_stiffness: Annotated[float, Quantity("N/m", "tangential stiffness K_T of model=penalised", positive)] = (
+        9e5
     )
-    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of model=penalised", positive)] = 20.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of model=penalised", positive)] = 9e5
     tangential_damping: Annotated[
-        float | None, Quantity("N s/m", "C_T of model=penalised; none: critical, 2 √(m (k + K_T))", non_negative)
+        float | None,
+        Quantity("N s/m", "tangential damping C_T of model=penalised; none: critical, 2 √(m (k + K_T))", non_negative),
     ] = None
     spring: Annotated[float, Quantity("N/m", "weak spring of model=penalised", non_negative)] = 3e-5
-    scheme: Annotated[Scheme | None, Quantity("", "none: theta, or symplectic-euler if penalised")] = None
+    scheme: Annotated[Scheme | None, Quantity("", "time scheme; none: theta, if penalised symplectic-euler")] = None
     theta: Annotated[float | None, Quantity("", "θ; none: 1/2 with events=locate, else 1", within, 0.5, 1.0)] = None
     events: Annotated[
         EventsName | None,
-        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
+        Quantity(
+            "", "changes of state at the end of a step or located inside it; none: locate if nonsmooth with theta"
+        ),
     ] = None
     step: Annotated[
         float | None,
-        Quantity("s", "none: 1/2000 of a period, 1/10000 with events=step, 3e-5 of one if penalised", positive),
+        Quantity("s", "time step; none: period/2000, with events=step period/10000, penalised 3e-5 period", positive),
     ] = None
-    start: Annotated[float, Quantity("s", "of the interval of the means", non_negative)] = 4.0
-    end: Annotated[float, Quantity("s", "of the interval of the means and of the run", positive)] = 12.0
+    start: Annotated[float, Quantity("s", "start of the averaging interval", non_negative)] = 4.0
+    end: Annotated[float, Quantity("s", "end of the averaging interval and of the run", positive)] = 12.0
 
     penalised_schemes = RINGING
 

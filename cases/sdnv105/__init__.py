@@ -1,4 +1,4 @@
-"""A block rocks on a table, let go from a tilt: impacts and reactions, rigid, elastic or on springs (SDNV105).
+"""Rocking block released from a tilt: impacts and reactions; rigid, elastic or on springs (SDNV105).
 
 Rigid, everything is known (`arlequin.cases.reference.rocking`): impact times, kinetic energies before, percussions,
 lifts, and in flight F(θ, θ̇) and H(θ, θ̇). Impacts are located inside the step, and all of it is met to 1e-5. With

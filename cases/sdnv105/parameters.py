@@ -14,39 +14,50 @@ from arlequin.models.checks import finite, non_negative, positive, positive_inte
 class Parameters:
     """The block of the benchmark, 0.36 × 0.8 × 1 m, let go from 0.01 rad: five impacts in 0.3 s."""
 
-    half_width: Annotated[float, Quantity("m", "half of the base", positive)] = 0.18
-    half_height: Annotated[float, Quantity("m", "half of the height", positive)] = 0.40
+    half_width: Annotated[float, Quantity("m", "half-width of the block", positive)] = 0.18
+    half_height: Annotated[float, Quantity("m", "half-height of the block", positive)] = 0.40
     density: Density = 1450.0
-    tilt: Annotated[float, Quantity("rad", "angle about the left corner at the start", non_negative)] = 0.01
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient", non_negative)] = 0.9
+    tilt: Annotated[float, Quantity("rad", "initial angle about the left corner", non_negative)] = 0.01
+    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.9
     gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 9.81
     model: Annotated[
         Literal["rigid", "elastic", "springs", "elastic-springs"],
-        Quantity("", "rigid body, or elastic in plane stress; on the table, or on three shock springs"),
+        Quantity("", "rigid or elastic (plane stress) block, on the table or on three shock springs"),
     ] = "rigid"
-    table: Annotated[Literal["rigid", "elastic"], Quantity("", "the table of model=elastic")] = "rigid"
-    spring_stiffness: Annotated[float, Quantity("N/m", "normal, of each of the three springs", positive)] = 3e10
-    spring_tangential: Annotated[float, Quantity("N/m", "tangential, while it sticks", positive)] = 1e7
-    spring_damping: Annotated[float, Quantity("N s/m", "normal", non_negative)] = 5e6
-    kinematics: Annotated[Literal["finite", "small"], Quantity("", "rotations of the elastic block")] = "finite"
+    table: Annotated[Literal["rigid", "elastic"], Quantity("", "rigid or elastic table, for model=elastic")] = "rigid"
+    spring_stiffness: Annotated[float, Quantity("N/m", "normal stiffness of each of the three springs", positive)] = (
+        3e10
+    )
+    spring_tangential: Annotated[
+        float, Quantity("N/m", "tangential stiffness of each spring during stick", positive)
+    ] = 1e7
+    spring_damping: Annotated[float, Quantity("N s/m", "normal damping of each spring", non_negative)] = 5e6
+    kinematics: Annotated[
+        Literal["finite", "small"], Quantity("", "rotations of the elastic block: small or finite")
+    ] = "finite"
     young: Young = 6e11
     poisson: Poisson = 0.2
-    damping: Annotated[float, Quantity("s", "α of the elastic block's damping α K", non_negative)] = 1e-4
+    damping: Annotated[float, Quantity("s", "stiffness-proportional damping α of the elastic block", non_negative)] = (
+        1e-4
+    )
     cells: Annotated[int, Quantity("", "cells along the base of the elastic block", positive_integer)] = 9
-    support_acceleration: Annotated[float, Quantity("m/s2", "a of the table's ü = a sin 2πft", finite)] = 0.0
-    support_frequency: Annotated[float, Quantity("Hz", "f", positive)] = 1.0
+    support_acceleration: Annotated[
+        float, Quantity("m/s2", "amplitude a of the table acceleration a sin 2πft", finite)
+    ] = 0.0
+    support_frequency: Annotated[float, Quantity("Hz", "frequency f of the table acceleration", positive)] = 1.0
     scheme: Scheme = "theta"
     theta: Annotated[
-        float | None, Quantity("", "θ of the scheme; none: 1 rigid, 0.55 elastic, 0.5 on springs", within, 0.5, 1.0)
+        float | None, Quantity("", "θ; none: 1 if rigid, 0.55 if elastic, 0.5 on springs", within, 0.5, 1.0)
     ] = None
     events: Annotated[
         Literal["usual", "locate", "step"],
-        Quantity("", "impacts located, or at the end of their step; usual: if rigid"),
+        Quantity("", "located impacts, or impacts at the end of their step; usual: located if rigid"),
     ] = "usual"
-    step: Annotated[float, Quantity("s", "Δt", positive)] = 5e-5
-    impacts: Annotated[int, Quantity("", "impacts compared", positive_integer)] = 5
+    step: Annotated[float, Quantity("s", "time step", positive)] = 5e-5
+    impacts: Annotated[int, Quantity("", "number of impacts compared", positive_integer)] = 5
     duration: Annotated[
-        float | None, Quantity("s", "none: to the end of the exact flight after the last impact", positive)
+        float | None,
+        Quantity("s", "duration of the run; none: end of the exact flight after the last impact", positive),
     ] = None
 
     def __post_init__(self) -> None:

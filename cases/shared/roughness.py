@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 LawName = Literal["half-space", "persson", "bush-gibson-thomas", "greenwood-williamson", "kogut-etsion", "power"]
 
 Hurst = Annotated[float, Quantity("", "Hurst exponent of the roughness", within, 0.0, 1.0)]
-Cutoff = Annotated[float, Quantity("m", "its shortest wavelength", positive)]
+Cutoff = Annotated[float, Quantity("m", "shortest wavelength of the roughness", positive)]
 # 10 octaves are 67 million points, which take 4 GB
-Octaves = Annotated[int, Quantity("", "octaves from it to the size of a sample", within, 1, 10)]
-Flat = Annotated[int, Quantity("", "octaves of them, the longest, in which the spectrum is flat", positive_integer)]
-Slope = Annotated[float, Quantity("", "root mean square of its slope", positive)]
-Law = Annotated[LawName, Quantity("", "the curve that the law of contact is fitted to")]
-Seeds = Annotated[int, Quantity("", "samples of the surface, of the half-space", positive_integer)]
-Hardness = Annotated[float, Quantity("Pa", "of law=kogut-etsion", positive)]
+Octaves = Annotated[int, Quantity("", "octaves from the shortest wavelength to the sample size", within, 1, 10)]
+Flat = Annotated[int, Quantity("", "octaves of the longest wavelengths with a flat spectrum", positive_integer)]
+Slope = Annotated[float, Quantity("", "rms slope of the roughness", positive)]
+Law = Annotated[LawName, Quantity("", "curve to which the contact law is fitted")]
+Seeds = Annotated[int, Quantity("", "number of samples of the half-space", positive_integer)]
+Hardness = Annotated[float, Quantity("Pa", "hardness, for law=kogut-etsion", positive)]
 
 FINEST = 8  # points of a sample over the shortest wavelength
 LOADS = np.geomspace(1e-4, 0.2, 28)  # p/(E* h'rms)

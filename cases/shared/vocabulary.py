@@ -1,4 +1,4 @@
-"""What several cases share: parameters with unit and range, schemes, laws and masses by name."""
+"""Vocabulary of the cases: parameters with unit and range; schemes, laws and mass matrices by name."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -25,27 +25,33 @@ ExplicitName = Literal["symplectic-euler", "de-vogelaere", "runge-kutta"]
 MassName = Literal["consistent", "lumped", "redistributed"]
 EventsName = Literal["step", "locate"]
 
-# parameters: a case gives each its name and default
+# types of parameters; a case adds name and default
 Young = Annotated[float, Quantity("Pa", "Young's modulus", positive)]
 Poisson = Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)]
 Density = Annotated[float, Quantity("kg/m3", "density", positive)]
-YieldStress = Annotated[float, Quantity("Pa", "at the start", positive)]
-Saturation = Annotated[float, Quantity("Pa", "what it gains by Voce's law", non_negative)]
-SaturationRate = Annotated[float, Quantity("", "exponent of Voce's law", positive)]
-Hardening = Annotated[float, Quantity("Pa", "modulus of the linear hardening", non_negative)]
+YieldStress = Annotated[float, Quantity("Pa", "initial yield stress", positive)]
+Saturation = Annotated[float, Quantity("Pa", "saturation stress Q of Voce's law", non_negative)]
+SaturationRate = Annotated[float, Quantity("", "exponent b of Voce's law", positive)]
+Hardening = Annotated[float, Quantity("Pa", "linear hardening modulus", non_negative)]
 Scheme = Annotated[SchemeName, Quantity("", "time scheme")]
 ThetaValue = Annotated[float, Quantity("", "θ of the θ-scheme", within, 0.5, 1.0)]
-Events = Annotated[EventsName, Quantity("", "events at the end of their step, or located inside it (theta = 0.5)")]
+Events = Annotated[
+    EventsName, Quantity("", "contact events at the end of their step, or located inside it (theta = 0.5)")
+]
 Mass = Annotated[MassName, Quantity("", "mass matrix")]
-Courant = Annotated[float, Quantity("", "c Δt/h", positive)]
+Courant = Annotated[float, Quantity("", "Courant number c Δt/h", positive)]
 FieldsEvery = Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)]
-PenaltyStiffness = Annotated[float, Quantity("Pa/m", "stiffness of law=penalty", positive)]
-PenaltyViscosity = Annotated[float, Quantity("Pa s/m", "viscosity of law=penalty-velocity", positive)]
-AsperityStiffness = Annotated[float, Quantity("Pa/m^m", "κ of p = κ⟨a − g⟩^m", positive, largest=1e100)]
-AsperityExponent = Annotated[float, Quantity("", "m", within, 1.0, 100.0)]
-AsperityHeight = Annotated[float, Quantity("m", "a", non_negative)]
-AsperityDamping = Annotated[float, Quantity("Pa s/m^(1+m')", "c of c⟨a − g⟩^m' ⟨−ġ⟩", non_negative, largest=1e100)]
-AsperityDampingExponent = Annotated[float, Quantity("", "m'", non_negative)]
+PenaltyStiffness = Annotated[float, Quantity("Pa/m", "penalty stiffness, law=penalty", positive)]
+PenaltyViscosity = Annotated[float, Quantity("Pa s/m", "penalty viscosity, law=penalty-velocity", positive)]
+AsperityStiffness = Annotated[
+    float, Quantity("Pa/m^m", "asperity stiffness κ in p = κ⟨a − g⟩^m", positive, largest=1e100)
+]
+AsperityExponent = Annotated[float, Quantity("", "asperity exponent m", within, 1.0, 100.0)]
+AsperityHeight = Annotated[float, Quantity("m", "asperity height a", non_negative)]
+AsperityDamping = Annotated[
+    float, Quantity("Pa s/m^(1+m')", "asperity damping c in c⟨a − g⟩^m' ⟨−ġ⟩", non_negative, largest=1e100)
+]
+AsperityDampingExponent = Annotated[float, Quantity("", "exponent m' of the asperity damping", non_negative)]
 PlainLaw = Annotated[
     Literal["unilateral", "unilateral-velocity", "penalty", "penalty-velocity"], Quantity("", "contact law")
 ]
@@ -56,7 +62,7 @@ AnyLaw = Annotated[
 
 
 def scheme_of(name: SchemeName | ExplicitName, theta: float, events: EventsName = "step") -> Any:
-    """The scheme of that name; `theta`, `events` belong to "theta", the others have their recommended constants."""
+    """Time scheme by name; `theta` and `events` apply to "theta", other schemes have their recommended constants."""
     if events == "locate" and name != "theta":
         raise aq.UserError.parameter("scheme", name, 'must be theta with events="locate"')
     makers = {
@@ -75,7 +81,7 @@ def scheme_of(name: SchemeName | ExplicitName, theta: float, events: EventsName 
 
 
 def steel_of(parameters: Any) -> aq.J2:
-    """The steel of a case's parameters that hardens linearly and by saturation."""
+    """J2 material with linear and Voce hardening, from the parameters of a case."""
     p = parameters
     hardening = aq.LinearHardening(p.hardening), aq.Voce(p.saturation, p.rate)
     return aq.J2(p.young, p.poisson, STEEL, p.yield_stress, hardening)

@@ -1,4 +1,4 @@
-"""An elastic block tumbles freely about its middle axis, over thousands of large steps: what drifts?
+"""Free rotation of an elastic block about its intermediate axis: drift of energy and momenta over 10⁴ steps.
 
 Nothing acts on it, so energy and both momenta stay what they were. The spin about the axis of the middle moment of
 inertia is not stable: the block turns over again and again. It starts unstrained, so that its energy and momenta are
@@ -33,19 +33,23 @@ from arlequin.models.types import Array
 class Parameters:
     """A block of soft rubber, 0.3 × 0.2 × 0.1 m, at 20 rad/s: 10⁴ steps of 0.1 rad, 160 turns."""
 
-    law: Annotated[Literal["neo-hooke", "svk"], Quantity("", "neo-Hooke, or St. Venant–Kirchhoff")] = "neo-hooke"
+    law: Annotated[Literal["neo-hooke", "svk"], Quantity("", "neo-Hookean or St. Venant–Kirchhoff material")] = (
+        "neo-hooke"
+    )
     young: Young = 1e6
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
     density: Density = 1000.0
-    length: Annotated[float, Quantity("m", "along x", positive)] = 0.3
-    height: Annotated[float, Quantity("m", "along y, the axis of the spin", positive)] = 0.2
-    depth: Annotated[float, Quantity("m", "along z", positive)] = 0.1
+    length: Annotated[float, Quantity("m", "size along x", positive)] = 0.3
+    height: Annotated[float, Quantity("m", "size along y, the axis of rotation", positive)] = 0.2
+    depth: Annotated[float, Quantity("m", "size along z", positive)] = 0.1
     cells: Annotated[int, Quantity("", "cells over the depth", positive_integer)] = 1
-    spin: Annotated[float, Quantity("rad/s", "rate about the axis y", positive)] = 20.0
-    tilt: Annotated[float, Quantity("", "of the spin towards x and z, relative", non_negative)] = 0.02
-    velocity: Annotated[float, Quantity("m/s", "of the centre, along x", non_negative)] = 0.0
-    turn: Annotated[float, Quantity("rad", "of the block in a step", positive)] = 0.1
-    steps: Annotated[int, Quantity("", "steps", positive_integer)] = 10_000
+    spin: Annotated[float, Quantity("rad/s", "angular velocity about y", positive)] = 20.0
+    tilt: Annotated[
+        float, Quantity("", "components of the angular velocity along x and z, relative to that along y", non_negative)
+    ] = 0.02
+    velocity: Annotated[float, Quantity("m/s", "velocity of the centre along x", non_negative)] = 0.0
+    turn: Annotated[float, Quantity("rad", "rotation of the block per step", positive)] = 0.1
+    steps: Annotated[int, Quantity("", "number of steps", positive_integer)] = 10_000
     scheme: Annotated[Literal["midpoint", "theta", "newmark", "central-difference"], Quantity("", "time scheme")] = (
         "midpoint"
     )

@@ -1,4 +1,4 @@
-"""The Taylor bar: a copper cylinder hits a rigid wall at 227 m/s and mushrooms.
+"""Taylor impact test: a copper cylinder hits a rigid wall at 227 m/s.
 
 The cylinder is axisymmetric, or a quarter of it in 3D (its axis is y in both), of a metal of large plastic strains
 (`aq.J2`, multiplicative, linear hardening), on linear cells with mean dilatation, stepped by central differences with
@@ -54,20 +54,20 @@ class Parameters:
     """Copper, 6.4 mm thick and 32.4 mm long, at 227 m/s."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 32.4e-3
-    radius: Annotated[float, Quantity("m", "its radius", positive)] = 3.2e-3
-    velocity: Annotated[float, Quantity("m/s", "towards the wall", positive)] = 227.0
+    radius: Annotated[float, Quantity("m", "radius of the bar", positive)] = 3.2e-3
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 227.0
     wall: Annotated[
         Literal["closed", "unilateral"],
-        Quantity("", "what touches at the start stays, as in published results, or may lift"),
+        Quantity("", "bilateral contact after closure, as in published results, or unilateral"),
     ] = "closed"
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient on a unilateral wall", non_negative)] = 0.0
-    elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
+    friction: Annotated[float, Quantity("", "coefficient of friction of a unilateral wall", non_negative)] = 0.0
+    elements: Annotated[int, Quantity("", "number of cells across the radius", positive_integer)] = 8
     dimension: Annotated[
-        Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the bar")
+        Literal["axisymmetric", "3d"], Quantity("", "axisymmetric model, or a quarter of the bar in 3D")
     ] = "axisymmetric"
     scheme: Annotated[
         Literal["central-difference", "theta", "newmark"],
-        Quantity("", "explicit; θ-scheme, impulses on the velocity; Newmark's trapezoidal rule, contact on the gap"),
+        Quantity("", "central differences; θ-scheme with velocity-level contact; Newmark with gap-level contact"),
     ] = "central-difference"
     theta: ThetaValue = 0.5
     young: Young = 117e9
@@ -75,8 +75,8 @@ class Parameters:
     density: Density = 8930.0
     yield_stress: Annotated[float, Quantity("Pa", "yield stress", positive)] = 400e6
     hardening: Annotated[float, Quantity("Pa", "modulus of linear hardening", non_negative)] = 100e6
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 80e-6
-    step: Annotated[float, Quantity("s", "time step, of as many sub-steps as are stable", positive)] = 2e-8
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 80e-6
+    step: Annotated[float, Quantity("s", "time step; divided into stable sub-steps", positive)] = 2e-8
     fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 100
 
     def __post_init__(self) -> None:
