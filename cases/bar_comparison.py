@@ -105,7 +105,8 @@ def studies(parameters: Parameters) -> dict[str, aq.Study]:
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """Run of all variants: `pressure`, `gap` and `stored_energy` (time, variant), `rebound` velocity of the right bar."""
+    """Run of all variants: `pressure`, `gap` and `stored_energy` (time, variant), `rebound` velocity of the right
+    bar."""
     variants = list(studies(parameters).values())
     return gather(
         lambda i: _measured(variants[i].run()),

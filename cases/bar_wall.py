@@ -1,8 +1,8 @@
 """Impact of a bar on a rigid wall under any interface law: contact pressure against the delay equation.
 
-The elastic bar is described exactly by one unknown function, the contact pressure (`arlequin.cases.reference.interface`),
-for unilateral contact, penalties, asperities with damping, and the multi-level law (sum of asperities and unilateral
-contact of the substrates).
+The elastic bar is described exactly by one unknown function, the contact pressure
+(`arlequin.cases.reference.interface`), for unilateral contact, penalties, asperities with damping, and the multi-level
+law (sum of asperities and unilateral contact of the substrates).
 
 The default step is h/(√2 c): the phase errors of consistent linear elements, + (kh)²/24, and of the trapezoidal rule,
 − (ckΔt)²/12, then cancel, and fronts stay sharp.

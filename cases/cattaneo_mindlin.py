@@ -2,8 +2,9 @@
 
 Plane strain, equal radii R and materials, so that the tangential load does not change the pressure: the middle of the
 contact sticks, its edges slip. The normal load grows to P, then the tangential load to Q < μP. Both are distributed
-over the flat ends, the normal load linearly in x so that its moment about the contact balances that of Q. The lower body
-is fixed at the middle of its end only: clamping it changes the strains along the contact (3 % of μ p0 in the traction).
+over the flat ends, the normal load linearly in x so that its moment about the contact balances that of Q. The lower
+body is fixed at the middle of its end only: clamping it changes the strains along the contact (3 % of μ p0 in the
+traction).
 """
 
 from dataclasses import dataclass, replace

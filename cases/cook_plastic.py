@@ -1,9 +1,9 @@
 """Cook's membrane of an elastoplastic metal: volumetric locking of linear cells and its remedies.
 
 Tapered panel in plane strain, 48 mm wide, 44 mm high at the clamped left side and 16 mm at the right side, where a dead
-shear load of 5 kN per mm of thickness acts. Finite multiplicative plasticity (`aq.J2`) with saturation hardening. Plastic
-flow is isochoric: linear cells with pointwise pressure lock; linear cells with mean dilatation and quadratic cells
-(`formulation`) do not.
+shear load of 5 kN per mm of thickness acts. Finite multiplicative plasticity (`aq.J2`) with saturation hardening.
+Plastic flow is isochoric: linear cells with pointwise pressure lock; linear cells with mean dilatation and quadratic
+cells (`formulation`) do not.
 
     displacement of the upper right corner, mm; cells along each side (steps=20)
 

@@ -1,9 +1,9 @@
 """Hertzian line contact: half-cylinder on a rigid plane or an elastic block, plane strain.
 
-Half of the section, x ≥ 0: x = 0 is a plane of symmetry. A load spread over the cylinder's flat top (or a displacement
-of it) presses; the theory is compared at the contact force found. Half-spaces, the theory's bodies, differ from a
-cylinder by terms of order (b/R)². NAFEMS's heavily loaded cylinder, b/R = 0.12, is `partner=block load=3.5e7`: the
-theory's 6.2146 mm and 3585.4 MPa are found to 0.4 %.
+Half of the section, x ≥ 0, with symmetry about x = 0. The load is distributed over the flat top of the cylinder (or the
+top is displaced); the theory is evaluated at the computed contact force. A cylinder differs from the half-space of the
+theory by terms of order (b/R)². NAFEMS's heavily loaded cylinder, b/R = 0.12, is `partner=block load=3.5e7`: the
+theoretical 6.2146 mm and 3585.4 MPa are reproduced within 0.4 %.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ from arlequin.cases.shared.pressing import (
 )
 from arlequin.models.checks import positive, positive_integer, within
 
-ZONE = 1.5  # half-width of the fine surface, in half-widths of the contact
-BLOCK = 2.0  # width of the half-block and half its height, in radii
+ZONE = 1.5  # half-width of the refined surface over that of the contact
+BLOCK = 2.0  # width of the half-block and half its height over R
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A light-alloy half-cylinder of R = 50 mm, pressed on a rigid plane until b = 0.03 R."""
+    """Default: light-alloy half-cylinder of R = 50 mm on a rigid plane, b = 0.03 R."""
 
     partner: Annotated[Literal["plane", "block"], Quantity("", "rigid plane or elastic block")] = "plane"
     radius: Annotated[float, Quantity("m", "radius R of the cylinder", positive)] = 0.05
@@ -74,7 +74,7 @@ def _materials(p: Parameters) -> list[aq.LinearElastic]:
 
 
 def reference(parameters: Parameters, load: float | None = None) -> LineContact:
-    """The theory at a load (N/m), by default that of the parameters (with a displacement: the one meshed for)."""
+    """Theory at a load (N/m), by default that of the parameters (of half_width with a displacement)."""
     p = parameters
     modulus = effective_modulus(*_materials(p))
     force = p.load if load is None else load
@@ -84,7 +84,7 @@ def reference(parameters: Parameters, load: float | None = None) -> LineContact:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1 and scales the load."""
+    """Statics: the load is proportional to the time, 0 to 1."""
     p, theory = parameters, reference(parameters)
     zone, size = ZONE * theory.half_width, theory.half_width / p.cells
     materials = _materials(p)
@@ -114,7 +114,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
-    """The contact after the last step; half of it is computed."""
+    """Contact after the last step; the model holds half of it."""
     gauss = build(parameters).system.interfaces[0].slave if parameters.multiplier == "gauss" else None
     return PressedContact.of(result, 0.5, gauss)
 

@@ -1,7 +1,7 @@
 """Hertzian point contact: half-ball on a rigid plane, axisymmetric or in 3D.
 
-A load spread over the ball's flat top presses; in 3D a quarter is computed, with x = 0 and z = 0 planes of symmetry.
-The theory is compared at the contact force found.
+The load is distributed over the flat top; in 3D a quarter is modelled, with symmetry about x = 0 and z = 0. The theory
+is evaluated at the computed contact force.
 """
 
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from arlequin.cases.shared.pressing import (
 from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer, within
 
-ZONE = 1.3  # half-width of the fine surface, in radii of the contact
+ZONE = 1.3  # half-width of the refined surface over the contact radius
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A light-alloy half-ball of R = 50 mm, pressed on a rigid plane until a = 0.03 R."""
+    """Default: light-alloy half-ball of R = 50 mm on a rigid plane, a = 0.03 R."""
 
     dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "axisymmetric or 3D model")] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius R of the ball", positive)] = 0.05
@@ -53,7 +53,7 @@ class Parameters:
 
 
 def reference(parameters: Parameters, force: float | None = None) -> SphereContact:
-    """The theory at a force (N), by default that of the parameters."""
+    """Theory at a force (N), by default that of the parameters."""
     p = parameters
     modulus = effective_modulus(_material(p))
     if force is None:
@@ -62,7 +62,7 @@ def reference(parameters: Parameters, force: float | None = None) -> SphereConta
 
 
 def _share(p: Parameters) -> float:
-    """How much of the contact is computed."""
+    """Fraction of the contact in the model."""
     return 0.25 if p.dimension == "3d" else 1.0
 
 
@@ -71,7 +71,7 @@ def _material(p: Parameters) -> aq.LinearElastic:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1 and scales the load."""
+    """Statics: the load is proportional to the time, 0 to 1."""
     p, theory = parameters, reference(parameters)
     solid = p.dimension == "3d"
     cells = p.cells or (12 if solid else 40)
@@ -100,7 +100,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
-    """The contact after the last step."""
+    """Contact after the last step."""
     return PressedContact.of(result, _share(parameters))
 
 

@@ -1,7 +1,8 @@
 """Wave packet too short for the coarse mesh: reflection by four couplings of a fine and a coarse bar.
 
-A point junction and an Arlequin junction send it back whole, an absorbing Arlequin junction takes it away, the
-all-fine model lets it pass: what is left in the fine part tells them apart.
+The packet starts in the fine part. A point junction and an Arlequin junction reflect it completely, an absorbing
+Arlequin junction absorbs it, the all-fine model transmits it: the couplings are compared by the energy left in the fine
+part.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ MODELS: tuple[Model, ...] = get_args(Model)
 
 @dataclass(frozen=True)
 class Parameters:
-    """A packet of one coarse cell's length, fine cells a tenth of it."""
+    """Default: wavelength equal to the coarse cell size, fine cells of a tenth of it."""
 
     model: Annotated[Model, Quantity("", "coupling of the parts")] = "absorbing"
     ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 10.0
@@ -38,7 +39,7 @@ class Parameters:
 
 
 def as_wave(parameters: Parameters) -> wave_junction.Parameters:
-    """The same bars in `wave_junction`."""
+    """The equivalent parameters of `wave_junction`."""
     p = parameters
     return wave_junction.Parameters(
         ratio=p.ratio,
@@ -52,7 +53,7 @@ def as_wave(parameters: Parameters) -> wave_junction.Parameters:
 
 
 def layout(parameters: Parameters) -> BarLayout:
-    """Where the bars and the packet are."""
+    """Positions of the bars and the packet."""
     return wave_junction.layout(as_wave(parameters))
 
 
@@ -78,29 +79,29 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def left_behind(result: xarray.DataTree, parameters: Parameters) -> float:
-    """Energy before the zone at the end over the energy at the start."""
+    """Final energy before the overlap over the initial energy."""
     where = layout(parameters)
     start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
     return stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY) / start
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Nothing comes back in the exact bar: passed on (fine) or absorbed; the two others reflect."""
+    """Energy left before the overlap: none if transmitted (fine) or absorbed, all for the two other couplings."""
     fraction = left_behind(result, parameters)
     if parameters.model in ("fine", "absorbing"):
-        first = Check("energy left before the zone", fraction, 0.0, 2e-2, "1", "at most")
+        first = Check("energy left before the overlap", fraction, 0.0, 2e-2, "1", "at most")
     else:
-        first = Check("energy sent back, as the coarse cells carry none", fraction, 1.0, 0.05, "1")
+        first = Check("reflected energy (none resolved by the coarse cells)", fraction, 1.0, 0.05, "1")
     return [first, *energy_checks(result)]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     back = left_behind(result, parameters)
-    return {"reflected_energy": aq.Scalar(back, "1", "share of the energy that is left before the zone")}
+    return {"reflected_energy": aq.Scalar(back, "1", "fraction of the energy left before the overlap")}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """The four models side by side at the end of the run."""
+    """Final displacements of the four models."""
     from arlequin import plots
 
     finals: dict[str, Any] = {}

@@ -1,9 +1,9 @@
 """Ironing: a cylindrical slider dragged over an elastic block; smoothness of the contact forces.
 
-Quasi-static, with or without friction; the partners are found anew in each step. Far from the ends of the block nothing
-depends on where the slider is: the vertical force is constant, and the horizontal one is μ times it but for the strain
-of the surfaces (what slides past a point is the way of the slider times 1 + ε). What is left is the ripple of the nodes
-that pass over each other.
+Quasi-static, with or without friction; contact pairs are updated in each step. Far from the ends of the block the exact
+forces are independent of the position of the slider: the vertical force is constant, and the horizontal force is μ
+times it up to the surface strain (slip = displacement of the slider times 1 + ε). The remaining ripple is caused by
+nodes that pass over each other.
 """
 
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ from arlequin.models.types import Array
 
 Multiplier = Literal["default", "P1", "P0", "nodes", "gauss"]
 
-PRESSING = 0.2  # of the time (0 to 1): pressed; then dragged
+PRESSING = 0.2  # time (of 0 to 1) at which sliding starts
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A slider of 10 mm radius, 0.1 mm into a block of 30 × 5 mm, dragged over 8 mm; plane strain."""
+    """Default: slider of 10 mm radius, indentation 0.1 mm, block of 30 × 5 mm, sliding distance 8 mm; plane strain."""
 
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
     multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
@@ -54,15 +54,15 @@ class Parameters:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1, pressing until `PRESSING`, then dragging at constant depth."""
+    """Statics, 0 ≤ t ≤ 1: indentation until `PRESSING`, then sliding at constant indentation."""
     p = parameters
-    # a whole number of steps for pressing, with the same step: statics does not mind
+    # whole number of steps of the same size for the indentation
     pressing = max(1, round(p.steps * PRESSING / (1.0 - PRESSING)))
     return aq.Study(system(p), aq.Static(), duration=1.0, step=1.0 / (p.steps + pressing))
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The slider at the middle of its way at x = 0; the base of the block is held."""
+    """System of the slider, at x = 0 in the middle of its path, and the block with a fixed base."""
     p = parameters
     zone = 2.0 * np.sqrt(p.radius * p.depth)
     count = round(p.length / p.block_size), max(1, round(0.5 * p.height / p.block_size))
@@ -91,8 +91,8 @@ def drag(parameters: Parameters, t: float) -> float:
 
 @dataclass(frozen=True)
 class SliderForces:
-    """On the slider, from its own strains and from the block's: (t, component), N; way (t,), m; the resultant moment of
-    the pair (t,), N·m, about the present positions."""
+    """Contact forces on the slider from its own stresses and from those of the block, (t, component), N; displacement
+    of the slider, way (t,), m; resultant moment of the pair in the current configuration (t,), N·m."""
 
     way: Array
     slider: Array
@@ -101,7 +101,7 @@ class SliderForces:
 
     @classmethod
     def of(cls, result: xarray.DataTree, parameters: Parameters) -> "SliderForces":
-        """Internal forces of each body at the nodes of its contact surface: nothing else acts there."""
+        """Sums of the internal forces of each body at the nodes of its contact surface."""
         p = parameters
         parts = {part.name: part for part in system(p).parts}
         time = result.dataset["frame_time"].values
@@ -109,7 +109,7 @@ class SliderForces:
         for name, boundary in (("slider", "arc"), ("block", "top")):
             part, assembled = parts[name], parts[name].assemble()
             nodes = part.boundary(boundary).nodes
-            nodes = nodes[part.positions[nodes, 1] < p.radius * (1 - 1e-9)]  # the arc's ends belong to the top
+            nodes = nodes[part.positions[nodes, 1] < p.radius * (1 - 1e-9)]  # the ends of the arc belong to the top
             moved = result[f"part/{name}"].dataset["displacement"].values
             forces = np.array([assembled.internal(u.ravel())[0].reshape(-1, 2)[nodes] for u in moved])
             place = part.positions[nodes] + moved[:, nodes]
@@ -119,7 +119,7 @@ class SliderForces:
         return cls(way, totals["slider"], totals["block"], moments)
 
     def sliding(self, distance: float) -> Any:
-        """Steps of the second half of the drag: all of the contact slides."""
+        """Steps of the second half of the sliding phase, in full slip."""
         return self.way >= 0.5 * distance
 
     @property
@@ -128,7 +128,7 @@ class SliderForces:
         return float(np.abs(self.slider + self.block).max() / np.abs(self.slider).max())
 
     def ripple(self, distance: float) -> tuple[float, float]:
-        """Peak to peak of the horizontal and of the vertical force in sliding, over the mean vertical one."""
+        """Peak-to-peak variation of the horizontal and vertical force in sliding, over the mean vertical force."""
         some = self.slider[self.sliding(distance)]
         horizontal, vertical = np.ptp(some, axis=0) / some[:, 1].mean()
         return float(horizontal), float(vertical)
@@ -149,12 +149,12 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     forces = SliderForces.of(result, p)
     horizontal, vertical = forces.ripple(p.distance)
     moment = float(np.abs(forces.moment).max() / (np.abs(forces.slider).max() * p.length))
-    # the horizontal force does the work of friction, and the surface of the block is strained by about −0.5 p/E
+    # work of friction: the surface strain of the block is about −0.5 p/E
     strained = 0.05 * p.friction + 1e-3
     checks = [
-        # taken from strains under 8 mm of translation: E u times round-off, a node, is what equilibrium leaves
-        Check("resultants on both bodies, largest sum", forces.imbalance, 0.0, 1e-11, "1", "at most"),
-        Check("moment of the contact forces", moment, 0.0, 1e-11, "1", "at most"),
+        # stresses from strains under 8 mm of translation: round-off of E u per node
+        Check("sum of the resultants on both bodies, relative", forces.imbalance, 0.0, 1e-11, "1", "at most"),
+        Check("resultant moment of the contact forces", moment, 0.0, 1e-11, "1", "at most"),
         Check("horizontal over vertical force", forces.ratio(p.distance), reference(p), strained, "1", "absolute"),
         Check("ripple of the vertical force", vertical, 0.0, 0.01, "1", "at most"),
         Check("ripple of the horizontal force", horizontal, 0.0, 0.01, "1", "at most"),
@@ -166,28 +166,28 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         sliding = forces.sliding(p.distance)[:, None] & (pressure > 0.0)
         off = float(np.abs(traction - p.friction * pressure)[sliding].max() / (p.friction * pressure.max()))
         checks += [
-            Check("traction of points that slide, off μ p", off, 0.0, 1e-10, "1", "at most"),
-            Check("friction column, largest fall", float(-np.diff(spent).min()), 0.0, 0.0, "J", "at most"),
+            Check("traction of sliding points, deviation from μ p", off, 0.0, 1e-10, "1", "at most"),
+            Check("friction energy, largest decrease", float(-np.diff(spent).min()), 0.0, 0.0, "J", "at most"),
         ]
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Means over the second half of the way, in which all of the contact slides."""
+    """Means over the second half of the sliding phase, in full slip."""
     p, forces = parameters, SliderForces.of(result, parameters)
     across, down = forces.slider[forces.sliding(p.distance)].mean(axis=0)
     horizontal, vertical = forces.ripple(p.distance)
     return {
-        "drag_force": aq.Scalar(-across, "N", "horizontal force in sliding, mean"),
-        "normal_force": aq.Scalar(down, "N", "vertical force in sliding, mean"),
+        "drag_force": aq.Scalar(-across, "N", "mean horizontal force in sliding"),
+        "normal_force": aq.Scalar(down, "N", "mean vertical force in sliding"),
         "force_ratio": aq.Scalar(forces.ratio(p.distance), "1", "horizontal over vertical force in sliding"),
-        "drag_ripple": aq.Scalar(horizontal, "1", "ripple of the horizontal force, of the mean vertical one"),
-        "normal_ripple": aq.Scalar(vertical, "1", "ripple of the vertical force, of its mean"),
+        "drag_ripple": aq.Scalar(horizontal, "1", "ripple of the horizontal force over the mean vertical force"),
+        "normal_ripple": aq.Scalar(vertical, "1", "ripple of the vertical force over its mean"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """The forces of this run, of collocation at the nodes and of the mortar."""
+    """Forces of this run, of nodal collocation and of the mortar method."""
     from arlequin import plots
 
     found = {}

@@ -1,8 +1,8 @@
 """Impact of an Arlequin model of a bar, coarse and fine, on a rigid wall under the multi-level law.
 
-A plane bar (plane stress, ν = 0) hits a wall at its right end. The last fifth is a fine mesh, read from a Gmsh
-file; the rest is coarse, and both are glued by an Arlequin junction over the last cells of the coarse part.
-Compared with the all-fine model and, since ν = 0 makes the bar uniaxial, with the delay equation of the 1D bar.
+A plane bar (plane stress, ν = 0) hits a wall with its right end. The last fifth is a fine mesh, read from a Gmsh file;
+the rest is coarse; an Arlequin junction couples them over the last cells of the coarse part. References: the all-fine
+model and, since ν = 0 makes the bar uniaxial, the delay equation of the 1D bar.
 """
 
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from arlequin.cases.shared.vocabulary import (
 )
 from arlequin.models.checks import non_negative, positive
 
-# the midpoint scheme is for bars: its massless contact points must not act on each other
+# the midpoint scheme needs uncoupled massless contact points: bars only
 SolidScheme = Literal[
     "theta", "newmark", "hht", "modified-mean-acceleration", "generalised-alpha", "central-difference"
 ]  # fmt: skip
@@ -47,7 +47,7 @@ MESH = Path(__file__).parent / "meshes" / "bar_tip.msh"
 
 @dataclass(frozen=True)
 class Parameters:
-    """The thesis's steel bar (0.1 × 0.005 m) at 100 m/s with asperities of 0.5 mm."""
+    """Default: steel bar of the thesis (0.1 × 0.005 m) at 100 m/s with asperities of 0.5 mm."""
 
     model: Annotated[
         Literal["arlequin", "fine"], Quantity("", "Arlequin model of a coarse and a fine part, or fine everywhere")
@@ -83,7 +83,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class TipMesh:
-    """The fine mesh of the tip and what is read off it: extents (m), mean size of a cell along and across (m)."""
+    """Fine mesh of the tip, its extents (m) and mean cell sizes along and across (m)."""
 
     mesh: Any
     x: tuple[float, float]
@@ -97,12 +97,12 @@ class TipMesh:
 
 
 def read_tip(path: str) -> TipMesh:
-    """Reads the tip; its boundary "right" is where it touches the wall."""
+    """Mesh of the tip from a file; its boundary "right" is the contact surface."""
     return _read_tip(path, _written(path))
 
 
 def _written(path: str) -> int:
-    """When the file was last written, ns: what is kept of an earlier one does not do."""
+    """Modification time of the file, ns, which invalidates cached results of an earlier version."""
     return Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
 
 
@@ -112,7 +112,7 @@ def _read_tip(path: str, written: int) -> TipMesh:
     if mesh.dim() != 2:
         raise aq.UserError.parameter("mesh", path, f"is a mesh in {mesh.dim()}D: the tip must be a plane mesh")
     (x0, y0), (x1, y1) = mesh.p.min(axis=1), mesh.p.max(axis=1)
-    # the mean over the cells suits meshes that are not structured, too
+    # means over the cells: also for unstructured meshes
     along, across = np.ptp(mesh.p[:, mesh.t], axis=1).mean(axis=1)
     return TipMesh(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(along), float(across)))
 
@@ -154,7 +154,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> Any:
-    """The delay equation of the 1D bar (the exact solution where ν = 0)."""
+    """Delay equation of the 1D bar (exact for ν = 0)."""
     p = parameters
     rod = Rod(p.length, p.young, p.density, p.velocity)
     end = 1.05 * p.duration + 2.0 * p.courant * read_tip(p.mesh).size / wave_speed(p)
@@ -162,7 +162,7 @@ def reference(parameters: Parameters) -> Any:
 
 
 def all_fine(parameters: Parameters) -> xarray.DataTree:
-    """The all-fine model under the same parameters."""
+    """Run of the all-fine model with the same parameters."""
     return _all_fine(parameters, _written(parameters.mesh))
 
 
@@ -172,7 +172,7 @@ def _all_fine(parameters: Parameters, written: int) -> xarray.DataTree:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The impulse: the waves of the crushing jump that the coarse cells cannot carry stay in the tip as a ripple."""
+    """Contact impulse: waves too short for the coarse cells remain in the tip and disturb the pressure itself."""
     p = parameters
     edges, pressure = mean_pressures(result)
     impulse = float(np.sum(np.diff(edges) * pressure))
@@ -190,7 +190,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of all parts together."""
+    """Scalars of the bar as a whole."""
     return bar_scalars(result, parameters.velocity, -centre_velocity(result, "x"))
 
 
@@ -199,6 +199,6 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     exact = reference(p) if p.poisson == 0.0 else None
     if p.model == "fine":
         return multiscale_figures(result, exact)
-    # the front of the impact in the middle of the gluing zone
+    # instant at which the impact front is in the middle of the overlap
     front = p.gap / p.velocity + (p.length - read_tip(p.mesh).x[0] - p.overlap / 2) / wave_speed(p)
     return multiscale_figures(result, exact, all_fine(p), front)

@@ -1,9 +1,9 @@
 """Hertzian impact of a ball on a rigid plane: duration, peak force and force history.
 
-The ball is axisymmetric, or a quarter of it in 3D, whole from bottom to top: no symmetry is put where its mass moves.
-Mesh and step follow from the reference: `cells` over the contact radius a at the peak, `steps` over the duration T.
-Hertz takes the ball for a half-space and its motion for a sequence of statics. Both hold for a/R → 0: the ratio is
-(3.93 ρV²/E*)^{1/5}, 1 % at 3 cm/s on steel, where T is 32 times the time in which a wave crosses the ball and returns.
+Axisymmetric model, or a quarter of the ball in 3D; the whole height of the ball is meshed. Mesh and time step follow
+from the reference: `cells` over the largest contact radius a, `steps` over the duration T. Hertz's theory assumes a
+half-space and quasi-static contact, valid for a/R → 0: a/R = (3.93 ρV²/E*)^{1/5}, 1 % at 3 cm/s on steel, where T is 32
+times the time in which a wave crosses the ball and returns.
 """
 
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from arlequin.cases.shared.solid_impact import force_panels
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from arlequin.models.checks import positive, positive_integer, within
 
-ZONE = 1.5  # half-width of the fine surface, in contact radii at the peak
-SHARE = {"axisymmetric": 1.0, "solid": 0.25}  # of the ball that is modelled
+ZONE = 1.5  # half-width of the refined surface over the largest contact radius
+SHARE = {"axisymmetric": 1.0, "solid": 0.25}  # fraction of the ball in the model
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A steel ball of radius 20 mm at 3 cm/s."""
+    """Default: steel ball of radius 20 mm at 3 cm/s."""
 
     geometry: Annotated[
         Literal["axisymmetric", "solid"], Quantity("", "axisymmetric model, or a quarter of the ball in 3D")
@@ -51,7 +51,7 @@ class Parameters:
 
 
 def reference(parameters: Parameters) -> SphereImpact:
-    """Hertz's impact of the whole ball; the plane has no mass and no compliance of its own."""
+    """Hertzian impact of the whole ball on a rigid plane."""
     p = parameters
     mass = 4 / 3 * np.pi * p.radius**3 * p.density
     return SphereImpact(p.radius, p.young / (1 - p.poisson**2), mass, p.velocity)
@@ -63,7 +63,9 @@ def build(parameters: Parameters) -> aq.Study:
     contact = exact.peak.half_width
     if ZONE * contact > 0.5 * p.radius:
         raise aq.UserError.parameter(
-            "velocity", p.velocity, f"gives a contact radius of {contact / p.radius:.2g} radii: Hertz needs a small one"
+            "velocity",
+            p.velocity,
+            f"gives a contact radius of {contact / p.radius:.2g} R, too large for Hertz's theory",
         )
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
     size = contact / p.cells
@@ -82,7 +84,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def forces(result: xarray.DataTree, parameters: Parameters) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edges (t + 1,) of the steps, s, and contact forces (t,) of the whole ball, means over them, N."""
+    """Edges (t + 1,) of the steps, s, and mean contact forces (t,) of the whole ball over them, N."""
     force = result["interface/contact"].dataset["force"].sel(component="y").values[1:]
     return result.dataset["time"].values, force / SHARE[parameters.geometry]
 
@@ -108,7 +110,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Forces of the whole ball, of which a quarter may be computed."""
+    """Scalars of the whole ball, of which the model may hold a quarter."""
     edges, force = forces(result, parameters)
     return {
         **impact_scalars(result, parameters.velocity, centre_velocity(result, "y"), "y"),

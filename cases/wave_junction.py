@@ -1,8 +1,8 @@
 """Wave packet through a junction of a coarse and a fine bar: reflected energy and energy conservation.
 
-Two bars of unit modulus and density, glued; a packet starts in one of them and runs through the junction. A uniform
-bar reflects nothing: what comes back is the junction's, and shorter waves than the coarse cells can carry come back
-whole unless the junction absorbs them.
+Two coupled bars of unit modulus and density; a packet starts in one of them and runs through the junction. A uniform
+bar does not reflect: any reflection is caused by the junction. Waves too short for the coarse mesh are reflected
+completely unless the junction absorbs them.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ GHOST_CELLS = 8
 
 @dataclass(frozen=True)
 class Parameters:
-    """Coarse cells of 0.1, fine ones a tenth of it, a gluing zone of four coarse cells, a packet of ten."""
+    """Default: coarse cells of 0.1, fine cells of 0.01, overlap of four coarse cells, wavelength of ten."""
 
     ratio: Annotated[float, Quantity("", "coarse over fine cell size, not necessarily an integer", positive)] = 10.0
     coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
@@ -51,7 +51,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class BarLayout:
-    """Where things are (m): the fine bar is [0, fine_end], the coarse one [coarse_start, end]."""
+    """Positions, m: fine bar [0, fine_end], coarse bar [coarse_start, end]."""
 
     fine_end: float
     coarse_start: float
@@ -60,7 +60,7 @@ class BarLayout:
 
 
 def layout(parameters: Parameters) -> BarLayout:
-    """Both bars long enough for the packet to start and end outside the zone."""
+    """Bars long enough for the packet to start and end outside the overlap."""
     p = parameters
     width = max(2.0 * p.wavelength, 4.0 * p.coarse_size)
     fine_end = p.overlap + 14.0 * width
@@ -80,7 +80,7 @@ def build(parameters: Parameters) -> aq.Study:
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     h = p.coarse_size / p.ratio
     fine_cells = max(1, round(where.fine_end / h))
-    # with a floor the coarse bar goes on under the fine one, as a ghost
+    # with a floor the coarse bar extends below the fine one
     coarse_low = where.coarse_start - (GHOST_CELLS * p.coarse_size if p.floor > 0.0 else 0.0)
     coarse_cells = round((where.end - coarse_low) / p.coarse_size)
     fine = aq.Bar(
@@ -105,7 +105,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -> Any:
-    """The junction that the parameters ask for."""
+    """Junction of the parameters."""
     p = parameters
     weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
@@ -120,7 +120,7 @@ def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -
 
 
 def reflected(result: xarray.DataTree, parameters: Parameters) -> float:
-    """Energy behind the zone at the end of the run over the energy at its start."""
+    """Final energy on the side of the start over the initial energy."""
     where = layout(parameters)
     start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
     if parameters.start == "fine":
@@ -131,7 +131,7 @@ def reflected(result: xarray.DataTree, parameters: Parameters) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The exact bar reflects nothing; without an absorber the energy stays."""
+    """Reflected energy (exact: 0) and, without an absorber, energy conservation."""
     p = parameters
     checks = []
     if p.duration is None:
@@ -148,10 +148,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """A run of another duration may end before the packet has come back: no reflected energy."""
+    """Scalars; with a given duration the reflected energy is nan, as the packet may not have returned."""
     back = reflected(result, parameters) if parameters.duration is None else np.nan
     return {
-        "reflected_energy": aq.Scalar(back, "1", "share of the energy that the junction sends back"),
+        "reflected_energy": aq.Scalar(back, "1", "fraction of the energy reflected by the junction"),
         "energy_drift": aq.Scalar(drift(result), "1", "largest change of the kinetic and strain energy"),
     }
 
