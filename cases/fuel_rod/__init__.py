@@ -1,32 +1,33 @@
 """Fuel rod in spacer grids under turbulent excitation: impacts, friction and wear power at springs and dimples.
 
-The rod is a Timoshenko tube in space, standing along z, that carries its pellets and the water that moves with it,
-reduced to its lowest modes and the static shapes of its supports. At each grid and in each direction (x and y) one
-spring faces two dimples: shock elements with Coulomb friction on the skin of the rod (`arlequin.cases.fuel_rod.model`),
-with asperities in front of them if asked.
+The rod is a Timoshenko tube in space along z with the masses of pellets and entrained water, reduced to its lowest
+modes and the static shapes of its supports. At each grid, in each direction x and y, one spring is opposite to two
+dimples: shock elements with Coulomb friction on the surface of the rod (`arlequin.cases.fuel_rod.model`), optionally
+with asperities.
 
-Supports are pushed in until a rigid rod would feel P from each spring and P/2 from each dimple; the rod bends between
-them, and 14.90 N are left of 15. A grid may have lost its preload, wholly or in part (`relaxation`), stand off by a
-gap, or off the axis (`misalignment`). The run starts at rest in the equilibrium of the supports' insertion, by
-statics without friction.
+The supports are displaced so that a rigid rod would carry P from each spring and P/2 from each dimple; as the rod bends
+between them, 14.90 N of 15 N remain. A grid may have lost its preload partly or completely (`relaxation`), have a gap,
+or be offset from the axis (`misalignment`). The initial state is the static equilibrium, without friction, after the
+insertion of the supports.
 
-Excitation: a turbulent force of a flat spectrum up to `cutoff` and a correlation length along the span, the same for
-the same seed; a harmonic force along x; or grids shaken along x together (the frame is theirs).
+Excitation: turbulent force with a flat spectrum up to `cutoff` and a correlation length along the span, reproducible by
+its seed; a harmonic force along x; or a common motion of the grids along x (in their frame).
 
-With `zoom=N` the cladding at grid N is a 3D solid between two beams, glued to them by Arlequin junctions, its supports
-small pads on springs, with asperities before the substrates touch, sharp friction and wear: maps of pressure, slip and
-worn depth unrolled (`arlequin.cases.fuel_rod.zoom`, `arlequin.cases.shared.spacer_cell`). `substeps` gives the zoom
-shorter steps than the rod.
+With `zoom=N` the cladding at grid N is a 3D solid between two beams, coupled by Arlequin junctions; its supports are
+small pads on springs, with asperities, unregularised friction and wear, which gives maps of pressure, slip and worn
+depth (`arlequin.cases.fuel_rod.zoom`, `arlequin.cases.shared.spacer_cell`). `substeps`: steps of the zoom per step of
+the rod.
 
-What is typical: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³
-(PWR 17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with 10 to 30 N at the start of life, which irradiation takes
-away; damping of about 1 % of critical in water; rods in axial flow move by micrometres to some tens of them between
-grids. What is chosen: the shock damping, friction 0.3 (0.2 to 0.6 is seen in water), tangential stiffness 0.8 of the
-normal one, correlation 0.2 m, force 1 N/m rms.
-Sources: Païdoussis, Fluid-Structure Interactions: Slender Structures and Axial Flow 2, 2016 (damping and amplitudes
-of rods in axial flow); Rubiolo & Young, Nuclear Engineering and Design 239, 2009 (grid-to-rod fretting: gaps, work
-rate); Axisa, Antunes & Villard, J. Fluids Struct. 2, 1988 (nonlinear supports); Lemaignan & Motta, in Materials
-Science and Technology 10B, 1994 (Zircaloy).
+Typical data: Zircaloy-4, 9.5 mm × 0.57 mm, 8 to 10 grids over some 4 m, pellets of 8.19 mm and 95 % of 10960 kg/m³ (PWR
+17 × 17 rods); springs of 10⁵ and dimples of 10⁶ N/m with initially 10 to 30 N, relaxed by irradiation; damping of about
+1 % of critical in water; rods in axial flow move by micrometres to some tens of them between grids. Chosen data: the
+shock damping, friction 0.3 (0.2 to 0.6 is seen in water), tangential stiffness 0.8 of the normal one, correlation 0.2
+m, force 1 N/m rms.
+
+Sources: Païdoussis, Fluid-Structure Interactions: Slender Structures and Axial Flow 2, 2016
+(damping and amplitudes of rods in axial flow); Rubiolo & Young, Nuclear Engineering and Design 239, 2009 (grid-to-rod
+fretting: gaps, work rate); Axisa, Antunes & Villard, J. Fluids Struct. 2, 1988 (nonlinear supports); Lemaignan & Motta,
+in Materials Science and Technology 10B, 1994 (Zircaloy).
 
 Results: `part/rod`; `interface/grid1_springs` (points at +x and +y) and `interface/grid1_dimples` (−x below and above,
 then −y) with displacement, force and work rate of each point on `time`; of a zoom `part/lower`, `part/upper`,
@@ -66,7 +67,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 @dataclass(frozen=True)
 class PreloadForces:
-    """Forces of the springs and dimples along x (support,), N, found and by hand; labels name them."""
+    """Forces of springs and dimples along x (support,), N, computed and by beam theory, with labels."""
 
     labels: list[str]
     found: np.ndarray
@@ -74,7 +75,7 @@ class PreloadForces:
 
 
 def preload(parameters: Parameters) -> PreloadForces:
-    """Statics against a hand calculation: the rod on linear springs, as long as all supports touch."""
+    """Preload by statics and by beam theory on linear springs, if all supports are in contact."""
     p = parameters
     result = settled(p)
     labels, found, at, stiff, ways = [], [], [], [], []
@@ -98,14 +99,14 @@ def preload(parameters: Parameters) -> PreloadForces:
 
 
 def reference(parameters: Parameters) -> RodModes:
-    """The rod without supports."""
+    """Closed-form frequencies of the rod without supports."""
     p, rod = parameters, beam(replace(parameters, excitation="none"))
     own, inertias = rod.rigidities, rod.inertias
     return RodModes(p.length, float(own[5]), float(own[1]), float(inertias[1]), float(inertias[5]), p.tension)
 
 
 def frequencies(parameters: Parameters, ends: Literal["free", "pinned"]) -> np.ndarray:
-    """The lowest frequencies of bending in one plane, Hz, by the rod's finite elements."""
+    """Lowest bending frequencies in one plane, Hz, by the finite elements of the rod."""
     p, rod = parameters, beam(replace(parameters, excitation="none"))
     held = {"left": {"x": 0.0, "y": 0.0}, "right": {"y": 0.0}} if ends == "pinned" else {}
     plane = aq.Beam(
@@ -128,11 +129,11 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         hand = preload(p)
         at = int(np.abs(hand.found - hand.expected).argmax())
         limit = 1e-4 * float(hand.expected.max())
-        name = f"preload, worst: {hand.labels[at]}"
+        name = f"preload, largest error: {hand.labels[at]}"
         checks.append(Check(name, float(hand.found[at]), float(hand.expected[at]), limit, "N", "absolute"))
     table = supports(result)
     pull = float(table["least_force"].min())
-    checks.append(Check("least force of a support", pull, 0.0, 0.0, "N", "at least"))
+    checks.append(Check("smallest force of a support", pull, 0.0, 0.0, "N", "at least"))
     checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-11, "1", "absolute"))
     if p.zoom:
         checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, 1e-10, "1", "absolute"))
@@ -140,17 +141,17 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of all supports of all grids (`supports`)."""
+    """Scalars of all supports of all grids (`supports`)."""
     table = {name: values.values for name, values in supports(result).data_vars.items()}
     return {
         "wear_power": aq.Scalar(table["work_rate"].sum(), "W", "wear power of all supports"),
         "peak_wear_power": aq.Scalar(table["work_rate"].max(), "W", "largest wear power of a support"),
         "peak_force": aq.Scalar(table["peak_force"].max(), "N", "largest force of a support"),
-        "least_force": aq.Scalar(table["least_force"].min(), "N", "least force of a support"),
-        "contact_ratio": aq.Scalar(table["contact_ratio"].min(), "1", "least share of the time that a support touches"),
-        "impacts": aq.Scalar(table["impacts"].sum(), "1", "spells of contact of all supports"),
+        "least_force": aq.Scalar(table["least_force"].min(), "N", "smallest force of a support"),
+        "contact_ratio": aq.Scalar(table["contact_ratio"].min(), "1", "smallest contact ratio of a support"),
+        "impacts": aq.Scalar(table["impacts"].sum(), "1", "number of contact phases of all supports"),
         "rms_motion": aq.Scalar(
-            np.fmax.reduce(table["rms_motion"], axis=None), "m", "largest rms motion across the rod at a support"
+            np.fmax.reduce(table["rms_motion"], axis=None), "m", "largest rms transverse motion at a support"
         ),
     }
 

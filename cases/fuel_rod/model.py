@@ -1,7 +1,4 @@
-"""Spacer grids around a rod: in each direction one spring against two dimples, as laws of contact on the rod's skin.
-
-The rod of `fuel_rod`: its beam, its supports and what shakes it.
-"""
+"""Model of the rod: beam, excitation, and spacer grids whose springs and dimples are contact laws on its surface."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,10 +20,10 @@ _LAYER = 60  # points of the table of a spring under asperities
 
 @dataclass(frozen=True)
 class GridSupport:
-    """A spring or a dimple: stiffness K, N/m; damping C of the shock, N·s/m; asperities before it, or none.
+    """Spring or dimple: stiffness K, N/m; damping C, N·s/m; optional asperities.
 
-    Elastic contact takes K and C in parallel, without pull (`aq.ImpactElement`). With an asperity layer of height a
-    and F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
+    Elastic contact: K and C in parallel without tension (`aq.ImpactElement`). An asperity layer of height a with
+    F = κ s^m, κ in N/m^m, is in series with K and completely compressed at s = a:
 
         g = a − s − F/K,   F = κ s^m (s < a);      F = −K g − … beyond, with the slope K.
     """
@@ -37,7 +34,7 @@ class GridSupport:
 
     @cached_property
     def elastic(self) -> RegularLaw:
-        """Without loss."""
+        """The support without damping."""
         if self.layer is None:
             return aq.ImpactElement(self.stiffness)
         kappa, exponent, height = self.layer
@@ -51,7 +48,7 @@ class GridSupport:
 
     @cached_property
     def law(self) -> RegularLaw:
-        """With its loss; under asperities as a loss factor ωC/K at 1 kHz."""
+        """Contact law with damping; with asperities by the loss factor ωC/K at 1 kHz."""
         if self.layer is None:
             return aq.ImpactElement(self.stiffness, self.damping)
         table = self.elastic
@@ -62,11 +59,11 @@ class GridSupport:
 
     @property
     def height(self) -> float:
-        """The gap from which on it does not push, m."""
+        """Gap at which the force vanishes, m."""
         return self.elastic.height if isinstance(self.elastic, aq.AsperityTable) else 0.0
 
     def gap(self, force: float) -> float:
-        """The gap at which it pushes with the force, N; 0 where that is 0."""
+        """Gap at a given force, N; 0 for zero force."""
         if force == 0.0:
             return 0.0
         if self.layer is None:
@@ -78,9 +75,9 @@ class GridSupport:
 
 @dataclass(frozen=True)
 class SpacerGrid:
-    """A spacer grid at the height z of a rod of the radius: the preload, N, or the gap, m, on every side.
+    """Spacer grid at the height z of a rod: preload, N, or gap, m, on every side.
 
-    shift: how far along x it stands off the axis, m.
+    shift: offset from the axis along x, m.
     """
 
     number: int
@@ -95,24 +92,24 @@ class SpacerGrid:
 
     @property
     def springs(self) -> aq.SectionPoints:
-        """Where the springs touch: at +x and +y."""
+        """Contact points of the springs, at +x and +y."""
         return aq.SectionPoints([self.z] * 2, self.radius * CROSS)
 
     @property
     def dimples(self) -> aq.SectionPoints:
-        """Where the dimples touch, at −x below and above, then at −y."""
+        """Contact points of the dimples: at −x below and above, then at −y."""
         return aq.SectionPoints(
             [self.z - self.half, self.z + self.half] * 2, -self.radius * np.repeat(CROSS, 2, axis=0)
         )
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of the boundaries and interfaces."""
+        """Names of boundaries and interfaces."""
         return f"grid{self.number}_springs", f"grid{self.number}_dimples"
 
     @property
     def reach(self) -> tuple[float, float]:
-        """How far springs and dimples stand in the way of the rod at its axis, m: less than 0 for a gap."""
+        """Interference of springs and dimples with the centred rod, m; negative: gap."""
         if self.gap > 0.0:
             return -self.gap, -self.gap
         return -self.spring.gap(self.preload), -self.dimple.gap(0.5 * self.preload)
@@ -133,14 +130,14 @@ class SpacerGrid:
 
 
 def insertion(rod: aq.Beam | aq.Modal, grids: list[SpacerGrid]) -> aq.Study:
-    """Statics: the supports, which just touch the rod at its axis, move in until it is held, without friction."""
+    """Statics without friction: supports initially touching the centred rod move to their final positions."""
     found = [moving(rod, grid) for grid in grids]
     masses, interfaces = [one for own, _ in found for one in own], [one for _, own in found for one in own]
     return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
 
 
 def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
-    """Supports of a grid that move in as t goes to 1, without friction and loss, and their contact with the rod.
+    """Supports of a grid that move in for 0 ≤ t ≤ 1, without friction and damping, and their contact with the rod.
 
     The interfaces are `grid1_springs_x`, `grid1_dimples_x` and so on, of one direction each.
     """
@@ -185,13 +182,13 @@ def grids(parameters: Parameters) -> list[SpacerGrid]:
 
 
 def part(parameters: Parameters) -> aq.Modal:
-    """The rod in its modes and in the static shapes of its supports."""
+    """The rod reduced to its modes and the static shapes of its supports."""
     rod = beam(parameters)
     return aq.Modal(rod, parameters.modes, static=[rod.boundary(name) for name in sections(parameters)])
 
 
 def beam(parameters: Parameters, name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
-    """The rod by finite elements; held along z and about it at its lower end.
+    """The rod by finite elements; displacement along and rotation about z fixed at the lower end.
 
     nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, instead of the rod's own.
     """
@@ -234,7 +231,7 @@ def support_heights(parameters: Parameters) -> list[float]:
 
 
 def loads(parameters: Parameters) -> dict[str, Any]:
-    """What acts along the rod."""
+    """Distributed loads along the rod."""
     p = parameters
     if p.excitation == "turbulence" and p.amplitude:
         slope = aq.PlateauSpectrum(1.0, p.cutoff).slope
@@ -254,7 +251,7 @@ def loads(parameters: Parameters) -> dict[str, Any]:
 
 
 def shaking(parameters: Parameters) -> Any:
-    """Gravity felt in the frame of the grids (t → axis), m/s²; the weight is left out, as the lower end bears it."""
+    """Inertial acceleration in the frame of the grids (t → axis), m/s²; the weight is carried by the lower end."""
     p = parameters
     if p.excitation != "support":
         return None
@@ -262,13 +259,13 @@ def shaking(parameters: Parameters) -> Any:
 
 
 def settled(parameters: Parameters) -> xarray.DataTree:
-    """The rod in its grids after the supports have moved in, without friction, at rest."""
+    """Static equilibrium of the rod after the insertion of the supports, without friction."""
     p = parameters
     return insertion(part(replace(p, excitation="none")), grids(p)).run()
 
 
 def nodal(group: xarray.Dataset) -> np.ndarray:
-    """The last displacements, and rotations of a beam, (node, component)."""
+    """Final displacements (and rotations) (node, component)."""
     last = group.isel(frame=-1)
     fields = [last[name].values for name in ("displacement", "rotation") if name in last]
     return np.concatenate(fields, axis=1)

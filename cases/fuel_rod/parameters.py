@@ -24,7 +24,7 @@ MARGIN = 0.1  # m, from an end of the rod to its first grid
 
 @dataclass(frozen=True)
 class Parameters:
-    """Eight grids, 15 N of preload but at grid 4, which stands off by 0.03 mm; 1 s of turbulence."""
+    """Default: eight grids with 15 N of preload, except grid 4 with a gap of 0.03 mm; 1 s of turbulence."""
 
     length: Annotated[float, Quantity("m", "length of the rod", positive)] = 3.9
     outer_diameter: Annotated[float, Quantity("m", "outer diameter of the cladding", positive)] = 9.5e-3
@@ -108,12 +108,12 @@ class Parameters:
 
     @property
     def radius(self) -> float:
-        """Of the skin, m."""
+        """Outer radius of the rod, m."""
         return 0.5 * self.outer_diameter
 
     @property
     def heights(self) -> np.ndarray:
-        """Of the grids (g,), m."""
+        """Heights of the grids (g,), m."""
         return np.linspace(MARGIN, self.length - MARGIN, self.grids)
 
     @property
@@ -127,10 +127,10 @@ class Parameters:
 
     @property
     def carried(self) -> float:
-        """Mass of the pellets, kg/m."""
+        """Mass of the pellets per length, kg/m."""
         return self.pellet_density * 0.25 * pi * self.pellet_diameter**2
 
     @property
     def water(self) -> float:
-        """Added mass, kg/m."""
+        """Added mass of water per length, kg/m."""
         return self.added_mass * self.water_density * 0.25 * pi * self.outer_diameter**2

@@ -1,14 +1,14 @@
 """Fine patch coupled to a coarse mesh along a curved border: Lamé's ring and Kirsch's plate with a hole.
 
-A quadrant with the planes x = 0 and y = 0 of symmetry, in plane strain; the patch lies at the hole, from the angle
-`start` to 90°, and its nodes are not those of the coarse mesh. Second-order cells are curved. The plate is cut out at
-r = b, where the tractions of the infinite one act.
+Quadrant in plane strain with symmetry about x = 0 and y = 0; the patch is at the hole, from the angle `start` to 90°,
+with nodes independent of the coarse mesh. Second-order cells are curved. The plate is bounded by r = b, where the
+tractions of the infinite plate are applied.
 
     σ_r, σ_θ = p a²/(b² − a²) (1 ∓ b²/r²)                                                                  (Lamé)
     σ_θ = S/2 (1 + a²/r²) − S/2 (1 + 3a⁴/r⁴) cos 2θ, 3S at the hole's top                                 (Kirsch)
 
-The same place in the coarse mesh alone is the measure of the patch. Errors of displacement and stress (root mean
-square), 8 → 16 coarse cells around, patch at 0° (`start`), largest values in the patch as 1; in brackets the coarse
+Errors in the patch are compared with those of the coarse mesh alone in the same region. Largest displacement error and
+rms stress error over the largest values in the patch, for 8 → 16 coarse cells around, start=0; in brackets the coarse
 mesh alone:
 
                         displacement                        stress                              K
@@ -17,8 +17,8 @@ mesh alone:
     ring, order 1       3.2e-3 → 9.5e-4 (4.6e-3, 1.6e-3)    2.5e-2 → 1.3e-2 (7.8e-2, 4.3e-2)
     ring, order 2       1.1e-3 → 1.9e-4 (7.1e-6, 5.5e-7)    7.2e-4 → 1.2e-4 (3.2e-6, 2.5e-7)
 
-In the ring of order 2 there is nothing to refine: curved cells hold Lamé's field to 1e-5, and what the junction costs,
-1e-3 at a zone of 1.3 coarse cells, is seen alone.
+The second-order ring needs no refinement: curved cells represent Lamé's field to 1e-5, so that the error of the
+junction itself is visible, 1e-3 for an overlap of 1.3 coarse cells.
 
 Source: S. P. Timoshenko and J. N. Goodier, Theory of Elasticity, McGraw-Hill, 3rd ed. (1970), sections 28 and 35.
 """
@@ -40,7 +40,7 @@ from arlequin.models.types import Array
 PATCH, ZONE = 2.0, 0.5
 CONCENTRATION = 3.0
 NEAR = {1: 2e-2, 2: 5e-3}  # of the concentration, by order
-JUNCTION = 0.2  # times (1/elements)²: what the junction itself costs of the stress
+JUNCTION = 0.2  # times (1/elements)²: stress error of the junction itself
 BALANCE = 1e-12
 
 
@@ -104,7 +104,7 @@ def exact_displacement(parameters: Parameters, x: Array) -> Array:
 
 
 def level(parameters: Parameters, x: Array) -> Array:
-    """Distance (…), m, of points (axis, …) from the patch's border inside the body, positive in the patch."""
+    """Signed distance (…), m, of points (axis, …) from the inner border of the patch, positive in the patch."""
     (r, angle), start = _polar(x), np.radians(parameters.start)
     depth = PATCH * RADIUS - r
     return depth if parameters.start == 0.0 else np.minimum(depth, r * np.sin(angle - start))
@@ -113,7 +113,7 @@ def level(parameters: Parameters, x: Array) -> Array:
 def system(parameters: Parameters) -> aq.System:
     p = parameters
     size = 0.5 * np.pi / p.elements
-    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density has no part in it
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density is irrelevant
 
     def border(x: Array, t: float) -> Array:
         """The exact tractions on a circle about the origin, on either side of it."""
@@ -136,13 +136,13 @@ def system(parameters: Parameters) -> aq.System:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics in one step: time runs from 0 to 1 and scales the load."""
+    """Statics in one step."""
     return aq.Study(system(parameters), aq.Static(), duration=1.0, step=1.0)
 
 
 @dataclass(frozen=True)
 class PatchErrors:
-    """Where the patch is alone, over the largest values there: displacement, mean square of the stress; and K."""
+    """Relative errors in the patch outside the overlap: largest displacement error, rms stress error; and K."""
 
     displacement: float
     stress: float
@@ -150,7 +150,7 @@ class PatchErrors:
 
 
 def errors(result: xarray.DataTree, parameters: Parameters) -> PatchErrors:
-    """Of the fine part, or of the coarse mesh alone in the same place."""
+    """Errors of the fine part, or of the coarse mesh in the same region."""
     p = parameters
     part = system(p).parts[-1]
     assert isinstance(part, aq.Solid)
@@ -180,7 +180,7 @@ def _at_top(points: Array, stress: Array, order: int) -> float:
 
 @lru_cache(maxsize=4)
 def single(parameters: Parameters) -> PatchErrors:
-    """The errors of the coarse mesh alone."""
+    """Errors of the coarse mesh alone."""
     alone = replace(parameters, model="single")
     return errors(build(alone).run(), alone)
 
@@ -191,7 +191,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, found = parameters, errors(result, parameters)
     checks = []
     if p.model == "arlequin":
-        allowed, name = JUNCTION / p.elements**2, "stress error in the patch, at most the coarse mesh's"
+        allowed, name = JUNCTION / p.elements**2, "stress error in the patch (limit: coarse mesh)"
         checks.append(Check(name, found.stress, single(p).stress, allowed, "1", "at most"))
         if p.problem == "plate":
             checks.append(Check("stress concentration", found.concentration, CONCENTRATION, NEAR[p.order], "1"))
@@ -201,8 +201,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     found = errors(result, parameters)
     return {
-        "displacement_error": aq.Scalar(found.displacement, "1", "largest error, where the patch is alone"),
-        "stress_error": aq.Scalar(found.stress, "1", "root mean square error, where the patch is alone"),
+        "displacement_error": aq.Scalar(found.displacement, "1", "largest error outside the overlap"),
+        "stress_error": aq.Scalar(found.stress, "1", "rms error outside the overlap"),
         "stress_concentration": aq.Scalar(found.concentration, "1", "hoop stress at the hole's top over the load"),
     }
 

@@ -1,9 +1,9 @@
 """Cell of a spacer grid in 3D: springs and dimples on a cladding tube, which is then pushed through axially.
 
-Statics. First the grid's nodes move in until each spring presses with its preload (time 0 to 1), then both ends of the
-tube move along its axis (1 to 3): the force of friction rises elastically, dimples slip first, then the springs, and
-ends at μ times the sum of the normal forces. The ends of the tube slide on smooth planes, as those of a span between
-two cells do by symmetry; soft springs stand for what else holds them sideways.
+Statics. The grid nodes move in until the springs have their preload (0 ≤ t ≤ 1), then both ends of the tube move
+axially (1 ≤ t ≤ 3): the friction force rises elastically, the dimples slip first, then the springs, and its limit is μ
+times the sum of the normal forces. The ends of the tube slide on frictionless planes (symmetry between two cells), with
+soft lateral springs.
 
 Typical of fuel assemblies: Zircaloy-4 (E ≈ 99 GPa at 20 °C, ν ≈ 0.37, 6550 kg/m³), tubes of
 9.5 mm × 0.57 mm, spring forces of 10 to 30 N, springs of 1e5 to 3e5 N/m, dimples of 1e6 N/m or more. Chosen: pads of
@@ -55,7 +55,7 @@ def cell(parameters: Parameters) -> SpacerCell:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: insertion while time runs from 0 to 1, push-through from 1 to 3."""
+    """Statics: insertion in 0 ≤ t ≤ 1, axial push in 1 ≤ t ≤ 3."""
     p, own = parameters, cell(parameters)
     motion = {"z": lambda t: float(pushed(p, t))}
     tube = own.tube(imposed={"bottom": motion, "top": motion})
@@ -67,19 +67,19 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def share(parameters: Parameters, time: float) -> float:
-    """Of the grid's motion (`SpacerCell.way`); a gap is closed in the first half of the insertion."""
+    """Fraction of the grid motion (`SpacerCell.way`); a gap is closed in the first half of the insertion."""
     done = min(time, 1.0)
     return 2.0 * done - 1.0 if parameters.gap > 0.0 else done
 
 
 def pushed(parameters: Parameters, time: Any) -> Any:
-    """Axial motion of the tube, m: slow at first, to show how the force rises."""
+    """Axial displacement of the tube, m; small first steps resolve the rise of the force."""
     return parameters.push * (0.5 * np.maximum(time - 1.0, 0.0)) ** 2
 
 
 @lru_cache(maxsize=8)
 def reference(parameters: Parameters) -> CellByHand:
-    """By hand, without friction; `.stuck` with contacts that stick, as they do in the insertion."""
+    """Semi-analytical solution without friction; `.stuck`: with sticking contacts, as during the insertion."""
     p, own = parameters, cell(parameters)
     radius, six = own.cladding.radius - 0.5 * p.thickness, own.six
     return CellByHand(
@@ -208,21 +208,21 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             "largest pressure of a spring", float(spring.pressure.max()), float(hand.layer.peak(crush.max())),
             0.03 * mesh, "Pa",
         ),
-        Check("half-width of its contact", spring.half_width(hand.layer.radius, p.asperity_exponent), float(width),
-              0.02 * coarse * flat, "m"),
+        Check("half-width of the contact of a spring", spring.half_width(hand.layer.radius, p.asperity_exponent),
+              float(width), 0.02 * coarse * flat, "m"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]  # fmt: skip
     if found.pushed[first] <= 0.5 * (p.friction * hand.forces / hand.axial).min():
         checks.append(
-            Check("force over way, first step of the push", found.slope, float(hand.axial.sum()), 0.04, "N/m")
+            Check("axial stiffness, first step of the push", found.slope, float(hand.axial.sum()), 0.04, "N/m")
         )
     if p.push >= 1.2 * (p.friction * hand.forces / hand.axial).max():
         checks += [
-            Check("force that pushes through", found.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
-            # what the insertion left across the axis fades
-            Check("the same over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
-            Check("shift of a spring's pressure", -last.offset, float(hand.offset[0]), 0.05, "m"),
-            Check("points of it that stick", float((last.status == 2).sum()), 0.0, 0.0, "1", "at most"),
+            Check("axial force in full slip", found.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
+            # circumferential friction of the insertion decays
+            Check("axial force over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
+            Check("shift of the pressure of a spring", -last.offset, float(hand.offset[0]), 0.05, "m"),
+            Check("sticking points of a spring", float((last.status == 2).sum()), 0.0, 0.0, "1", "at most"),
         ]
     return checks
 
@@ -236,12 +236,10 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         "spring_force": aq.Scalar(grip[0], "N", "force of a spring after the insertion"),
         "dimple_force": aq.Scalar(grip[2], "N", "force of a dimple after the insertion"),
         "spring_pressure": aq.Scalar(spring.pressure.max(), "Pa", "largest pressure of a spring after the insertion"),
-        "drag_force": aq.Scalar(found.drag, "N", "axial force at the end"),
+        "drag_force": aq.Scalar(found.drag, "N", "final axial force"),
         "peak_drag_force": aq.Scalar(found.axial.sum(axis=1).max(), "N", "largest axial force"),
-        "push_stiffness": aq.Scalar(found.slope, "N/m", "axial force over way in the first step of the push"),
-        "force_ratio": aq.Scalar(
-            found.drag / pressed if pressed else np.nan, "1", "axial over normal force at the end"
-        ),
+        "push_stiffness": aq.Scalar(found.slope, "N/m", "axial stiffness in the first step of the push"),
+        "force_ratio": aq.Scalar(found.drag / pressed if pressed else np.nan, "1", "final axial over normal force"),
     }
 
 

@@ -1,14 +1,14 @@
 """Oblique impact of balls or discs with friction: stick, slip and tangential rebound.
 
-The elastic contact can turn the contact point's velocity along the plane: ψ = (k_t/k_n) V_t/(μ V_n) is ψ₁ before and
-ψ₂ after the impact, V_n that of the approach. For alike balls ψ₂(ψ₁) is Maw's, Barber's and Fawcett's curve, which
-depends on ν alone. What it takes for granted:
+The tangential velocity of the contact point can be reversed by the elastic contact: ψ = (k_t/k_n) V_t/(μ V_n) is ψ₁
+before and ψ₂ after the impact, with the approach velocity V_n. For identical balls ψ₂(ψ₁) is the curve of Maw, Barber
+and Fawcett, which depends on ν only. Assumptions of this theory:
 
-* Bodies that are elastically alike. On a rigid plane, pressure draws the surface towards the middle of the contact
+* Equal elastic constants. On a rigid plane, pressure displaces the surface towards the middle of the contact
   (Dundurs' β = (1 − 2ν)/(2(1 − ν)), 0.29 at ν = 0.3), and friction below about β is spent on that: at ψ₁ = 0.7 the
   tangential impulse is 0.32 μ m V_n at μ = 0.1 and 0.38 at μ = 0.05, of alike balls 0.2345, ψ₂ −0.23 and −0.39, not
   +0.024. `partner=rigid` has a reference with this coupling. Only ν → 1/2, or μ well above β, lead back to Maw.
-* Contacts that are small, a/R → 0. Computed for alike balls at ψ₁ = 0.7 (cells=2), where the theory has 0.2345:
+* Small contacts, a/R → 0. Computed for identical balls at ψ₁ = 0.7 (cells=2), where the theory has 0.2345:
 
       half_width                     0.004   0.01    0.025   0.05    0.1
       tangential impulse / (μ m V_n) 0.231   0.236   0.247   0.262   0.293
@@ -75,7 +75,7 @@ class Parameters:
 
 
 def reference(parameters: Parameters) -> Oblique:
-    """The quasi-static impact in units of R, the shear modulus and the density."""
+    """Quasi-static impact in units of R, shear modulus and density."""
     p = parameters
     return Oblique(p.shape, p.partner, p.poisson, p.friction, p.half_width)
 
@@ -179,7 +179,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("normal impulse / (m V_n)", float(found.impulse[0]), float(given.impulse[0]), 0.005, "1"),
         Check("normal force, L2 error", float(distance[0]), 0.0, TOLERANCE, "1", "at most"),
         Check("tangential force, L2 error over μ times the normal one", float(distance[1]), 0.0, 0.06, "1", "at most"),
-        Check("duration of the contact, in R/c_t", end - begin, last - first, TOLERANCE, "1"),
+        Check("duration of the contact over R/c_t", end - begin, last - first, TOLERANCE, "1"),
         momentum_check(result, tuple(result["part"].children), ("x", "y"), None if p.partner == "like" else "contact"),
     ]
     return checks + energy_checks(result)

@@ -93,7 +93,7 @@ def laws(parameters: Parameters) -> tuple[Any, aq.Coulomb]:
 
 
 def reference(parameters: Parameters) -> FreeFall:
-    """The fall without contact."""
+    """Free fall without contact."""
     return FreeFall(parameters.velocity, parameters.gravity)
 
 
@@ -135,7 +135,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         checks.append(Check("drop time", drop_time(result, p.drop), late, 1e-9 * late, "s", kind))
     if p.straight:
         apart = float(np.abs(depth - exact.depth(time)).max())
-        return [*checks, Check("fall, the worst instant", apart, 0.0, 1e-9 * p.duration, "m", "absolute")]
+        return [*checks, Check("fall, largest error", apart, 0.0, 1e-9 * p.duration, "m", "absolute")]
     return checks + contact_checks(result, p)
 
 
@@ -153,18 +153,18 @@ def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
     if p.law == "velocity":
         limit = depth_limit(result, build(p).system.interfaces[0].pairing(), p.step)
         deepest = float((np.maximum(-cards["gap"].values, 0.0) / limit).max())
-        checks.append(Check("penetration of a card over its limit", deepest, 1.0, 0.0, "1", "at most"))
+        checks.append(Check("penetration into a card over its limit", deepest, 1.0, 0.0, "1", "at most"))
     elif p.law == "gap":
         deepest = max(-float(cards["gap_min"].min()), 0.0)
         # what the rod's turning within a step makes is kept: pushed out, it would make energy
-        checks.append(Check("deepest penetration of a card", deepest, 0.0, 5e-3 * p.clearance, "m", "at most"))
+        checks.append(Check("largest penetration into a card", deepest, 0.0, 5e-3 * p.clearance, "m", "at most"))
     if p.law != "shock":  # whose friction is elastic where it sticks
         taken, wear = (p.step * float(cards[name].sum()) for name in ("friction_power", "wear_power"))
         checks.append(Check("friction work", taken, p.friction * wear, 1e-3, "J"))
     if spells.openings:
         checks += [
-            Check("mean spell of a contact", spells.mean / p.step, 2.0 * SHORT, 0.0, "steps", "at least"),
-            Check("openings of up to two steps", spells.reopened, 0.5, 0.0, "1", "at most"),
+            Check("mean duration of a contact phase", spells.mean / p.step, 2.0 * SHORT, 0.0, "steps", "at least"),
+            Check("fraction of openings of up to two steps", spells.reopened, 0.5, 0.0, "1", "at most"),
         ]
     return checks
 
@@ -174,11 +174,11 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     spells, (_, depth, speed) = ContactSpells.of(result, parameters.step), fall(result)
     return {
         "drop_time": aq.Scalar(drop_time(result, parameters.drop), "s", "drop time"),
-        "fall": aq.Scalar(depth[-1], "m", "how far the tip has fallen"),
-        "fall_velocity": aq.Scalar(speed[-1], "m/s", "velocity of the tip at the end"),
-        "cards_touched": aq.Scalar(spells.cards, "1", "cards that were touched"),
-        "impacts": aq.Scalar(spells.count, "1", "spells of contact of all cards"),
-        "mean_spell": aq.Scalar(spells.mean, "s", "mean spell of a contact"),
+        "fall": aq.Scalar(depth[-1], "m", "final fall of the tip"),
+        "fall_velocity": aq.Scalar(speed[-1], "m/s", "final velocity of the tip"),
+        "cards_touched": aq.Scalar(spells.cards, "1", "number of cards in contact"),
+        "impacts": aq.Scalar(spells.count, "1", "number of contact phases of all cards"),
+        "mean_spell": aq.Scalar(spells.mean, "s", "mean duration of a contact phase"),
         "peak_card_force": aq.Scalar(spells.largest, "N", "largest force of a card"),
         "force_variation": aq.Scalar(spells.variation, "1", "total variation of the cards' forces / 2 peak"),
     }

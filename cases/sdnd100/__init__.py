@@ -12,7 +12,7 @@ lies inside a step over which friction acts one way: each moves the later turnin
 ½ (2f/m) Δt² = d (ωΔt)², d = f/k. There a turn is read from the cubic through both ends of its step, to (ωΔt)⁴/50 of
 the release; θ > ½ damps each half swing by (2θ − 1) π ωΔt/2.
 
-Penalised models (`slider_models`: modal, two-body, direct) have another exact motion, that of the shock element of
+Penalised models (modal, two-body, direct) have another exact motion, that of the shock element of
 finite K_T and C_T (`arlequin.cases.reference.damped_shock`, undamped `shock`): turns are where a slip ends. Its turning
 points are checked against that, and at the benchmark's data displacements at nπ/ω against Coulomb's turning points, to
 0.5 %. C_T is what Code_Aster's modal element takes where none is given, critical: 2 √(m (k + K_T)). Off Coulomb's, %:
@@ -131,7 +131,7 @@ def turning_points(result: xarray.DataTree, parameters: Parameters) -> tuple[Arr
 
 
 def tolerance(parameters: Parameters, n: float) -> float:
-    """Of the n-th turning point, m (see the head of this file and of `slider_shock`)."""
+    """Of the n-th turning point, m (module docstring, `shock_checks`)."""
     p, exact = parameters, reference(parameters)
     phase = exact.frequency * p.time_step
     if p.located:
@@ -143,16 +143,25 @@ def tolerance(parameters: Parameters, n: float) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Turning points one by one, rest, dissipation and balance."""
+    """Checks of turning points, rest, dissipation and energy balance."""
     p = parameters
     u, _, beside = motion(result, p)
     checks = penalised_checks(result, p, u) if p.penalised else exact_checks(result, p, u)
-    checks.append(Check("way off the line", float(beside.max()), 0.0, 1e-12 * abs(p.release), "m", "absolute"))
+    checks.append(
+        Check(
+            "lateral deviation from the line of release",
+            float(beside.max()),
+            0.0,
+            1e-12 * abs(p.release),
+            "m",
+            "absolute",
+        )
+    )
     return [*checks, *energy_checks(result)]
 
 
 def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> list[Check]:
-    """Of the nonsmooth model, which comes to rest for good; u (t,) m."""
+    """Checks of the nonsmooth model, which reaches permanent rest; u (t,) m."""
     p, exact, end = parameters, reference(parameters), end_time(result)
     checks = turning_checks(result, p)
     if exact.rest_time + p.time_step < end:
@@ -161,7 +170,7 @@ def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> l
         checks.append(Check("position at rest", u[-1], rest, limit, "m", "absolute"))
         late = result.dataset["time"].values >= np.append(0.0, turning_points(result, p)[0])[-1]
         creep = float(np.abs(u[late] - u[-1]).max())
-        checks.append(Check("creep at rest", creep, 0.0, 1e-12 * abs(p.release), "m", "absolute"))
+        checks.append(Check("displacement after rest", creep, 0.0, 1e-12 * abs(p.release), "m", "absolute"))
         path = sum(2.0 * tolerance(p, n) for n in range(1, int(exact.half_swings) + 1))
         checks.append(
             Check(
@@ -177,13 +186,13 @@ def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> l
 
 
 def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> list[Check]:
-    """Of the shock element, u (t,) m: its turning points, its motion, its loss."""
+    """Checks of the shock element, u (t,) m: turning points, motion, dissipation."""
     p, exact, element = parameters, reference(parameters), shock_reference(parameters)
     _, found = turning_points(result, p)
-    # later ones may be turns of the ringing
+    # later ones may belong to oscillations of the stuck mass
     _, places = exact_turns(element, int(min(exact.half_swings, len(found))))
     checks = [
-        Check(f"turning point {n} of the element", found[n - 1], places[n - 1], tolerance(p, n), "m", "absolute")
+        Check(f"turning point {n} of the shock element", found[n - 1], places[n - 1], tolerance(p, n), "m", "absolute")
         for n in range(1, min(len(places), SHOWN) + 1)
     ]
     return [
@@ -194,7 +203,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) 
 
 
 def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """How many turning points there are, and where and, if located, when the first few are."""
+    """Checks of the number of turning points, their displacements and, if located, instants."""
     p, exact = parameters, reference(parameters)
     instants, places = turning_points(result, p)
     phase = exact.frequency * p.time_step
@@ -216,7 +225,7 @@ def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Turning points, with a shock element those of its ringing too."""
-    last = aq.Scalar(motion(result, parameters)[0][-1], "m", "position at the end")
+    last = aq.Scalar(motion(result, parameters)[0][-1], "m", "final position")
     return {"final_position": last, **turn_scalars(*turning_points(result, parameters), SHOWN)}
 
 

@@ -92,7 +92,7 @@ def shock_reference(parameters: Parameters) -> ElementMeans:
 
 
 def stuck_time(exact: ShakenSlider, start: float, end: float) -> float:
-    """The same share of the exact motion."""
+    """Fraction of the time in stick, exact."""
     events = exact.events(end)
     bounds = [0.0, *(event.time for event in events), end]
     sticks = [True, *(event.kind == "stick" for event in events)]
@@ -116,7 +116,7 @@ def tolerance(parameters: Parameters) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The means of both powers, the regime, the instants of its changes, and the energy balance."""
+    """Checks of mean powers, regime, instants of the changes of state, and energy balance."""
     p, exact, limit = parameters, reference(parameters), tolerance(parameters)
     mean, friction_loss = exact.mean_work_rate(p.start, p.end), p.friction * exact.mean_work_rate(p.start, p.end)
     found, taken = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
@@ -130,7 +130,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The same of the shock element: means, share of the time stuck; the balance.
+    """Checks of the shock element: mean powers, fraction of the time in stick, energy balance.
 
     Relative to the means, schemes of order 2 are off by up to (ω_T Δt)²/2 (seen), and the weak spring k pulls with
     k a₀/(ω² f) of friction at most.
@@ -146,7 +146,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Ch
         Check("mean work rate", found, element.rate, limit * element.rate, "W", "absolute"),
         Check("mean friction power", lost, element.friction, limit * element.friction + one, "W", "absolute"),
         Check(
-            f"share of the time stuck ({exact.regime})",
+            f"fraction of the time in stick ({exact.regime})",
             stuck_share(result, p.start, p.end), element.held, late, "1", "absolute",
         ),
         balance_check(result),
@@ -154,7 +154,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Ch
 
 
 def balance_check(result: xarray.DataTree) -> Check:
-    """Round-off is of one sign in each step."""
+    """Check of the energy balance, with a bound proportional to the number of steps."""
     limit = max(BALANCE_LIMIT, ROUND_OFF * result.sizes["time"])
     return Check("energy balance, worst step", worst_balance(result), 0.0, limit, "1", "absolute")
 
@@ -167,12 +167,12 @@ def change_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
     inside = np.count_nonzero(events > p.start)
     share, limit = stuck_time(exact, p.start, p.end), (inside + 2) * step / (p.end - p.start)
     stuck = stuck_share(result, p.start, p.end)
-    checks = [Check(f"share of the time stuck ({exact.regime})", stuck, share, limit, "1", "absolute")]
+    checks = [Check(f"fraction of the time in stick ({exact.regime})", stuck, share, limit, "1", "absolute")]
     if not events.size:
         return [*checks, Check("changes of state", found.size, 0.0, 0.0, "1", "absolute")]
     apart = float(np.abs(found[:, None] - events).min(axis=0).max()) if found.size else np.inf
     near = LOCATED / p.frequency * max(1.0, step * p.frequency / 5e-4) ** 4 if p.located else 2.0 * step
-    return [*checks, Check("changes of state, the worst instant", apart, 0.0, near, "s", "absolute")]
+    return [*checks, Check("changes of state, largest error of an instant", apart, 0.0, near, "s", "absolute")]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
@@ -184,7 +184,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     return {
         "wear_power": aq.Scalar(found, "W", "mean wear power of the interval"),
         "friction_power": aq.Scalar(taken, "W", "mean friction power of the interval"),
-        "stuck_share": aq.Scalar(stuck_share(result, p.start, p.end), "1", "share of the interval that it sticks"),
+        "stuck_share": aq.Scalar(stuck_share(result, p.start, p.end), "1", "fraction of the interval in stick"),
         "changes": aq.Scalar(inside, "1", "changes of state in the interval"),
     }
 

@@ -1,7 +1,4 @@
-"""Means of the exact motion of a shock element on a support that shakes (SDND104, penalised model).
-
-What is read off the run of a slider on a floor that shakes: its slip, when its state changes, how long it sticks.
-"""
+"""Measures of the shaken slider: slip velocity, changes of state, stick; exact means of the shock element (SDND104)."""
 
 from dataclasses import dataclass
 
@@ -18,7 +15,7 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class ElementMeans:
-    """Means of the work rate and of what friction takes, W, share of the time stuck, and how often that changes."""
+    """Mean work rate and friction power, W, fraction of the time in stick, number of changes of state."""
 
     rate: float
     friction: float

@@ -113,8 +113,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     what, depth = deepest(result, p)
     return [
         *checks,
-        Check("smallest pressure: no tension", pressing, 0.0, 0.0, "Pa", "at least"),
-        Check(f"deepest penetration, at most {what}", lowest, 0.0, depth, "m", "at least"),
+        Check("smallest pressure", pressing, 0.0, 0.0, "Pa", "at least"),
+        Check(f"largest penetration, limit: {what}", lowest, 0.0, depth, "m", "at least"),
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE_LIMIT, "1", "absolute"),
     ]
 
@@ -127,9 +127,9 @@ def deepest(result: xarray.DataTree, parameters: Parameters) -> tuple[str, float
     """
     p = parameters
     if not on_springs(p):
-        return "of a step at impact speed", (motion(result, p).fastest + p.gravity * p.step) * p.step
+        return "motion of a step at impact speed", (motion(result, p).fastest + p.gravity * p.step) * p.step
     still, energy = sink(p), float(stored_energy(result).max())
-    return "what one spring can hold", still + float(np.sqrt(still**2 + 2 * energy / p.spring_stiffness))
+    return "energy of one spring", still + float(np.sqrt(still**2 + 2 * energy / p.spring_stiffness))
 
 
 def restitution(hits: list[Landing]) -> float:
@@ -158,11 +158,11 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         else (np.nan,) * 4
     )
     return {
-        "impacts": aq.Scalar(len(hits), "1", "impacts, of those compared"),
+        "impacts": aq.Scalar(len(hits), "1", "number of impacts, up to the compared one"),
         "restitution": aq.Scalar(restitution(hits), "1", "√(E₂/E₁) of the first impact"),
         "impact_time": aq.Scalar(time, "s", "time of the first impact"),
         "impact_energy": aq.Scalar(energy, "J", "kinetic energy before the first impact"),
-        "percussion": aq.Scalar(push, "N s", "percussion of the first impact"),
+        "percussion": aq.Scalar(push, "N s", "impulse of the first impact"),
         "next_lift": aq.Scalar(lift, "m", "lift after the first impact"),
         "peak_angle": aq.Scalar(np.abs(angle).max(), "rad", "largest tilt"),
     }

@@ -1,7 +1,4 @@
-"""Checks of the rocking block of SDNV105, by model.
-
-What the motion of the rocking block of SDNV105 is compared with.
-"""
+"""References and checks of the rocking block, by model (SDNV105)."""
 
 from functools import lru_cache
 

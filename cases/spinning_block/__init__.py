@@ -1,12 +1,12 @@
 """Free rotation of an elastic block about its intermediate axis: drift of energy and momenta over 10⁴ steps.
 
-Nothing acts on it, so energy and both momenta stay what they were. The spin about the axis of the middle moment of
-inertia is not stable: the block turns over again and again. It starts unstrained, so that its energy and momenta are
-those of a rigid one, in closed form; the spin then stretches it.
+Without loads, energy, momentum and angular momentum are conserved. Rotation about the axis of the intermediate moment
+of inertia is unstable: the block turns over periodically. It starts unstrained, so that energy and momenta are those of
+the rigid block in closed form.
 
 Over 10⁴ steps of 0.1 rad the midpoint scheme keeps energy and angular momentum to 6e-13 and 4e-13. Newmark's
-trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, until no
-motion solves the next one.
+trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, and the
+next step has no solution.
 
 Source of the scheme that keeps them: Simo & Tarnow, ZAMP 43, 1992; Gonzalez, CMAME 190, 2000.
 """
@@ -59,7 +59,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Invariants:
-    """What stays: energy, J; momentum (3,), kg·m/s; angular momentum (3,) about the centre, kg·m²/s."""
+    """Invariants: energy, J; momentum (3,), kg·m/s; angular momentum (3,) about the centre, kg·m²/s."""
 
     energy: float
     momentum: Array
@@ -189,7 +189,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def as_far_as_it_goes(study: aq.Study) -> xarray.DataTree:
-    """The run of a scheme that may blow up: what is recorded before a step finds no motion."""
+    """Run of a scheme that may become unstable: the steps before one that does not converge."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.zarr"
         with suppress(aq.UserError):
@@ -204,7 +204,7 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
         "energy_drift": aq.Scalar(np.abs(drift.of_energy).max(), "1", "largest change of the energy"),
         "momentum_drift": aq.Scalar(drift.of_momentum, "1", "largest change of the momentum"),
         "angular_momentum_drift": aq.Scalar(drift.of_moment.max(), "1", "largest change of the angular momentum"),
-        "turnovers": aq.Scalar(turned_over(result, parameters), "1", "how often the block's axis has turned over"),
+        "turnovers": aq.Scalar(turned_over(result, parameters), "1", "number of turn-overs"),
     }
 
 

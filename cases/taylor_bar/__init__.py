@@ -4,8 +4,8 @@ The cylinder is axisymmetric, or a quarter of it in 3D (its axis is y in both), 
 (`aq.J2`, multiplicative, linear hardening), on linear cells with mean dilatation, stepped by central differences with
 as many sub-steps as the flattened cells ask for. By 80 µs nearly all kinetic energy has become plastic work.
 
-Published results hold the nodes that touch the wall there for good (wall="closed"). A wall that only pushes
-(wall="unilateral") lets the rim of the foot rise, by 0.2 mm, and slide further out. At 80 µs (step=1e-7):
+In published results the nodes at the wall stay in contact (wall="closed"). With unilateral contact
+(wall="unilateral") the edge of the foot lifts by 0.2 mm and slides further out. At 80 µs (step=1e-7):
 
     foot's radius (mm), length (mm), largest plastic strain (mean of a cell)
 
@@ -145,7 +145,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     missing = float(energy.sel(kind="scheme")[-1])
     volume = p.length * p.radius**2 * np.pi * (1.0 if p.dimension == "axisymmetric" else 0.25)
     kinetic = 0.5 * p.density * volume * p.velocity**2
-    name = "work of the stress update less the internal work"
+    name = "stress-update work less internal work"
     if p.scheme == "theta" and p.theta > 0.5:  # the scheme takes energy
         checks.append(Check(name, missing / work, 0.0, WORK, "1", "at least"))
     else:
@@ -153,7 +153,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     checks += [
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
         Check(
-            "kinetic energy at the end, of the start",
+            "final over initial kinetic energy",
             float(energy.sel(kind="kinetic")[-1]) / kinetic,
             1.0,
             0.0,
@@ -165,17 +165,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         gap = float(result["interface/wall"].dataset["gap_min"].min())
         # sub-steps resolve what lands; in a whole step a free surface may, at up to twice the speed of its wave
         fastest = p.velocity if p.scheme == "central-difference" else 2.0 * p.velocity
-        checks.append(
-            Check("deepest penetration, of a step at the fastest", gap, 0.0, fastest * p.step, "m", "at least")
-        )
+        checks.append(Check("largest penetration over the largest step", gap, 0.0, fastest * p.step, "m", "at least"))
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     foot, length = shapes(result)
     return {
-        "final_length": aq.Scalar(length[-1], "m", "length at the end"),
-        "foot_radius": aq.Scalar(foot[-1], "m", "radius of the foot at the end"),
+        "final_length": aq.Scalar(length[-1], "m", "final length"),
+        "foot_radius": aq.Scalar(foot[-1], "m", "final radius of the foot"),
     }
 
 
