@@ -139,7 +139,7 @@ def test_a_study_in_memory():
     page = Page(cases.report(result, "study.html"))
     assert page.loads_nothing() and page.texts["h1"] == ["Study"]
     assert "Parameters" not in page.tables and "Checks" not in page.tables and len(page.images()) == 2
-    with pytest.raises(UserError, match="say where the report goes"):
+    with pytest.raises(UserError, match="must be given for a result in memory"):
         cases.report(result)
 
 
@@ -205,7 +205,7 @@ def test_a_report_of_a_sweep():
     fixed = {row[0]: row[1:] for row in page.tables["Fixed parameters"]}
     assert fixed["theta"][:3] == ["0.75", "", "0.5"] and fixed["length_left"][0] == "0.1"
     assert not {"velocity", "law"} & set(fixed)
-    captions = ["Peak force: Largest contact force (kN) over Each bar moves at ± this (m/s)", "Balance: "]
+    captions = ["Peak force: Largest contact force (kN) over Speed of each bar, in opposite directions (m/s)", "Balance: "]
     assert page.texts["figcaption"][0] == captions[0] and page.texts["figcaption"][1].startswith(captions[1])
     alts = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert alts == page.texts["figcaption"]
@@ -225,7 +225,7 @@ def test_a_long_sweep_stays_light():
     assert Path("sweep.html").stat().st_size < 1e6
     assert (
         len(page.tables["Points"]) == 1 + 8000 // 6
-        and "The first 1333 of 10000; the dataset has all." in page.texts["p"]
+        and "The first 1333 of 10000 points; the dataset contains all." in page.texts["p"]
     )
     assert page.tables["Swept"][1][1] == "1 to 100, 5000 values" and "And 800 more." in page.texts["p"]
     assert page.texts["summary"][-1] == "Table of 1333 points"
