@@ -1,4 +1,4 @@
-"""Kernel of the delay equation of a contact point: see `interface` for the equations and the method."""
+"""Kernels of the delay equation of a contact point; equations and method: `interface`."""
 
 import math
 
@@ -15,7 +15,7 @@ DONE, FULL, STALLED = 0, 1, 2
 def _rate(mode, g, history, law, z):
     """Gap rate f(g, R) of a mode and its derivative in g; R = `history`, z = 1/z1 + 1/z2.
 
-    The asperity terms are continued oddly beyond g = a, so that a step which goes too far stays smooth.
+    The asperity terms are extended as odd functions beyond g = a, so that trial steps across it stay smooth.
     """
     if mode == FREE:
         return history, 0.0

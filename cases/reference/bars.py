@@ -1,4 +1,4 @@
-"""Unilateral contact of two elastic rods, exactly, event by event.
+"""Unilateral contact of two elastic rods: exact event-driven solution.
 
 With the delay equation of `rods`, ġ = R + Z p, Z = 1/z1 + 1/z2, R = ġ₀ + A1 + A2, where
 A_i(t) = A_i(t − T_i) + 2 p(t − T_i)/z_i. While p is piecewise constant R is too, so g is piecewise linear:
@@ -22,7 +22,7 @@ from arlequin.cases.reference.rods import ContactHistory, Rod, RodPair, clipped,
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-TIME_TOLERANCE = 1e-11  # of the shortest transit: arrivals closer than this are one event
+TIME_TOLERANCE = 1e-11  # of the shortest transit: events closer than this are merged
 RATE_TOLERANCE = 1e-11  # of the approach speed: gap rates below this are zero
 EVENT_LIMIT = 1_000_000
 
@@ -102,7 +102,7 @@ def _events(pair: RodPair, duration: float) -> tuple[list[float], list[float], l
 
 
 def _pop(queue: deque[tuple[float, float]], latest: float) -> float:
-    """Sum of the jumps that arrive up to `latest`."""
+    """Sum of the jumps arriving up to `latest`."""
     amount = 0.0
     while queue and queue[0][0] <= latest:
         amount += queue.popleft()[1]

@@ -1,4 +1,4 @@
-"""Oblique impact of alike spheres after Maw, Barber and Fawcett, by the springs to which its contact problem reduces.
+"""Oblique impact of identical spheres (Maw, Barber and Fawcett) by reduction to independent springs.
 
 Where normal and tangential tractions do not couple, the contact of a sphere of radius R that sticks in part behaves
 as a row of independent springs under the profile x²/R (Jäger's superposition of circles; Popov's and Heß's reduction

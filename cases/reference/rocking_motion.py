@@ -1,4 +1,4 @@
-"""The motion of a rocking block, flight by flight: DOP853 at 1e-13, impacts polished by Newton's steps in time.
+"""Motion of a rocking block: flights integrated by DOP853 at 1e-13, impact times refined by Newton steps.
 
 Equations in `arlequin.cases.reference.rocking`. A flight ends where φ = 0; the dense output gives the neighbourhood and
 the time is corrected by −φ/φ̇ of a new integration that ends there, so that the interpolant's error does not enter the
@@ -56,7 +56,7 @@ class Shaking:
             return start
         low, high = times[above[0] - 1], times[above[0]]
         root = float(brentq(lambda t: float(excess(t)), low, high, xtol=1e-15, rtol=1e-15))
-        beyond = 1e-15 / self.frequency  # the side of the root where it does lift
+        beyond = 1e-15 / self.frequency  # the side of the root at which the block lifts
         while excess(root) <= 0:
             root, beyond = root + beyond, 2 * beyond
         return root
@@ -86,7 +86,7 @@ class CornerImpact:
 
 @dataclass(frozen=True)
 class Rocking:
-    """A motion: its flights and what holds at any time t from 0 to `end`."""
+    """Motion of the block: flights, impacts, and state at any time 0 ≤ t ≤ end."""
 
     block: RockingBlock
     shaking: Shaking

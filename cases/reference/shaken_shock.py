@@ -1,4 +1,4 @@
-"""A mass on a shock element on a support that shakes: what penalised runs of SDND104 converge to as the step falls.
+"""Mass on a shock element on a shaken support: limit of the penalised model of SDND104 for small time steps.
 
 In the frame of the support the normal force is mg throughout and friction an undamped spring K_T that slips at f = μmg,
 T = −K_T (x − a), in pieces that are known in closed form: stuck, with ω_T² = K_T/m and τ = t − t₀,
@@ -9,7 +9,7 @@ and in a slip of sense s = −sign T
 
     ẋ = v₀ − s f τ/m + (a₀/ω) (cos ωt − cos ωt₀)      until ẋ = 0, from where T = −s f.
 
-Changes are found between samples to round-off, peaks of |T| between two samples too. The work rate mg|ẋ| counts the
+Changes of state are located to round-off between samples, peaks of |T| included. The work rate mg|ẋ| counts the
 elastic slides of the stuck mass; friction takes f times the length of the slips. Nothing damps the ringing.
 """
 
@@ -32,7 +32,7 @@ CYCLES = 200  # that are sampled at once
 
 @dataclass(frozen=True)
 class SlidingSpell:
-    """From `start` to `end`, s: a slip of `sense` ±1, or stuck (0), and where and how fast it starts, m, m/s."""
+    """A phase from `start` to `end`, s: slip of `sense` ±1 or stick (0), with initial position and velocity, m, m/s."""
 
     start: float
     end: float
@@ -87,7 +87,7 @@ class ShakenElement:
 
     @cached_property
     def spells(self) -> tuple[SlidingSpell, ...]:
-        """From the start, stuck and unloaded."""
+        """Phases from the unloaded initial state."""
         found = [self._stuck(0.0, 0.0, 0.0)]
         while found[-1].end < self.end:
             last = found[-1]

@@ -1,4 +1,4 @@
-"""A mass held by friction alone on a support that shakes: stick, slip and reversal event by event (SDND104).
+"""Mass held by friction on a shaken support: exact event-driven stick, slip and reversal (SDND104).
 
 The support has Ẍ = a₀ sin ωt and Ẋ = −(a₀/ω) cos ωt; the mass starts stuck, ẋ = Ẋ. With φ = ωt, η = μg/a₀ and
 W = ω(ẋ − Ẋ)/a₀, while it slips in the sense s = sign W
@@ -90,7 +90,7 @@ def _slips(eta: float, turns: int) -> Array:
 
 @dataclass(frozen=True)
 class _LatestSlip:
-    """Of each instant: sense and p of its latest slip, y in it (cut at its end), whether it goes on, those before."""
+    """Latest slip at given instants: sense, p, y (bounded by its end), whether it continues, sums of earlier slips."""
 
     sense: Array
     p: Array

@@ -1,4 +1,4 @@
-"""Bodies on penalised shock elements, integrated event by event: what penalised runs converge to as the step falls.
+"""Event-driven integration of bodies on shock elements: limit of penalised models for small time steps.
 
 A point at (x, y) over the plane y = 0 meets the element (K_N, C_N, K_T, μ) while y < 0 and K_N y + C_N ẏ < 0:
 
@@ -52,11 +52,11 @@ class ShockElement:
 
 
 class Body(Protocol):
-    """A body of n coordinates q with p points that may touch."""
+    """Body with n coordinates q and p contact points."""
 
     @property
     def lightest(self) -> float:
-        """A mass that no point, pushed, seems lighter than, kg."""
+        """Lower bound of the effective mass at the points, kg."""
 
     def points(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Positions and velocities of the points, (2, p) each."""

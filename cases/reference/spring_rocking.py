@@ -1,5 +1,4 @@
-"""Landings of the rigid block of `arlequin.cases.reference.shock` that rocks on three shock elements, held, then let
-go.
+"""Landings of a rigid block released on three shock elements (`arlequin.cases.reference.shock`).
 
 Before it is let go, a horizontal force at the middle of its top tilts it about its left corner and the middle of its
 base is held across (V5.03.105, §1.4): the corner carries the weight, and no element any tangential force.

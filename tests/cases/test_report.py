@@ -205,7 +205,8 @@ def test_a_report_of_a_sweep():
     fixed = {row[0]: row[1:] for row in page.tables["Fixed parameters"]}
     assert fixed["theta"][:3] == ["0.75", "", "0.5"] and fixed["length_left"][0] == "0.1"
     assert not {"velocity", "law"} & set(fixed)
-    captions = ["Peak force: Largest contact force (kN) over Speed of each bar, in opposite directions (m/s)", "Balance: "]
+    over = "Speed of each bar, in opposite directions (m/s)"
+    captions = [f"Peak force: Largest contact force (kN) over {over}", "Balance: "]
     assert page.texts["figcaption"][0] == captions[0] and page.texts["figcaption"][1].startswith(captions[1])
     alts = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert alts == page.texts["figcaption"]
