@@ -97,7 +97,7 @@ def test_spells_by_hand():
 def test_a_nose_that_lands_on_a_card_is_found():
     """The tip strays by more than clearance and depth of the nose: it is in the metal when it meets the card."""
     p = replace(SMALL, misalignment=1.5e-3)
-    assert "penetration of a card over its limit" in failed(build(p).run(), p)
+    assert "penetration into a card over its limit" in failed(build(p).run(), p)
 
 
 def test_figures(tmp_path):
