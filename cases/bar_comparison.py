@@ -41,7 +41,7 @@ from arlequin.cases.shared.impact import (
 from arlequin.cases.shared.vocabulary import Density, ThetaValue, Young
 from arlequin.models.checks import non_negative, positive, positive_integer, within
 from arlequin.results.recorder import Record
-from arlequin.run.multi_run import Measure, gather
+from arlequin.run.multi_run import Measure, collect_runs
 from arlequin.run.run import Progress
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
@@ -108,7 +108,7 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
     """Run of all variants: `pressure`, `gap` and `stored_energy` (time, variant), `rebound` velocity of the right
     bar."""
     variants = list(studies(parameters).values())
-    return gather(
+    return collect_runs(
         lambda i: _measured(variants[i].run()),
         MEASURES,
         ("variant", VARIANTS),

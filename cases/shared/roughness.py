@@ -172,7 +172,7 @@ def curve_of(parameters: Any) -> tuple[Array, Array]:
 
 
 def law_of(parameters: Any) -> Any:
-    """Fitted contact law (`aq.rough.Fit`)."""
+    """Fitted contact law (`aq.rough.LawFit`)."""
     return _fit(tuple(tuple(values.tolist()) for values in curve_of(parameters)), parameters.law == "power")
 
 
