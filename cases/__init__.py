@@ -1,12 +1,17 @@
 """Runnable cases, their independent references, and the command line.
 
-A case is one module: a frozen dataclass `Parameters` (its defaults: the reference case), `build(parameters)`
-that gives an `arlequin.Study`, `reference(parameters)`, `check(result, parameters)` that gives a list of
-`Check`, and `figures(result, parameters)` that gives a dictionary of matplotlib figures. It may have
-`scalars(result, parameters)`, a dictionary of names to `arlequin.Scalar`: the numbers that a sweep collects
-beside those that any result has (`arlequin.cases.case.scalars` says which, and how they are called); it reads the
-result and computes neither a run nor a reference. A function `run(parameters, record, progress)` replaces the default
-run. The first line of its docstring is its line in the list.
+A case is a module or package with
+
+    Parameters                        frozen dataclass; its defaults are the reference case
+    build(parameters)                 -> arlequin.Study
+    reference(parameters)             independent solution
+    check(result, parameters)         -> list of `Check`
+    figures(result, parameters)       -> matplotlib figures by name
+    scalars(result, parameters)       -> `arlequin.Scalar` by name, collected by sweeps (optional)
+    run(parameters, record, progress) -> result; replaces the default run (optional)
+
+`arlequin.cases.case.scalars` lists the scalars of every result. `scalars` only reads the result: it neither runs a
+model nor computes a reference. The first line of the case's docstring is its entry in lists.
 
     >>> from arlequin import cases
     >>> "bar_wall" in cases.names()
@@ -32,7 +37,7 @@ __all__ = ["check", "names", "report", "resume", "run", "sweep"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
-    """Run a case, in memory unless `record` says where; parameters not given keep their defaults."""
+    """Run a case, in memory or into `record`; omitted parameters keep their defaults."""
     from arlequin.cases.case.execution import execute, prepare
 
     every = None if record is None or isinstance(record, str | Path) else record.fields_every
@@ -42,9 +47,9 @@ def run(name: str, /, record: Record | str | Path | None = None, **parameters: A
 def resume(
     path: str | Path, progress: Callable[[int, int], None] | None = None, case: str | None = None
 ) -> xarray.DataTree:
-    """Go on with a run that was stopped, from the last checkpoint of its result; one that is complete is given back.
+    """Resume an interrupted run from the last checkpoint of its result; a complete result is returned as it is.
 
-    case: the file that made it; without, the one that the result names runs only if this user has run it here as it is.
+    case: the case file; by default the one named in the result, provided that this user has run this version of it.
     """
     from arlequin.cases.case.execution import resume as go_on
 
@@ -74,13 +79,14 @@ def sweep(
     overwrite: bool = False,
     **fixed: Any,
 ) -> xarray.Dataset:
-    """Run a case at every point of `over`: its scalars as a Dataset over the parameters, each point kept in `store`.
+    """Run a case at every point of `over`: Dataset of its scalars over the parameters; points are saved in `store`.
 
-    over: {name: values}, the outer product, where values may be the text "lo:hi:n" (n values, ends included) or
-    "lo:hi:n:log"; or a list of points {name: value}. All points are checked before one is run; `fixed` are parameters
-    of all of them. errors: the errors of the case's `check` too, at the cost of its reference. series: what else is
-    taken from each result along time, by its path, as "interface/contact/force", named with dots. The others are as
-    of `arlequin.sweep`.
+    over: {name: values}, whose outer product is run; values may be the text "lo:hi:n" (n values, ends included) or
+        "lo:hi:n:log". Or a list of points {name: value}. All points are validated before the first run.
+    fixed: parameters common to all points.
+    errors: include the errors of the case's `check`, which costs the computation of the reference.
+    series: paths of time series to collect, such as "interface/contact/force" (variable "interface.contact.force").
+    Other arguments: see `arlequin.sweep`.
 
         found = cases.sweep("two_bars", {"velocity": "5:50:10", "elements": [50, 100]}, store="runs/two_bars.sweep")
         found["impulse"].plot(x="velocity", hue="elements")
@@ -105,12 +111,13 @@ def sweep(
 def report(
     result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Path | None = None, case: str | None = None
 ) -> Path:
-    """Write the report of a result or a sweep, one HTML page that needs nothing else; gives its path.
+    """Write the report of a result or a sweep as a self-contained HTML page and return its path.
 
-    out: by default beside the result, of a sweep with the ending `-sweep.html`. A GIF that `arlequin animate` has left
-    there, if newer, is taken in. The comparison with the case's reference and its figures are computed from the result.
-    case: the file that made it; without, the one that the result names runs only if this user has run it here as it is,
-    and else the report has general figures alone.
+    Checks and figures of the case are computed from the result. A GIF of `arlequin animate` beside the result is
+    included if it is newer than the result.
+    out: by default beside the result; for a sweep with the ending `-sweep.html`.
+    case: the case file; by default the one named in the result, provided that this user has run this version of it;
+        otherwise the report has generic figures only.
     """
     import xarray
 
@@ -122,7 +129,7 @@ def report(
 
     if not isinstance(result, str | Path):
         if out is None:
-            raise UserError("out: a result in memory has no place: say where the report goes")
+            raise UserError("out: must be given for a result in memory")
         if isinstance(result, xarray.Dataset):
             return write_sweep_report(result, Path(out), case)
         return write_report(result, Path(out), named=case)

@@ -1,7 +1,7 @@
-"""A bar is pressed on asperities until the substrates touch: the static multi-level law against its closed form.
+"""Static compression of a bar on asperities up to substrate contact: multi-level law against its closed form.
 
-The end of an elastic bar is displaced towards the wall; its other end carries asperities of height a. The pressure
-follows from one scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`arlequin.cases.reference.press`).
+The far end of an elastic bar is displaced towards the wall; the contact end has asperities of height a. The pressure
+follows from a scalar equation, p = κ⟨a − g⟩^m + λ with the bar in series (`arlequin.cases.reference.press`).
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.press import Press
+from arlequin.cases.reference.press import PressedBar
+from arlequin.cases.shared.figures import press_figures
 from arlequin.cases.shared.impact import mean_pressures, worst_balance
-from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young
+from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Young, check_gap
 from arlequin.models.checks import non_negative, positive, positive_integer
 
 
@@ -25,7 +26,7 @@ class Parameters:
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
     young: Young = 2.0e11
-    gap: Annotated[float, Quantity("m", "distance at which the substrates touch", non_negative)] = 5e-4
+    gap: Annotated[float, Quantity("m", "initial gap of the substrates", non_negative)] = 5e-4
     displacement: Annotated[float, Quantity("m", "imposed displacement of the far end", positive)] = 1.5e-3
     law: Annotated[Literal["asperities", "multilevel"], Quantity("", "interface law")] = "multilevel"
     asperity_stiffness: AsperityStiffness = 5e15
@@ -35,17 +36,12 @@ class Parameters:
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 100
 
     def __post_init__(self) -> None:
-        if self.gap < self.asperity_height:
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        check_gap(self)
 
 
 def build(parameters: Parameters) -> aq.Study:
     p = parameters
-    material = aq.LinearElastic(young=p.young, density=1.0)  # statics: the density has no part in it
+    material = aq.LinearElastic(young=p.young, density=1.0)  # statics: the density is irrelevant
     bar = aq.Bar(
         "bar", aq.mesh.interval(0.0, p.length, cells=p.elements), material,
         imposed={"left": {"x": lambda t: p.displacement * t}},
@@ -59,9 +55,9 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(aq.System([bar], interfaces=[contact]), aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
-def reference(parameters: Parameters) -> Press:
+def reference(parameters: Parameters) -> PressedBar:
     p = parameters
-    return Press(
+    return PressedBar(
         p.length,
         p.young,
         p.asperity_stiffness,
@@ -83,7 +79,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     worst_gap = float(np.abs(gap - exact.gap_at(displacement)).max() / parameters.gap)
     strain, asperity = (float(energy.sel(kind=kind)) for kind in ("strain", "asperity"))
     return [
-        Check("pressure, largest error over the largest", worst_pressure, 0.0, 1e-10, "1", "at most"),
+        Check("pressure, largest error over the largest pressure", worst_pressure, 0.0, 1e-10, "1", "at most"),
         Check("gap, largest error over the initial gap", worst_gap, 0.0, 1e-10, "1", "at most"),
         Check("strain energy at the end", strain, float(exact.bar_energy(displacement[-1])), 1e-10, "J"),
         Check("asperity energy at the end", asperity, float(exact.asperity_energy(displacement[-1])), 1e-10, "J"),
@@ -100,6 +96,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import press_figures
-
     return press_figures(result, reference(parameters), parameters.displacement)

@@ -1,16 +1,16 @@
-"""Four ways to impose contact on the same two bars: their pressures side by side against the exact one.
+"""Impact of two bars with four contact formulations: contact pressures against the exact solution.
 
-A penalty and multipliers in an explicit scheme, displacement-level multipliers in an implicit Newmark scheme, and the
-velocity law in the θ-scheme, each one run of `two_bars` at the same step.
+Formulations: penalty and Lagrange multipliers in an explicit scheme, displacement-level multipliers in an implicit
+Newmark scheme, and the velocity-level law in the θ-scheme; each is one run of `two_bars` with the same time step.
 
-* The penalty has, at the default size, half the stiffness of an element, the stiffest power of ten that the explicit
-  step carries: the end nodes bounce on it. At a tenth of it they do not, and the contact is soft (L1 error 10 %).
-* The explicit multiplier acts on the velocity at half steps, on a lumped mass: a velocity law too, which does not
-  chatter either. Its front is smoother than that of the θ-scheme, and less exact.
-* Newmark's β = 1/4, γ = 1/2 is the θ-scheme of θ = 1/2 in the bulk, so that the two differ by the law alone: a closed
-  gap at the end of every step leaves the velocity and acceleration of the end to alternate. Constants that damp short
-  waves, as the thesis's β = 0.3025, γ = 0.6, let the chatter die out (its total variation is 2.5 to 17, by where in a
-  step the bars meet), and energy and the front's sharpness with it.
+* Penalty: at the default size its stiffness is half that of an element, the largest power of ten that is stable with
+  the explicit step; the end nodes bounce. With a tenth of it they do not, and the contact is soft (L1 error 10 %).
+* Explicit multiplier: acts on the velocity at half steps with a lumped mass, thus also at velocity level, and does not
+  chatter. Its front is smoother and less accurate than that of the θ-scheme.
+* Newmark with β = 1/4, γ = 1/2 equals the θ-scheme with θ = 1/2 in the bulk; the two differ only in the contact law. A
+  gap closed at the end of every step lets velocity and acceleration of the end alternate. Constants that damp short
+  waves, such as the thesis's β = 0.3025, γ = 0.6, damp the chatter (total variation 2.5 to 17, depending on the instant
+  of impact within a step), but also energy and the sharpness of the front.
 
 Source of the comparison: C. Zammali, thesis, École Centrale Paris, 2005, chapter 1.
 """
@@ -28,6 +28,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.case.scalars import identifier
 from arlequin.cases.reference.measures import l1_error, total_variation
+from arlequin.cases.shared.figures import variants_figure
 from arlequin.cases.shared.impact import (
     BALANCE_LIMIT,
     contact_ends,
@@ -55,23 +56,23 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Parameters:
-    """The bars of `two_bars`, all variants at its step of least phase error."""
+    """Parameters of `two_bars` for all variants, at the time step of least phase error."""
 
     length: Annotated[float, Quantity("m", "length of each bar", positive)] = 0.1
     young: Young = 2.0e11
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "each bar moves at ± this", positive)] = 10.0
-    gap: Annotated[float, Quantity("m", "initial distance between the ends", non_negative)] = 1e-4
-    elements: Annotated[int, Quantity("", "elements of each bar", positive_integer)] = 100
-    courant: Annotated[float, Quantity("", "c Δt/h, of the explicit schemes too", positive)] = 0.7071
-    penalty_stiffness: Annotated[float, Quantity("Pa/m", "of the penalty", positive)] = 1e14
+    velocity: Annotated[float, Quantity("m/s", "speed of each bar, in opposite directions", positive)] = 10.0
+    gap: Annotated[float, Quantity("m", "initial gap between the bars", non_negative)] = 1e-4
+    elements: Annotated[int, Quantity("", "elements per bar", positive_integer)] = 100
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h, also of the explicit schemes", positive)] = 0.7071
+    penalty_stiffness: Annotated[float, Quantity("Pa/m", "penalty stiffness", positive)] = 1e14
     newmark_beta: Annotated[float, Quantity("", "β of Newmark's scheme", within, 0.25, 1.0)] = 0.25
     newmark_gamma: Annotated[float, Quantity("", "γ of Newmark's scheme", within, 0.5, 1.0)] = 0.5
     theta: ThetaValue = 0.5
 
 
 def as_bars(parameters: Parameters) -> two_bars.Parameters:
-    """The bars of all variants, under the velocity law with θ."""
+    """Parameters of `two_bars` for the velocity-level law with the θ-scheme."""
     p = parameters
     return two_bars.Parameters(
         length_left=p.length,
@@ -90,7 +91,7 @@ def as_bars(parameters: Parameters) -> two_bars.Parameters:
 
 
 def studies(parameters: Parameters) -> dict[str, aq.Study]:
-    """The study of each variant."""
+    """Studies of the variants, by name."""
     p, bars = parameters, as_bars(parameters)
     explicit = replace(bars, scheme="central-difference", mass="lumped")
     implicit = two_bars.build(replace(bars, law="unilateral"))
@@ -104,7 +105,8 @@ def studies(parameters: Parameters) -> dict[str, aq.Study]:
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """All variants; `pressure`, `gap` and `stored_energy` over time and variant, `rebound` of the right bar."""
+    """Run of all variants: `pressure`, `gap` and `stored_energy` (time, variant), `rebound` velocity of the right
+    bar."""
     variants = list(studies(parameters).values())
     return collect_runs(
         lambda i: _measured(variants[i].run()),
@@ -118,38 +120,38 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
 
 
 def _measured(result: xarray.DataTree) -> dict[tuple[str, str], Any]:
-    """Of one variant, in the order of `MEASURES`."""
-    pressure = np.concatenate([[0.0], mean_pressures(result)[1]])  # none at the start
+    """Measures of one variant, in the order of `MEASURES`."""
+    pressure = np.concatenate([[0.0], mean_pressures(result)[1]])  # no initial pressure
     gap = result["interface/contact/gap_min"].values
     found = (pressure, gap, stored_energy(result), rigid_velocity(result, "right"), worst_balance(result))
     return {measure.key: values for measure, values in zip(MEASURES, found, strict=True)}
 
 
 def reference(parameters: Parameters) -> Any:
-    """The exact collision under unilateral contact."""
+    """Exact solution under unilateral contact."""
     return two_bars.reference(as_bars(parameters))
 
 
 def variations(result: xarray.DataTree, exact: Any) -> dict[str, float]:
-    """Total variation of each variant's pressure over the exact pressure (2 is the exact one)."""
+    """Total variation of the pressure of each variant, over the exact pressure (exact solution: 2)."""
     scale = float(np.max(exact.mean_pressure(result.dataset["time"].values)))
     return _of_each(result, lambda pressure: total_variation(pressure, scale))
 
 
 def errors(result: xarray.DataTree, exact: Any) -> dict[str, float]:
-    """L1 error of each variant's pressure, of the impulse."""
+    """L1 error of the pressure of each variant, relative to the impulse."""
     edges = result.dataset["time"].values
     return _of_each(result, lambda pressure: l1_error(edges, pressure, exact))
 
 
 def _of_each(result: xarray.DataTree, measure: Callable[[Any], float]) -> dict[str, float]:
-    """A measure of the pressures of each variant; nan of one that is not computed."""
+    """A measure of the pressure of each variant; nan for variants not computed."""
     found = {name: result.dataset["pressure"].sel(variant=name).values[1:] for name in VARIANTS}
     return {name: measure(pressure) if np.isfinite(pressure).all() else np.nan for name, pressure in found.items()}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The velocity law is nearest to the exact pressure and does not chatter; the penalty and Newmark do beside it."""
+    """The velocity-level law has the smallest error and no chatter, in contrast to the penalty and Newmark."""
     exact = reference(parameters)
     error, variation = errors(result, exact), variations(result, exact)
     own, others = VARIANTS[-1], VARIANTS[:-1]
@@ -168,36 +170,38 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     balance = float(result["ends/worst_balance"].max())
     return [
         *checks,
-        Check(f"{own}: energy over its start, largest less 1", growth, 0.0, 1e-12, "1", "at most"),
+        Check(f"{own}: energy over its initial value, largest less 1", growth, 0.0, 1e-12, "1", "at most"),
         Check("energy balance of all, worst step", balance, 0.0, BALANCE_LIMIT, "1", "absolute"),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of each variant, its name in front: `lagrange_explicit_peak_pressure`; the balance of the worst."""
+    """Scalars of each variant with its name as a prefix (`lagrange_explicit_peak_pressure`); the largest imbalance."""
     edges, ends, came = result.dataset["time"].values, result["ends"].dataset, 2.0 * parameters.velocity
-    out = {"balance": aq.Scalar(float(ends["worst_balance"].max()), "1", "largest energy balance of all variants")}
+    out = {
+        "balance": aq.Scalar(
+            float(ends["worst_balance"].max()), "1", "largest relative energy imbalance of all variants"
+        )
+    }
     for name in VARIANTS:
         own, end = (data.sel(variant=name) for data in (result.dataset, ends))
         pressure, energy = own["pressure"].values[1:], own["stored_energy"].values
         start, stop = contact_ends(edges, pressure)
-        # of equal bars, each other's mirror images
+        # equal bars: mirror images
         rebound = 2.0 * float(end["rebound"]) if stop < edges[-1] else np.nan
         found = {
             "peak_pressure": aq.Scalar(pressure.max(), "Pa", "largest contact pressure"),
             "least_gap": aq.Scalar(float(own["gap"].min()), "m", "smallest gap"),
             "contact_span": aq.Scalar(stop - start, "s", "from the first contact to the end of the last"),
             "force_variation": aq.Scalar(roughness(pressure), "1", "total variation of the contact force / 2 peak"),
-            "rebound_velocity": aq.Scalar(rebound, "m/s", "velocity of the rebound"),
-            "restitution": aq.Scalar(rebound / came, "1", "velocity of the rebound over that of the approach"),
-            "energy_loss": aq.Scalar(1.0 - energy[-1] / energy[0], "1", "share of the energy that is lost"),
+            "rebound_velocity": aq.Scalar(rebound, "m/s", "rebound velocity"),
+            "restitution": aq.Scalar(rebound / came, "1", "rebound velocity over approach velocity"),
+            "energy_loss": aq.Scalar(1.0 - energy[-1] / energy[0], "1", "lost fraction of the energy"),
         }
         out |= {f"{identifier(name)}_{key}": replace(one, text=f"{one.text} ({name})") for key, one in found.items()}
     return out
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import variants_figure
-
     exact = reference(parameters)
     return {"comparison": variants_figure(result, exact, variations(result, exact), errors(result, exact))}

@@ -1,8 +1,8 @@
-"""A bar hits a rigid wall under any interface law: pressure against the exact delay equation.
+"""Impact of a bar on a rigid wall under any interface law: contact pressure against the delay equation.
 
-One unknown function, the contact pressure, describes the elastic bar exactly (`arlequin.cases.reference.interface`),
-for unilateral contact, penalties, asperities with damping and the multi-level law (asperities and unilateral contact of
-the substrates, added).
+The elastic bar is described exactly by one unknown function, the contact pressure
+(`arlequin.cases.reference.interface`), for unilateral contact, penalties, asperities with damping, and the multi-level
+law (sum of asperities and unilateral contact of the substrates).
 
 The default step is h/(√2 c): the phase errors of consistent linear elements, + (kh)²/24, and of the trapezoidal rule,
 − (ckΔt)²/12, then cancel, and fronts stay sharp.
@@ -16,9 +16,8 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.bars import collide
-from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import bar_figures
 from arlequin.cases.shared.impact import (
     bar_scalars,
     centre_velocity,
@@ -42,8 +41,9 @@ from arlequin.cases.shared.vocabulary import (
     Scheme,
     ThetaValue,
     Young,
+    check_gap,
     laws_of,
-    reference_law,
+    rod_contact,
     scheme_of,
 )
 from arlequin.models.checks import non_negative, positive, positive_integer
@@ -51,15 +51,15 @@ from arlequin.models.checks import non_negative, positive, positive_integer
 
 @dataclass(frozen=True)
 class Parameters:
-    """A steel bar of 0.1 m at 100 m/s, asperities of 0.5 mm (they touch the wall at the start)."""
+    """Default: steel bar of 0.1 m at 100 m/s; asperities of 0.5 mm, initially in contact with the wall."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
     young: Young = 2.0e11
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 100.0
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 100.0
     gap: Annotated[
         float,
-        Quantity("m", "distance at which the substrates touch; asperities engage at gap − height", non_negative),
+        Quantity("m", "initial gap of the substrates; asperities engage at gap − height", non_negative),
     ] = 5e-4
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
     scheme: Scheme = "theta"
@@ -75,20 +75,16 @@ class Parameters:
     mass: Mass = "consistent"
     courant: Courant = 0.7071
     duration: Annotated[
-        float | None, Quantity("s", "none: to 1.25 transits after the substrates would touch", positive)
+        float | None,
+        Quantity("s", "duration of the run; none: 1.25 transits after contact of the substrates", positive),
     ] = None
 
     def __post_init__(self) -> None:
-        if self.law in ("asperities", "multilevel") and self.gap < self.asperity_height:
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        check_gap(self)
 
 
 def rod(parameters: Parameters) -> Rod:
-    """The bar as the reference sees it."""
+    """The rod of the reference."""
     p = parameters
     return Rod(p.length, p.young, p.density, p.velocity)
 
@@ -116,16 +112,13 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> Any:
-    """Exact under unilateral contact, else the integrated delay equation, to two steps past the end of the run."""
+    """Exact solution (unilateral) or integrated delay equation, up to two steps past the end of the run."""
     p = parameters
-    end = duration(p) + 2.0 * step(p)
-    if p.law.startswith("unilateral"):
-        return collide(rod(p), None, p.gap, end)
-    return touch(rod(p), None, reference_law(p), p.gap, end)
+    return rod_contact(p, rod(p), None, p.gap, duration(p) + 2.0 * step(p))
 
 
 def tolerance(parameters: Parameters) -> float:
-    """1 % at 400 elements with a step h/c; the jump of the pressure lets the error fall like h^(2/3)."""
+    """L1 tolerance: 1 % at 400 elements with Δt = h/c; order h^(2/3), as the pressure has a jump."""
     p = parameters
     return 0.01 * (400.0 / p.elements * max(p.courant, 1.0)) ** (2.0 / 3.0)
 
@@ -146,6 +139,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import bar_figures
-
     return bar_figures(result, reference(parameters), parameters.law)

@@ -1,7 +1,7 @@
-"""A cantilever whose clamped half is a beam and whose free half is a 3D solid, glued over a volume.
+"""Cantilever of a beam and a 3D solid coupled over a volume: deflection and natural frequencies.
 
-Its deflection under an end force and its first natural frequencies, against Timoshenko's theory of the whole beam and
-against the all-solid model.
+The clamped half is a beam, the free half a solid. Deflection under an end force and lowest natural frequencies are
+compared with Timoshenko's theory of the whole beam and with the all-solid model.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.beams import Cantilever
+from arlequin.cases.shared.figures import beam_figures
 from arlequin.cases.shared.impact import worst, worst_balance
 from arlequin.cases.shared.vocabulary import Density, Poisson, Young
 from arlequin.models.checks import positive, positive_integer
@@ -23,22 +24,26 @@ MODES = 5
 
 @dataclass(frozen=True)
 class Parameters:
-    """Steel, 2 m long, section 0.1 × 0.07 m, glued over 0.2 m at its middle; quadratic hexahedra."""
+    """Default: steel, 2 m long, section 0.1 × 0.07 m, overlap of 0.2 m at the middle; quadratic hexahedra."""
 
-    model: Annotated[Literal["arlequin", "solid", "beam"], Quantity("", "glued, or one model everywhere")] = "arlequin"
+    model: Annotated[Literal["arlequin", "solid", "beam"], Quantity("", "Arlequin model, or one model everywhere")] = (
+        "arlequin"
+    )
     length: Annotated[float, Quantity("m", "length of the cantilever", positive)] = 2.0
-    height: Annotated[float, Quantity("m", "height of the section, along the force", positive)] = 0.1
+    height: Annotated[float, Quantity("m", "height of the section, in the direction of the force", positive)] = 0.1
     width: Annotated[float, Quantity("m", "width of the section", positive)] = 0.07
     beam_length: Annotated[float, Quantity("m", "length of the beam part", positive)] = 1.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.2
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.2
     young: Young = 2.0e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    force: Annotated[float, Quantity("N", "end force", positive)] = 1000.0
-    beam_size: Annotated[float, Quantity("m", "cells of the beam", positive)] = 0.1
-    solid_size: Annotated[float, Quantity("m", "cells of the solid along the axis", positive)] = 0.05
-    across: Annotated[int, Quantity("", "cells of the solid across, in each direction", positive_integer)] = 2
-    mediator: Annotated[Literal["linear", "beam"], Quantity("", "functions of the multipliers")] = "linear"
+    force: Annotated[float, Quantity("N", "force at the free end", positive)] = 1000.0
+    beam_size: Annotated[float, Quantity("m", "cell size of the beam", positive)] = 0.1
+    solid_size: Annotated[float, Quantity("m", "cell size of the solid along the axis", positive)] = 0.05
+    across: Annotated[
+        int, Quantity("", "cells of the solid across the section, in each direction", positive_integer)
+    ] = 2
+    mediator: Annotated[Literal["linear", "beam"], Quantity("", "multiplier space")] = "linear"
 
     def __post_init__(self) -> None:
         if self.model == "arlequin" and not self.overlap < self.beam_length < self.length:
@@ -50,12 +55,12 @@ class Parameters:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1 and scales the force."""
+    """Statics: the force is proportional to the time, 0 to 1."""
     return aq.Study(system(parameters), aq.Static(), duration=1.0, step=0.5)
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The parts, clamped at x = 0 and loaded along y at x = length, and their junction."""
+    """System of both parts and their junction, clamped at x = 0, loaded along y at x = length."""
     p = parameters
     if p.model == "beam":
         return aq.System([_beam(p, p.length)])
@@ -84,14 +89,14 @@ def _solid(p: Parameters, start: float) -> aq.Solid:
 
 
 def reference(parameters: Parameters) -> Cantilever:
-    """Timoshenko's theory of the whole cantilever, with Cowper's shear factors."""
+    """Timoshenko's theory of the whole cantilever with Cowper's shear factors."""
     p = parameters
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
     return Cantilever(p.length, material, aq.Section.rectangle(p.height, p.width, p.poisson))
 
 
 def deflection(result: xarray.DataTree, part: str, frame: int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Sections of a part: their x (s,) and the deflection of their nodes nearest to the axis (s,), m."""
+    """Coordinates x (s,) of the sections of a part, m, and deflections (s,) of the nodes nearest to the axis, m."""
     group = result[f"part/{part}"].dataset
     position = group["position"].values
     off = np.linalg.norm(position[:, 1:], axis=1)
@@ -117,7 +122,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         solid = aq.natural_frequencies(system(replace(p, model="solid")), MODES).frequencies
         for n, (value, other) in enumerate(zip(found, solid, strict=True), 1):
             checks.append(Check(f"frequency {n} against the all-solid model", float(value), float(other), 0.01, "Hz"))
-    # the factorisation of a slender cantilever (condition 1e8 and more) leaves up to 1e-10
+    # factorisation of a slender cantilever (condition number ≥ 1e8): errors up to 1e-10
     checks.append(Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "absolute"))
     if p.model == "arlequin":
         checks.append(Check("work of the junction", worst(result, "junction"), 0.0, 1e-12, "1", "absolute"))
@@ -129,8 +134,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import beam_figures
-
     x = np.linspace(0.0, parameters.length, 201)
     curve = (x, reference(parameters).deflection(x, parameters.force))
     return beam_figures(result, {name: deflection(result, name) for name in result["part"].children}, curve)

@@ -1,11 +1,11 @@
-"""A bar fixed at its far end bounces on a rigid wall for ever: pressure of each bounce and energy against d'Alembert.
+"""Periodic bouncing of a bar on a rigid wall: contact pressure and energy against d'Alembert's solution.
 
-Released at rest with a uniform compression, the bar touches the wall for one of every three times L/c, at one pressure
-(`arlequin.cases.reference.bouncing`). Over many bounces two errors show: what an impact loses, and the dispersion of
-the fronts, which widens them with each period and so eats into the plateau.
+The far end is fixed. Released at rest with a uniform compression, the bar touches the wall during one of every three
+intervals L/c, at constant pressure (`arlequin.cases.reference.bouncing`). Two errors accumulate over many bounces: the
+energy lost at impacts, and the dispersion of the fronts, which widens them and shortens the plateau.
 
-`scheme=midpoint mass=redistributed law=unilateral` keeps the energy to round-off over any number of bounces, what the
-fronts lose in ripple; the default loses that of the contact node's mass at an impact.
+`scheme=midpoint mass=redistributed law=unilateral` conserves the energy to round-off over any number of bounces; the
+default loses the kinetic energy of the contact node at each impact.
 
 Source of the case: D. Doyen, A. Ern, S. Piperno, SIAM Journal on Scientific Computing 33, 2011.
 """
@@ -20,6 +20,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.bouncing import BouncingBar
+from arlequin.cases.shared.figures import bar_figures, bounces_figure
 from arlequin.cases.shared.impact import (
     conserving,
     contact_pressure,
@@ -49,12 +50,12 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class Parameters:
-    """E = ρ = L = 1, compressed by a half: contact in [1, 2] s of every three, at a pressure of a half; energy 1/8."""
+    """Default: E = ρ = L = 1, strain 1/2: contact in [1, 2] s of a period of 3 s, pressure 1/2, energy 1/8."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 1.0
     young: Young = 1.0
     density: Density = 1.0
-    compression: Annotated[float, Quantity("", "shortening over length at the start", positive)] = 0.5
+    compression: Annotated[float, Quantity("", "initial uniform compressive strain", positive)] = 0.5
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
     scheme: Scheme = "theta"
     theta: ThetaValue = 0.5
@@ -63,7 +64,7 @@ class Parameters:
     penalty_viscosity: PenaltyViscosity = 1e3
     mass: Mass = "consistent"
     courant: Courant = 0.7071
-    duration: Annotated[float | None, Quantity("s", "none: three bounces, 9 L/c", positive)] = None
+    duration: Annotated[float | None, Quantity("s", "duration of the run; none: three bounces, 9 L/c", positive)] = None
     fields_every: FieldsEvery = 1
 
 
@@ -87,26 +88,26 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> BouncingBar:
-    """Exact under unilateral contact, which the penalties approximate; as many bounces as the run has begun."""
+    """Exact solution under unilateral contact, for the number of bounces of the run."""
     p = parameters
     period = 3.0 * p.length / np.sqrt(p.young / p.density)
     return BouncingBar(p.young, p.density, p.length, p.compression, max(1, int(np.ceil(duration(p) / period))))
 
 
 def bounces(result: xarray.DataTree, parameters: Parameters) -> Array:
-    """Plateau pressure of each whole bounce of the run (k,), Pa: mean over the inner part of the exact contact."""
+    """Plateau pressure of each complete bounce (k,), Pa: mean over the inner part of the exact contact interval."""
     return plateaus(result, reference(parameters).contact_intervals)
 
 
 def by_impulse(result: xarray.DataTree, exact: BouncingBar, count: int) -> float:
-    """The impulse of the first periods, so many, in exact bounces: a flight of L/c ends each period."""
+    """Impulse of the first `count` periods over the exact impulse of one bounce."""
     edges, pressure = mean_pressures(result)
     whole = edges[1:] <= count * exact.period
     return float(np.sum((np.diff(edges) * pressure)[whole]) / exact.impulse(exact.period))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The first ten bounces, one by one and by their impulse, and the energy of all."""
+    """Plateaus of up to ten bounces, their impulse, and the energy."""
     exact = reference(parameters)
     found = bounces(result, parameters)[:10]
     checks = []
@@ -114,32 +115,30 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         checks.append(Check("pressure of bounce 1", found[0], exact.pressure_in_contact, 0.02, "Pa"))
     if found.size > 1:
         worst = found[np.abs(found - exact.pressure_in_contact).argmax()]
-        name = f"pressure of bounces 1 to {found.size}, the worst"
+        name = f"pressure of bounces 1 to {found.size}, largest deviation"
         checks.append(Check(name, worst, exact.pressure_in_contact, 0.03, "Pa"))
     if found.size:
         share = by_impulse(result, exact, found.size)
-        checks.append(Check("bounces, by their impulse", share, found.size, 0.05, "1"))
+        checks.append(Check("number of bounces by impulse", share, found.size, 0.05, "1"))
     return [*checks, *stored_checks(result, conserving(parameters)), *energy_checks(result)]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of whole bounces: how many by their impulse, their plateaus in the mean, the one farthest from it."""
+    """Complete bounces: number by impulse, mean plateau, largest deviation from the mean."""
     found, exact = bounces(result, parameters), reference(parameters)
     mean = float(found.mean()) if found.size else np.nan
     spread = float(np.abs(found - mean).max()) if found.size else np.nan
     return {
-        "impacts": aq.Scalar(by_impulse(result, exact, found.size), "1", "whole bounces, by their impulse"),
-        "plateau_pressure": aq.Scalar(mean, "Pa", "plateau pressure of the bounces, mean"),
-        "plateau_spread": aq.Scalar(spread, "Pa", "plateau of a bounce less the mean, largest"),
+        "impacts": aq.Scalar(by_impulse(result, exact, found.size), "1", "complete bounces, by impulse"),
+        "plateau_pressure": aq.Scalar(mean, "Pa", "mean plateau pressure of the bounces"),
+        "plateau_spread": aq.Scalar(spread, "Pa", "largest deviation of a plateau from the mean"),
         "contact_pressure": contact_pressure(result),
         "energy_loss": energy_loss(result),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """Beside those of every bar: the plateau of each bounce."""
-    from arlequin.cases.shared.figures import bar_figures, bounces_figure
-
+    """Figures of the bar cases, and the plateau of each bounce."""
     exact = reference(parameters)
     figures = bar_figures(result, exact, parameters.law)
     found = bounces(result, parameters)

@@ -1,9 +1,10 @@
-"""Two like half-cylinders are pressed together and then sheared by less than friction holds: Cattaneo and Mindlin.
+"""Partial slip of two identical half-cylinders under normal and tangential load: Cattaneo and Mindlin.
 
-Plane strain, both of radius R and of one material, so that shear leaves the pressure as it is: the middle of the
-contact sticks, its rims slip. First the normal load grows to P, then the shear to Q < μP. Both are spread over the flat
-ends, the normal load linear in x so that its moment about the contact balances the shear's. The lower one is held in
-the middle of its end alone: clamped, it would strain otherwise along the contact, which friction feels (3 % of μ p0).
+Plane strain, equal radii R and materials, so that the tangential load does not change the pressure: the middle of the
+contact sticks, its edges slip. The normal load grows to P, then the tangential load to Q < μP. Both are distributed
+over the flat ends, the normal load linearly in x so that its moment about the contact balances that of Q. The lower
+body is fixed at the middle of its end only: clamping it changes the strains along the contact (3 % of μ p0 in the
+traction).
 """
 
 from dataclasses import dataclass, replace
@@ -20,37 +21,43 @@ from arlequin.cases.reference.hertz import LineContact, PressureFit, effective_m
 from arlequin.cases.shared.meshes import half_disc, turned
 from arlequin.cases.shared.pressing import (
     Formulation,
-    Pressed,
+    PressedContact,
     equilibrium_checks,
     hertz_checks,
     laws_of,
     pressed_scalars,
+    pressure_figure,
+    traction_figure,
 )
 from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.types import Array
 
-ZONE = 1.3  # half-width of the fine surface, in half-widths of the contact
-STICK = 0.01  # tolerance on the stick width
+ZONE = 1.3  # half-width of the refined surface over that of the contact
+STICK = 0.01  # relative tolerance on the stick width
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Steel half-cylinders of R = 50 mm, pressed until b = 0.02 R, μ = 0.3, sheared by half of what friction holds."""
+    """Default: steel half-cylinders of R = 50 mm, b = 0.02 R, μ = 0.3, Q = μP/2."""
 
-    radius: Annotated[float, Quantity("m", "radius R of both", positive)] = 0.05
+    radius: Annotated[float, Quantity("m", "radius R of both cylinders", positive)] = 0.05
     young: Young = 2.1e11
     poisson: Poisson = 0.3
-    half_width: Annotated[float, Quantity("", "b/R by the theory; gives the load", within, 1e-4, 0.1)] = 0.02
-    friction: Annotated[float, Quantity("", "coefficient μ", positive)] = 0.3
-    shear: Annotated[float, Quantity("", "Q/(μP)", within, 0.05, 0.95)] = 0.5
-    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
-    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/b", positive)] = None
-    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "where the laws hold")] = "nodes"
-    kind: Annotated[Literal["quad", "tri"], Quantity("", "cells")] = "quad"
+    half_width: Annotated[float, Quantity("", "half-width b/R by theory; determines the load", within, 1e-4, 0.1)] = (
+        0.02
+    )
+    friction: Annotated[float, Quantity("", "coefficient of friction μ", positive)] = 0.3
+    shear: Annotated[float, Quantity("", "tangential load Q/(μP)", within, 0.05, 0.95)] = 0.5
+    formulation: Annotated[Formulation, Quantity("", "contact formulation")] = "lagrangian"
+    penalty: Annotated[
+        float | None, Quantity("Pa/m", "stiffness of penalised formulations; none: 1000 E*/b", positive)
+    ] = None
+    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "discretisation of the contact pressure")] = "nodes"
+    kind: Annotated[Literal["quad", "tri"], Quantity("", "cell type")] = "quad"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
     cells: Annotated[int, Quantity("", "cells over the half-width", positive_integer)] = 30
-    steps: Annotated[int, Quantity("", "load steps, half of them of the shear", within, 2, 1000)] = 10
+    steps: Annotated[int, Quantity("", "load steps, half of them for the tangential load", within, 2, 1000)] = 10
 
 
 def _material(p: Parameters) -> aq.LinearElastic:
@@ -58,7 +65,7 @@ def _material(p: Parameters) -> aq.LinearElastic:
 
 
 def reference(parameters: Parameters, force: float | None = None, shear: float | None = None) -> PartialSlip:
-    """The theory at forces P, Q (N/m), by default those of the parameters."""
+    """Theory for the forces P, Q (N/m), by default those of the parameters."""
     p = parameters
     radius, modulus = effective_radius(p.radius, p.radius), effective_modulus(_material(p), _material(p))
     contact = LineContact.of_half_width(radius, modulus, p.half_width * p.radius)
@@ -68,7 +75,7 @@ def reference(parameters: Parameters, force: float | None = None, shear: float |
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: P grows while time runs from 0 to 1, Q from 1 to 2."""
+    """Statics: P grows in 0 ≤ t ≤ 1, Q in 1 ≤ t ≤ 2."""
     p, theory = parameters, reference(parameters)
     b, radius, normal, shear = theory.contact.half_width, p.radius, theory.contact.load, theory.shear
     mesh = half_disc(radius, ZONE * b, b / p.cells, kind=p.kind, order=int(p.order))
@@ -97,15 +104,15 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def _with_middle(mesh: Any) -> Any:
-    """The mesh with the facets in the middle of its flat end named `middle`."""
+    """The mesh with a boundary `middle`: the facets in the middle of the flat end."""
     top = mesh.boundaries["top"]
     off = np.abs(mesh.p[0, mesh.facets[:, top]]).min(axis=0)
     return replace(mesh, _boundaries={**mesh.boundaries, "middle": top[off <= off.min() + 1e-9 * np.ptp(mesh.p)]})
 
 
 @dataclass(frozen=True)
-class Sheared:
-    """Tractions after the last step: x (k,), m, pressures and tractions (k,), Pa, forces P and Q, N/m."""
+class ShearedContact:
+    """Contact state after the last step: x (k,), m, pressures and tractions (k,), Pa, forces P and Q, N/m."""
 
     x: Array
     pressure: Array
@@ -115,8 +122,8 @@ class Sheared:
     friction: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Sheared":
-        """Along the direction of Q, which pushes the upper part."""
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "ShearedContact":
+        """Tractions in the direction of Q on the upper body."""
         group = result["interface/contact"].dataset
         x = group["point_position"].values[:, 0]
         order = np.argsort(x)
@@ -126,35 +133,37 @@ class Sheared:
 
     @property
     def stick(self) -> PressureFit:
-        """Of the middle that sticks, from what the traction lacks of slip: μp − q = μ p0 (c/b) √(1 − x²/c²)."""
+        """Fit of the stick zone to μp − q = μ p0 (c/b) √(1 − x²/c²)."""
         return fit_pressure(self.x, self.friction * self.pressure - self.traction)
 
 
-def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
-    """The normal contact after the last step."""
-    return Pressed.of(result)
+def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
+    """Normal contact after the last step."""
+    return PressedContact.of(result)
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, Sheared.of(result, parameters)
+    p, found = parameters, ShearedContact.of(result, parameters)
     nominal, exact = reference(p), reference(p, found.normal, found.shear)
     beyond = float(np.max(np.abs(found.traction) - p.friction * found.pressure))
     steps = np.diff(result.dataset["energy"].sel(kind="friction").values)
     return [
-        Check("half-width that sticks", found.stick.half_width, exact.stick_half_width, STICK, "m"),
+        Check("half-width of the stick zone", found.stick.half_width, exact.stick_half_width, STICK, "m"),
         *hertz_checks(pressed(result, p), exact.contact, p.radius),
         Check("shear force against the load", found.shear, nominal.shear, 1e-9, "N"),
-        Check("traction over μp, in μp0", beyond / (p.friction * exact.contact.peak), 0.0, 1e-10, "1", "at most"),
-        Check("friction energy, least step", float(steps.min()), 0.0, 0.0, "J", "at least"),
+        Check(
+            "traction in excess of μp, over μp0", beyond / (p.friction * exact.contact.peak), 0.0, 1e-10, "1", "at most"
+        ),
+        Check("friction energy, smallest increment", float(steps.min()), 0.0, 0.0, "J", "at least"),
         *equilibrium_checks(result, found.normal, nominal.contact.load),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = Sheared.of(result, parameters)
+    found = ShearedContact.of(result, parameters)
     return {
         **pressed_scalars(pressed(result, parameters)),
-        "stick_radius": aq.Scalar(found.stick.half_width, "m", "half-width that sticks"),
+        "stick_radius": aq.Scalar(found.stick.half_width, "m", "half-width of the stick zone"),
         "shear_force": aq.Scalar(found.shear, "N", "shear force"),
         "force_ratio": aq.Scalar(found.shear / found.normal, "1", "shear over normal force"),
     }
@@ -162,9 +171,8 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.pressing import pressure_figure, traction_figure
 
-    found = Sheared.of(result, parameters)
+    found = ShearedContact.of(result, parameters)
     exact = reference(parameters, found.normal, found.shear)
     return {
         "tractions": traction_figure(found, exact),

@@ -1,9 +1,9 @@
-"""Cook's membrane of metal: a tapered panel, clamped on the left and sheared on the right until it flows, unlocked.
+"""Cook's membrane of an elastoplastic metal: volumetric locking of linear cells and its remedies.
 
-The panel, 48 mm wide, 44 mm high where it is clamped and 16 mm where a shear force of 5 kN per mm of thickness acts
-(dead, per reference area), is in plane strain, of a metal of large plastic strains (`aq.J2`, multiplicative,
-hardening by saturation). Flow keeps the volume: linear cells whose pressure is that of their points lock, those of
-mean dilatation (`formulation`) and quadratic ones do not.
+Tapered panel in plane strain, 48 mm wide, 44 mm high at the clamped left side and 16 mm at the right side, where a dead
+shear load of 5 kN per mm of thickness acts. Finite multiplicative plasticity (`aq.J2`) with saturation hardening.
+Plastic flow is isochoric: linear cells with pointwise pressure lock; linear cells with mean dilatation and quadratic
+cells (`formulation`) do not.
 
     displacement of the upper right corner, mm; cells along each side (steps=20)
 
@@ -29,6 +29,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import deflection_figure
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.vocabulary import (
     Hardening,
@@ -42,10 +43,10 @@ from arlequin.cases.shared.vocabulary import (
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.types import Array
 
-WIDTH, HEIGHT, TIP = 48e-3, 44e-3, 16e-3  # of the panel, of its clamped and of its loaded side, m
+WIDTH, HEIGHT, TIP = 48e-3, 44e-3, 16e-3  # width of the panel, height of its clamped side, m
 THICKNESS = 1e-3  # m
 BALANCE = 1e-10
-WORK = 1e-2  # of the work: what the update of the stress and 20 load steps differ by
+WORK = 1e-2  # relative difference of stress-update work and internal work with 20 load steps
 # displacement of the corner of the data of the default, converged, m (see the head of this file)
 PUBLISHED = 6.97e-3, 7.09e-3
 COARSE = 8e-3  # m, times h over the side: how far linear cells are from it at most; quadratic ones are nearer
@@ -53,25 +54,25 @@ COARSE = 8e-3  # m, times h over the side: how far linear cells are from it at m
 
 @dataclass(frozen=True)
 class Parameters:
-    """Steel of 450 MPa, that saturates at 715 MPa; 5 kN on 1 mm of thickness."""
+    """Default: steel of yield stress 450 MPa, saturation at 715 MPa; 5 kN per mm of thickness."""
 
-    force: Annotated[float, Quantity("N", "shear force on the right side, of 1 mm of thickness", positive)] = 5e3
+    force: Annotated[float, Quantity("N", "shear force on the right side for a thickness of 1 mm", positive)] = 5e3
     young: Young = 206.9e9
     poisson: Poisson = 0.29
     yield_stress: YieldStress = 450e6
     saturation: Saturation = 265e6
     rate: SaturationRate = 16.93
     hardening: Hardening = 129.24e6
-    elements: Annotated[int, Quantity("", "cells along each side", positive_integer)] = 32
+    elements: Annotated[int, Quantity("", "number of cells along each side", positive_integer)] = 32
     formulation: Annotated[
         Literal["mean", "points", "quadratic"],
-        Quantity("", "linear cells with the pressure of the cell or of its points (they lock), or quadratic cells"),
+        Quantity("", "linear cells with mean dilatation or pointwise pressure (locking), or quadratic cells"),
     ] = "mean"
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 20
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Time runs from 0 to 1 and scales the force."""
+    """Statics: the force is proportional to the time, 0 to 1."""
     p = parameters
     mesh = aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(p.elements, p.elements))
     x, y = mesh.p
@@ -100,7 +101,7 @@ def tip(result: xarray.DataTree) -> Array:
 
 
 def is_published(parameters: Parameters) -> bool:
-    """Whether the published results are those of these parameters."""
+    """Whether published results exist for these parameters."""
     p = parameters
     return p == Parameters(elements=p.elements, formulation=p.formulation, steps=p.steps)
 
@@ -110,14 +111,14 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     checks = []
     if is_published(p):
         low, high = PUBLISHED
-        checks.append(Check("tip's displacement, published limit or less", found, high, 0.0, "m", "at most"))
+        checks.append(Check("displacement of the corner, upper bound", found, high, 0.0, "m", "at most"))
         if p.formulation != "points":
             near = COARSE / p.elements
-            checks.append(Check("tip's displacement, published limit", found, low, near, "m", "at least"))
+            checks.append(Check("displacement of the corner, lower bound", found, low, near, "m", "at least"))
     missing = float(energy.sel(kind="scheme")[-1]) / float(energy.sel(kind="external_work")[-1])
     return [
         *checks,
-        Check("work of the stress update less the internal work", missing, 0.0, WORK, "1", "absolute"),
+        Check("stress-update work less internal work", missing, 0.0, WORK, "1", "absolute"),
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
     ]
 
@@ -128,7 +129,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import deflection_figure
 
     force = parameters.force * result.dataset["frame_time"].values
     limits = PUBLISHED if is_published(parameters) else None

@@ -1,8 +1,8 @@
-"""A round pad is pressed on a plane and rubbed to and fro by some micrometres, over many cycles: fretting wear.
+"""Fretting wear of a cylindrical pad on a plane over many cycles, with cycle jumps.
 
-Plane strain, statics. The pad is half of a cylinder, its flat top held level and pressed through the soft spring of an
-arm; the top swings by ± the amplitude. First the load grows, in a few steps, then the cycles begin. Most of them are
-jumped over (`arlequin.CycleJump`): `jumps=0` steps them all.
+Plane strain, quasi-static. The pad is a half-cylinder whose flat top is kept level and pressed through the soft spring
+of an arm; the top oscillates with the given amplitude. The load is applied in a few steps before the cycles. Most
+cycles are extrapolated (`arlequin.CycleJump`); `jumps=0` computes all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -24,37 +24,37 @@ from arlequin.models.types import Array
 from arlequin.results.recorder import Record
 from arlequin.run.run import Progress
 
-_PRESSING = 4  # steps in which the load grows
-_ZONE = 2.2  # half-width of the fine surface, in half-widths of the first contact
-_ARM = 200.0  # the spring of the arm is pressed by so many approaches of Hertz, and feels little of the wear
+_PRESSING = 4  # steps of the loading
+_ZONE = 2.2  # half-width of the refined surface over that of the initial contact
+_ARM = 200.0  # compression of the arm's spring over the Hertzian approach: the force hardly changes with wear
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A steel pad of R = 50 mm under 200 N/mm, ± 10 µm, 1000 cycles: its slip wears 0.15 µm off."""
+    """Default: steel pad of R = 50 mm under 200 N/mm, ± 10 µm, 1000 cycles; worn depth 0.15 µm."""
 
     radius: Annotated[float, Quantity("m", "radius of the pad", positive)] = 0.05
-    force: Annotated[float, Quantity("N/m", "that presses, per metre of depth", positive)] = 2e5
-    amplitude: Annotated[float, Quantity("m", "of the top's motion to and fro", positive)] = 1e-5
+    force: Annotated[float, Quantity("N/m", "normal force per depth", positive)] = 2e5
+    amplitude: Annotated[float, Quantity("m", "amplitude of the tangential motion", positive)] = 1e-5
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.6
     wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-14
     young: Young = 2.1e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    cycles: Annotated[int, Quantity("", "how many", positive_integer)] = 1000
-    steps: Annotated[int, Quantity("", "steps of a cycle", within, 4, 10000)] = 16
-    tolerance: Annotated[float, Quantity("", "error estimate of a jump over cycles", positive)] = 2e-2
-    jumps: Annotated[int | None, Quantity("", "cycles in each jump; none: by the tolerance", integer, 0)] = None
-    cells: Annotated[int, Quantity("", "cells over the half-width of the first contact", positive_integer)] = 12
+    cycles: Annotated[int, Quantity("", "number of cycles", positive_integer)] = 1000
+    steps: Annotated[int, Quantity("", "steps per cycle", within, 4, 10000)] = 16
+    tolerance: Annotated[float, Quantity("", "tolerance on the estimated error of a cycle jump", positive)] = 2e-2
+    jumps: Annotated[int | None, Quantity("", "cycles per jump; none: from the tolerance", integer, 0)] = None
+    cells: Annotated[int, Quantity("", "cells over the initial half-width", positive_integer)] = 12
 
     @property
     def lead(self) -> float:
-        """Time in which the load grows, in periods."""
+        """Duration of the loading, in periods."""
         return _PRESSING / self.steps
 
 
 def reference(parameters: Parameters) -> LineContact:
-    """Hertz's contact before any wear."""
+    """Hertzian contact of the unworn pad."""
     p = parameters
     return LineContact(p.radius, effective_modulus(_material(p)), p.force)
 
@@ -64,7 +64,7 @@ def _material(p: Parameters) -> aq.LinearElastic:
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The pad, its holder and the support that presses it through the arm; the period is 1 s."""
+    """System of the pad, its holder, and the support that presses it through the arm; period 1 s."""
     p, theory = parameters, reference(parameters)
     b = theory.half_width
     mesh = half_disc(p.radius, _ZONE * b, b / p.cells)
@@ -94,16 +94,16 @@ def run(parameters: Parameters, record: Record | None = None, progress: Progress
     return aq.simulate_cycles(
         system(p), aq.Static(), period=1.0, step=1.0 / p.steps, cycles=p.cycles, lead=p.lead,
         jumps=aq.CycleJump(p.tolerance, p.jumps),
-        # fields of every step are much where all cycles are stepped
+        # fields of every step would be large with jumps=0
         record=replace(record, fields_every=p.steps) if p.jumps == 0 else record,
         progress=progress,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Fretting:
-    """cycles (c,) that were stepped; friction (c,): what it took in each, J/m; volume (c,): worn after each, m²;
-    x (k,), m, sorted, and the worn depth (k,), m, at the end."""
+class FrettingHistory:
+    """Computed cycles (c,); friction (c,): dissipation of each, J/m; volume (c,): worn volume after each, m²;
+    x (k,), m, sorted, and final worn depth (k,), m."""
 
     cycles: Array
     friction: Array
@@ -112,7 +112,7 @@ class Fretting:
     depth: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Fretting":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "FrettingHistory":
         p = parameters
         group = result["interface/contact"].dataset
         cycles = np.array(result.attrs["cycles_stepped"].split(), dtype=float)
@@ -128,34 +128,45 @@ class Fretting:
         )
 
     def expected(self, parameters: Parameters) -> float:
-        """Volume k/μ Σ E of all cycles, E what friction takes in one, linear between those that are stepped, m²."""
+        """Expected volume k/μ Σ E over all cycles, m²; dissipation E of a cycle, linear between computed cycles."""
         each = np.interp(np.arange(1.0, self.cycles[-1] + 1.0), self.cycles, self.friction)
         return float(parameters.wear / parameters.friction * each.sum())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found = parameters, Fretting.of(result, parameters)
+    p, found = parameters, FrettingHistory.of(result, parameters)
     uneven = float(np.abs(found.depth - found.depth[::-1]).max() / found.depth.max())
     return [
-        # wear takes the force at the end of a step, friction the mean: of order 1 in the step, where the motion turns
+        # wear uses the force at the end of a step, friction its mean: first-order difference at reversals
         Check(
-            "worn volume against k/μ of friction's work", float(found.volume[-1]), found.expected(p), 1 / p.steps, "m3"
+            "worn volume against k/μ of the friction work",
+            float(found.volume[-1]),
+            found.expected(p),
+            1 / p.steps,
+            "m3",
         ),
-        Check("depths of left and right, difference over the depth", uneven, 0.0, 0.02, "1", "at most"),
-        Check("jump error over its tolerance", result.attrs["jump_error"] / p.tolerance, 0.0, 2.0, "1", "at most")
+        Check("asymmetry of the worn depth, relative", uneven, 0.0, 0.02, "1", "at most"),
+        Check(
+            "error estimate of a jump over its tolerance",
+            result.attrs["jump_error"] / p.tolerance,
+            0.0,
+            2.0,
+            "1",
+            "at most",
+        )
         if p.jumps is None
-        else Check("cycles stepped", found.cycles.size, 1.0, 0.0, "1", "at least"),
+        else Check("computed cycles", found.cycles.size, 1.0, 0.0, "1", "at least"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    found = Fretting.of(result, parameters)
+    found = FrettingHistory.of(result, parameters)
     return {
         "scar_width": scar_width(result),
-        "cycle_friction_energy": aq.Scalar(found.friction[-1], "J", "energy that friction takes in the last cycle"),
-        "cycles_stepped": aq.Scalar(found.cycles.size, "1", "cycles that are stepped"),
-        "jump_error": aq.Scalar(result.attrs["jump_error"], "1", "largest error of a jump, by its estimate"),
+        "cycle_friction_energy": aq.Scalar(found.friction[-1], "J", "energy dissipated by friction in the last cycle"),
+        "cycles_stepped": aq.Scalar(found.cycles.size, "1", "number of computed cycles"),
+        "jump_error": aq.Scalar(result.attrs["jump_error"], "1", "largest error estimate of a jump"),
     }
 
 

@@ -1,9 +1,8 @@
-"""An elastic pad on springs, pressed on a rough plane and dragged: waves of shear, stick and slip at its base.
+"""Elastic pad dragged over a plane with Coulomb friction: shear waves, stick and slip at its base.
 
-The springs hold the top of the pad to a support that moves (`holder="rigid"`: the support is the top itself). Only
-relative motion matters: the plane stands still and the support moves. The sides of the pad are guided
-(no vertical motion, lateral stress as inside), so that it moves as a column in shear
-(`arlequin.cases.reference.blocks`), whose traction and slip are known in closed form.
+Springs connect the top of the pad to a moving support (`holder="rigid"`: the top itself is the support); the plane is
+fixed. The sides of the pad are guided (no vertical motion, lateral stress as in the interior), so that it deforms as a
+shear column (`arlequin.cases.reference.blocks`), whose traction and slip are known in closed form.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.blocks import HeldColumn, ShearColumn
+from arlequin.cases.shared.figures import pad_base
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.vocabulary import (
     AsperityExponent,
@@ -32,25 +32,25 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class Parameters:
-    """A polymer pad of 0.1 × 0.05 m under 1 MPa; its springs are driven to and fro at up to 0.4 m/s."""
+    """Default: polymer pad of 0.1 × 0.05 m under 1 MPa; support oscillating at up to 0.4 m/s."""
 
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
-    holder: Annotated[Literal["springs", "rigid"], Quantity("", "what joins the top to the support")] = "springs"
-    stiffness: Annotated[float, Quantity("N/m", "of all springs, per metre of depth", positive)] = 3e9
+    holder: Annotated[Literal["springs", "rigid"], Quantity("", "connection of the pad to the support")] = "springs"
+    stiffness: Annotated[float, Quantity("N/m", "total spring stiffness per depth", positive)] = 3e9
     drive: Annotated[Literal["oscillating", "steady"], Quantity("", "motion of the support")] = "oscillating"
     speed: Annotated[float, Quantity("m/s", "largest velocity of the support", positive)] = 0.4
-    frequency: Annotated[float, Quantity("Hz", "of the oscillating drive", positive)] = 1500.0
-    pressure: Annotated[float, Quantity("Pa", "pressure on the plane", positive)] = 1e6
+    frequency: Annotated[float, Quantity("Hz", "frequency of the oscillating support", positive)] = 1500.0
+    pressure: Annotated[float, Quantity("Pa", "normal pressure", positive)] = 1e6
     law: Annotated[Literal["unilateral", "asperities", "multilevel"], Quantity("", "normal law")] = "unilateral"
     asperity_stiffness: AsperityStiffness = 1e16
     asperity_exponent: AsperityExponent = 2.0
     asperity_height: AsperityHeight = 2e-5
     multiplier: Annotated[
-        Literal["default", "nodes", "gauss", "P0", "P1"], Quantity("", "where the laws hold on the base")
+        Literal["default", "nodes", "gauss", "P0", "P1"], Quantity("", "discretisation of the contact pressure")
     ] = "default"
     stabilised: Annotated[bool, Quantity("", "stabilised multipliers")] = False
     scheme: Annotated[Literal["theta", "newmark", "central-difference"], Quantity("", "time scheme")] = "theta"
-    theta: Annotated[float, Quantity("", "θ of the scheme theta", within, 0.5, 1.0)] = 0.5
+    theta: Annotated[float, Quantity("", "θ of scheme=theta", within, 0.5, 1.0)] = 0.5
     mass: Annotated[Literal["consistent", "lumped"], Quantity("", "mass matrix")] = "consistent"
     width: Annotated[float, Quantity("m", "width of the pad", positive)] = 0.1
     height: Annotated[float, Quantity("m", "height of the pad", positive)] = 0.05
@@ -58,8 +58,8 @@ class Parameters:
     poisson: Poisson = 0.3
     density: Density = 1200.0
     cells: Annotated[int, Quantity("", "cells over the height", positive_integer)] = 20
-    courant: Annotated[float, Quantity("", "c Δt/h of the waves of shear", positive)] = 0.7
-    transits: Annotated[float, Quantity("", "duration in transits 2H/c of a wave of shear", positive)] = 8.0
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of shear waves", positive)] = 0.7
+    transits: Annotated[float, Quantity("", "duration in transits 2H/c of a shear wave", positive)] = 8.0
 
     @property
     def material(self) -> aq.LinearElastic:
@@ -67,14 +67,16 @@ class Parameters:
 
     @property
     def gap(self) -> float:
-        """Gap under the pressure, m: where the asperities alone carry it, else 0 (then the substrates touch)."""
+        """Gap under the pressure, m; 0 if the substrates are in contact."""
         if self.law == "unilateral":
             return 0.0
         whole = self.asperity_stiffness * self.asperity_height**self.asperity_exponent
         crushed = self.asperity_height * (self.pressure / whole) ** (1.0 / self.asperity_exponent)
         if self.law == "asperities" and crushed > self.asperity_height:
             raise aq.UserError.parameter(
-                "asperity_height", self.asperity_height, f"must be at least {crushed:.3g} m, by which they are crushed"
+                "asperity_height",
+                self.asperity_height,
+                f"must be at least {crushed:.3g} m, their compression under the pressure",
             )
         return max(self.asperity_height - crushed, 0.0)
 
@@ -85,7 +87,7 @@ class Parameters:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """The pad at rest in its compressed state, its base y = 0 on the asperities or on the plane."""
+    """Study of the pad, initially at rest in its compressed state, with its base y = 0 in contact."""
     p = parameters
     mesh = aq.mesh.rectangle(
         (0.0, p.width), (0.0, p.height), cells=(max(1, round(p.cells * p.width / p.height)), p.cells)
@@ -133,14 +135,14 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def _with_sides(mesh: Any, cell: float) -> Any:
-    """The mesh with the boundary `sides`: left and right without the corners of the base, which the plane carries."""
+    """The mesh with a boundary `sides`: left and right without the corners of the base."""
     facets = np.concatenate([mesh.boundaries["left"], mesh.boundaries["right"]])
     above = mesh.p[1][mesh.facets[:, facets]].min(axis=0) > 0.5 * cell
     return replace(mesh, _boundaries={**mesh.boundaries, "sides": facets[above]})
 
 
 def motion(parameters: Parameters) -> Any:
-    """The velocity of the support as a function of time, m/s."""
+    """Velocity of the support as a function of time, m/s."""
     p = parameters
     if p.drive == "steady":
         return lambda t: p.speed + 0.0 * t
@@ -155,8 +157,8 @@ def reference(parameters: Parameters) -> ShearColumn:
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """What the base does over the steps between `edges` (t + 1,), s: mean slip velocity (t,), m/s, mean traction (t,),
-    Pa, that the pad puts on the plane, and their exact means; spent, expected (t + 1,): dissipation, J/m²."""
+    """Motion of the base over the steps between `edges` (t + 1,), s: mean slip velocity (t,), m/s, mean traction (t,)
+    on the plane, Pa, and their exact means; spent, expected (t + 1,): computed and exact dissipation, J/m²."""
 
     edges: Array
     slip: Array
@@ -186,7 +188,7 @@ class BaseMotion:
         )
 
     def errors(self, parameters: Parameters) -> tuple[float, float]:
-        """Mean errors of the slip velocity, over the drive's, and of the traction, over z V (a wave of that speed)."""
+        """Mean errors of the slip velocity, over that of the support, and of the traction, over z V."""
         speed, wave = parameters.speed, reference(parameters).impedance * parameters.speed
         slip, traction = np.abs(self.slip - self.exact_slip).mean(), np.abs(self.traction - self.exact_traction).mean()
         return float(slip / speed), float(traction / wave)
@@ -202,19 +204,19 @@ def base_slip(result: xarray.DataTree) -> Array:
 
 
 def dissipated(result: xarray.DataTree, parameters: Parameters) -> Array:
-    """What friction has taken (t + 1,), J/m²."""
+    """Energy dissipated by friction (t + 1,), J/m²."""
     energy = result.dataset["energy"]
     known = "friction" in energy["kind"].values
     return energy.sel(kind="friction").values / parameters.width if known else np.zeros(energy.sizes["time"])
 
 
 def most_dissipated(parameters: Parameters, time: float) -> float:
-    """What friction would take, J/m², if the base moved with the support."""
+    """Dissipation, J/m², of a base that moves with the support."""
     return parameters.friction * parameters.pressure * parameters.speed * time
 
 
 def _trapezoid(x: Array) -> Array:
-    """Weights (n,) of a mean over the points x (n,), in any order."""
+    """Trapezoidal weights (n,) of a mean over the points x (n,) in any order."""
     order = np.argsort(x)
     half = 0.5 * np.diff(x[order])
     weights = np.zeros(x.size)
@@ -224,17 +226,17 @@ def _trapezoid(x: Array) -> Array:
 
 
 def _refined(edges: Array, parts: int) -> Array:
-    """`edges` with parts − 1 instants between each two."""
+    """`edges` with each interval divided into `parts`."""
     return np.interp(np.arange((edges.size - 1) * parts + 1) / parts, np.arange(edges.size), edges)
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     base = BaseMotion.of(result, parameters)
     slip_error, traction_error = base.errors(parameters)
-    # the slip velocity of a top that moves steadily is a square wave
+    # steady drive: the slip velocity is a square wave
     limit = 0.12 if (parameters.drive, parameters.holder) == ("steady", "rigid") else 0.02
     checks = [
-        Check("slip velocity, mean error over the drive's", slip_error, 0.0, limit, "1", "at most"),
+        Check("slip velocity, mean error over that of the support", slip_error, 0.0, limit, "1", "at most"),
         Check("traction, mean error over z V", traction_error, 0.0, 0.01, "1", "at most"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]
@@ -247,8 +249,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         spent, expected = float(base.spent[-1] / most), float(base.expected[-1] / most)
         checks += [
             Check("dissipation over μ p V t at the end", spent, expected, 0.005, "1", "absolute"),
-            Check("friction column, largest fall", -fall, 0.0, 0.0, "J/m2", "at most"),
-            Check("traction beyond μ p at any point and time", beyond, 0.0, 1e-10, "1", "at most"),
+            Check("friction energy, largest decrease", -fall, 0.0, 0.0, "J/m2", "at most"),
+            Check("traction in excess of μ p, any point and time", beyond, 0.0, 1e-10, "1", "at most"),
         ]
     return checks
 
@@ -259,16 +261,15 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     share = float(dissipated(result, p)[-1] / most) if most else np.nan
     force = np.abs(result["interface/contact"].dataset["force"].sel(component="x").values[1:])
     return {
-        "slip_velocity": aq.Scalar(slip.mean(), "m/s", "slip velocity of the base, mean"),
-        "peak_slip_velocity": aq.Scalar(slip.max(), "m/s", "slip velocity of the base, largest"),
-        "drag_force": aq.Scalar(force.mean(), "N", "tangential force, mean"),
-        "dissipation": aq.Scalar(share, "1", "friction energy over that of a base which moves with the support"),
+        "slip_velocity": aq.Scalar(slip.mean(), "m/s", "mean slip velocity of the base"),
+        "peak_slip_velocity": aq.Scalar(slip.max(), "m/s", "largest slip velocity of the base"),
+        "drag_force": aq.Scalar(force.mean(), "N", "mean tangential force"),
+        "dissipation": aq.Scalar(share, "1", "friction energy over that of a base moving with the support"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import pad_base
 
     return {
         "energies": plots.energies(result),

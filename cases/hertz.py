@@ -1,9 +1,9 @@
-"""A half-cylinder is pressed on a rigid plane or an elastic block, in plane strain: Hertz's line contact.
+"""Hertzian line contact: half-cylinder on a rigid plane or an elastic block, plane strain.
 
-Half of the section, x ≥ 0: x = 0 is a plane of symmetry. A load spread over the cylinder's flat top (or a displacement
-of it) presses; the theory is compared at the contact force found. Half-spaces, the theory's bodies, differ from a
-cylinder by terms of order (b/R)². NAFEMS's heavily loaded cylinder, b/R = 0.12, is `partner=block load=3.5e7`: the
-theory's 6.2146 mm and 3585.4 MPa are found to 0.4 %.
+Half of the section, x ≥ 0, with symmetry about x = 0. The load is distributed over the flat top of the cylinder (or the
+top is displaced); the theory is evaluated at the computed contact force. A cylinder differs from the half-space of the
+theory by terms of order (b/R)². NAFEMS's heavily loaded cylinder, b/R = 0.12, is `partner=block load=3.5e7`: the
+theoretical 6.2146 mm and 3585.4 MPa are reproduced within 0.4 %.
 """
 
 from dataclasses import dataclass
@@ -19,35 +19,42 @@ from arlequin.cases.shared.meshes import graded_block, quarter_disc
 from arlequin.cases.shared.pressing import (
     Formulation,
     Multiplier,
-    Pressed,
+    PressedContact,
     equilibrium_checks,
     hertz_checks,
     laws_of,
     multiplier_of,
     pressed_scalars,
+    pressure_figure,
 )
 from arlequin.models.checks import positive, positive_integer, within
 
-ZONE = 1.5  # half-width of the fine surface, in half-widths of the contact
-BLOCK = 2.0  # width of the half-block and half its height, in radii
+ZONE = 1.5  # half-width of the refined surface over that of the contact
+BLOCK = 2.0  # width of the half-block and half its height over R
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A light-alloy half-cylinder of R = 50 mm, pressed on a rigid plane until b = 0.03 R."""
+    """Default: light-alloy half-cylinder of R = 50 mm on a rigid plane, b = 0.03 R."""
 
     partner: Annotated[Literal["plane", "block"], Quantity("", "rigid plane or elastic block")] = "plane"
     radius: Annotated[float, Quantity("m", "radius R of the cylinder", positive)] = 0.05
     young: Annotated[float, Quantity("Pa", "Young's modulus of the cylinder", positive)] = 7e10
     poisson: Annotated[float, Quantity("", "Poisson's ratio of both", within, 0.0, 0.499)] = 0.3
     block_young: Annotated[float, Quantity("Pa", "Young's modulus of the block", positive)] = 2.1e11
-    half_width: Annotated[float, Quantity("", "b/R by the theory; gives the load", within, 1e-4, 0.3)] = 0.03
+    half_width: Annotated[float, Quantity("", "half-width b/R by theory; determines the load", within, 1e-4, 0.3)] = (
+        0.03
+    )
     load: Annotated[float | None, Quantity("N/m", "load per length, instead of half_width", positive)] = None
-    displacement: Annotated[float | None, Quantity("m", "of the top, instead of a load", positive)] = None
-    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
-    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/b", positive)] = None
-    multiplier: Annotated[Multiplier, Quantity("", "where the law holds, or against which functions")] = "default"
-    kind: Annotated[Literal["quad", "tri"], Quantity("", "cells")] = "quad"
+    displacement: Annotated[
+        float | None, Quantity("m", "imposed displacement of the top, instead of a load", positive)
+    ] = None
+    formulation: Annotated[Formulation, Quantity("", "contact formulation")] = "lagrangian"
+    penalty: Annotated[
+        float | None, Quantity("Pa/m", "stiffness of penalised formulations; none: 1000 E*/b", positive)
+    ] = None
+    multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
+    kind: Annotated[Literal["quad", "tri"], Quantity("", "cell type")] = "quad"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
     cells: Annotated[int, Quantity("", "cells over the half-width", positive_integer)] = 40
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 5
@@ -67,7 +74,7 @@ def _materials(p: Parameters) -> list[aq.LinearElastic]:
 
 
 def reference(parameters: Parameters, load: float | None = None) -> LineContact:
-    """The theory at a load (N/m), by default that of the parameters (with a displacement: the one meshed for)."""
+    """Theory at a load (N/m), by default that of the parameters (of half_width with a displacement)."""
     p = parameters
     modulus = effective_modulus(*_materials(p))
     force = p.load if load is None else load
@@ -77,7 +84,7 @@ def reference(parameters: Parameters, load: float | None = None) -> LineContact:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1 and scales the load."""
+    """Statics: the load is proportional to the time, 0 to 1."""
     p, theory = parameters, reference(parameters)
     zone, size = ZONE * theory.half_width, theory.half_width / p.cells
     materials = _materials(p)
@@ -106,10 +113,10 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
-def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
-    """The contact after the last step; half of it is computed."""
+def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
+    """Contact after the last step; the model holds half of it."""
     gauss = build(parameters).system.interfaces[0].slave if parameters.multiplier == "gauss" else None
-    return Pressed.of(result, 0.5, gauss)
+    return PressedContact.of(result, 0.5, gauss)
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -125,7 +132,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     exact = reference(parameters, found.force)

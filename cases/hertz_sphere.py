@@ -1,7 +1,7 @@
-"""A half-ball is pressed on a rigid plane, axisymmetric or in 3D: Hertz's point contact.
+"""Hertzian point contact: half-ball on a rigid plane, axisymmetric or in 3D.
 
-A load spread over the ball's flat top presses; in 3D a quarter is computed, with x = 0 and z = 0 planes of symmetry.
-The theory is compared at the contact force found.
+The load is distributed over the flat top; in 3D a quarter is modelled, with symmetry about x = 0 and z = 0. The theory
+is evaluated at the computed contact force.
 """
 
 from dataclasses import dataclass
@@ -16,37 +16,44 @@ from arlequin.cases.reference.hertz import SphereContact, effective_modulus
 from arlequin.cases.shared.meshes import quarter_ball, quarter_disc
 from arlequin.cases.shared.pressing import (
     Formulation,
-    Pressed,
+    PressedContact,
     equilibrium_checks,
     hertz_checks,
     laws_of,
     pressed_scalars,
+    pressure_figure,
 )
 from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer, within
 
-ZONE = 1.3  # half-width of the fine surface, in radii of the contact
+ZONE = 1.3  # half-width of the refined surface over the contact radius
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A light-alloy half-ball of R = 50 mm, pressed on a rigid plane until a = 0.03 R."""
+    """Default: light-alloy half-ball of R = 50 mm on a rigid plane, a = 0.03 R."""
 
-    dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "of the model")] = "axisymmetric"
+    dimension: Annotated[Literal["axisymmetric", "3d"], Quantity("", "axisymmetric or 3D model")] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius R of the ball", positive)] = 0.05
     young: Young = 7e10
     poisson: Poisson = 0.3
-    half_width: Annotated[float, Quantity("", "a/R by the theory; gives the load", within, 1e-4, 0.3)] = 0.03
-    formulation: Annotated[Formulation, Quantity("", "way to impose the contact")] = "lagrangian"
-    penalty: Annotated[float | None, Quantity("Pa/m", "of the penalised ways; none: 1000 E*/a", positive)] = None
-    kind: Annotated[Literal["brick", "simplex"], Quantity("", "quads or hexahedra, or simplices")] = "brick"
+    half_width: Annotated[
+        float, Quantity("", "contact radius a/R by theory; determines the load", within, 1e-4, 0.3)
+    ] = 0.03
+    formulation: Annotated[Formulation, Quantity("", "contact formulation")] = "lagrangian"
+    penalty: Annotated[
+        float | None, Quantity("Pa/m", "stiffness of penalised formulations; none: 1000 E*/a", positive)
+    ] = None
+    kind: Annotated[Literal["brick", "simplex"], Quantity("", "quadrilaterals or hexahedra, or simplices")] = "brick"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    cells: Annotated[int | None, Quantity("", "cells over a; none: 40, in 3d 12", positive_integer)] = None
+    cells: Annotated[
+        int | None, Quantity("", "cells over the contact radius; none: 40, in 3D 12", positive_integer)
+    ] = None
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 5
 
 
 def reference(parameters: Parameters, force: float | None = None) -> SphereContact:
-    """The theory at a force (N), by default that of the parameters."""
+    """Theory at a force (N), by default that of the parameters."""
     p = parameters
     modulus = effective_modulus(_material(p))
     if force is None:
@@ -55,7 +62,7 @@ def reference(parameters: Parameters, force: float | None = None) -> SphereConta
 
 
 def _share(p: Parameters) -> float:
-    """How much of the contact is computed."""
+    """Fraction of the contact in the model."""
     return 0.25 if p.dimension == "3d" else 1.0
 
 
@@ -64,7 +71,7 @@ def _material(p: Parameters) -> aq.LinearElastic:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1 and scales the load."""
+    """Statics: the load is proportional to the time, 0 to 1."""
     p, theory = parameters, reference(parameters)
     solid = p.dimension == "3d"
     cells = p.cells or (12 if solid else 40)
@@ -92,9 +99,9 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, aq.Static(), duration=1.0, step=1.0 / p.steps)
 
 
-def pressed(result: xarray.DataTree, parameters: Parameters) -> Pressed:
-    """The contact after the last step."""
-    return Pressed.of(result, _share(parameters))
+def pressed(result: xarray.DataTree, parameters: Parameters) -> PressedContact:
+    """Contact after the last step."""
+    return PressedContact.of(result, _share(parameters))
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -109,7 +116,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.pressing import pressure_figure
 
     found = pressed(result, parameters)
     return {"pressure": pressure_figure(found, reference(parameters, found.force)), "energies": plots.energies(result)}

@@ -1,7 +1,8 @@
-"""A short packet in the fine part meets a coarse part that cannot carry it: four ways to join the two.
+"""Wave packet too short for the coarse mesh: reflection by four couplings of a fine and a coarse bar.
 
-A point junction and an Arlequin junction send it back whole, an absorbing Arlequin junction takes it away, the
-all-fine model lets it pass: what is left in the fine part tells them apart.
+The packet starts in the fine part. A point junction and an Arlequin junction reflect it completely, an absorbing
+Arlequin junction absorbs it, the all-fine model transmits it: the couplings are compared by the energy left in the fine
+part.
 """
 
 from dataclasses import dataclass, replace
@@ -13,10 +14,11 @@ import arlequin as aq
 from arlequin.cases import wave_junction
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import four_models
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import FieldsEvery
 from arlequin.cases.shared.waves import stretch_energy
-from arlequin.cases.wave_junction import DENSITY, YOUNG, Layout
+from arlequin.cases.wave_junction import DENSITY, YOUNG, BarLayout
 from arlequin.models.checks import positive
 
 Model = Literal["point", "arlequin", "absorbing", "fine"]
@@ -25,19 +27,19 @@ MODELS: tuple[Model, ...] = get_args(Model)
 
 @dataclass(frozen=True)
 class Parameters:
-    """A packet of one coarse cell's length, fine cells a tenth of it."""
+    """Default: wavelength equal to the coarse cell size, fine cells of a tenth of it."""
 
-    model: Annotated[Model, Quantity("", "how the parts are joined")] = "absorbing"
-    ratio: Annotated[float, Quantity("", "coarse over fine cell", positive)] = 10.0
-    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
+    model: Annotated[Model, Quantity("", "coupling of the parts")] = "absorbing"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.4
     wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 0.1
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 0.35
     fields_every: FieldsEvery = 50
 
 
 def as_wave(parameters: Parameters) -> wave_junction.Parameters:
-    """The same bars in `wave_junction`."""
+    """The equivalent parameters of `wave_junction`."""
     p = parameters
     return wave_junction.Parameters(
         ratio=p.ratio,
@@ -50,8 +52,8 @@ def as_wave(parameters: Parameters) -> wave_junction.Parameters:
     )
 
 
-def layout(parameters: Parameters) -> Layout:
-    """Where the bars and the packet are."""
+def layout(parameters: Parameters) -> BarLayout:
+    """Positions of the bars and the packet."""
     return wave_junction.layout(as_wave(parameters))
 
 
@@ -77,31 +79,30 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def left_behind(result: xarray.DataTree, parameters: Parameters) -> float:
-    """Energy before the zone at the end over the energy at the start."""
+    """Final energy before the overlap over the initial energy."""
     where = layout(parameters)
     start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
     return stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY) / start
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Nothing comes back in the exact bar: passed on (fine) or absorbed; the two others reflect."""
+    """Energy left before the overlap: none if transmitted (fine) or absorbed, all for the two other couplings."""
     fraction = left_behind(result, parameters)
     if parameters.model in ("fine", "absorbing"):
-        first = Check("energy left before the zone", fraction, 0.0, 2e-2, "1", "at most")
+        first = Check("energy left before the overlap", fraction, 0.0, 2e-2, "1", "at most")
     else:
-        first = Check("energy sent back, as the coarse cells carry none", fraction, 1.0, 0.05, "1")
+        first = Check("reflected energy (none resolved by the coarse cells)", fraction, 1.0, 0.05, "1")
     return [first, *energy_checks(result)]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     back = left_behind(result, parameters)
-    return {"reflected_energy": aq.Scalar(back, "1", "share of the energy that is left before the zone")}
+    return {"reflected_energy": aq.Scalar(back, "1", "fraction of the energy left before the overlap")}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """The four models side by side at the end of the run."""
+    """Final displacements of the four models."""
     from arlequin import plots
-    from arlequin.cases.shared.figures import four_models
 
     finals: dict[str, Any] = {}
     for model in MODELS:

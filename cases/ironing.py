@@ -1,9 +1,9 @@
-"""A round slider is pressed on an elastic block and dragged along it, over many cells: how smooth are the forces?
+"""Ironing: a cylindrical slider dragged over an elastic block; smoothness of the contact forces.
 
-Quasi-static, with or without friction; the partners are found anew in each step. Far from the ends of the block nothing
-depends on where the slider is: the vertical force is constant, and the horizontal one is μ times it but for the strain
-of the surfaces (what slides past a point is the way of the slider times 1 + ε). What is left is the ripple of the nodes
-that pass over each other.
+Quasi-static, with or without friction; contact pairs are updated in each step. Far from the ends of the block the exact
+forces are independent of the position of the slider: the vertical force is constant, and the horizontal force is μ
+times it up to the surface strain (slip = displacement of the slider times 1 + ε). The remaining ripple is caused by
+nodes that pass over each other.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import ironing_forces
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import half_disc
 from arlequin.models.checks import non_negative, positive, positive_integer, within
@@ -22,28 +23,28 @@ from arlequin.models.types import Array
 
 Multiplier = Literal["default", "P1", "P0", "nodes", "gauss"]
 
-PRESSING = 0.2  # of the time (0 to 1): pressed; then dragged
+PRESSING = 0.2  # time (of 0 to 1) at which sliding starts
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A slider of 10 mm radius, 0.1 mm into a block of 30 × 5 mm, dragged over 8 mm; plane strain."""
+    """Default: slider of 10 mm radius, indentation 0.1 mm, block of 30 × 5 mm, sliding distance 8 mm; plane strain."""
 
     friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
-    multiplier: Annotated[Multiplier, Quantity("", "where the laws hold on the slave surface")] = "default"
-    slave: Annotated[Literal["slider", "block"], Quantity("", "whose surface carries the multipliers")] = "block"
+    multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
+    slave: Annotated[Literal["slider", "block"], Quantity("", "body whose surface carries the multipliers")] = "block"
     radius: Annotated[float, Quantity("m", "radius of the slider", positive)] = 0.01
     slider_young: Annotated[float, Quantity("Pa", "Young's modulus of the slider", positive)] = 5e9
     block_young: Annotated[float, Quantity("Pa", "Young's modulus of the block", positive)] = 1e9
     poisson: Annotated[float, Quantity("", "Poisson's ratio of both", within, 0.0, 0.499)] = 0.3
-    depth: Annotated[float, Quantity("m", "imposed on the top of the slider", positive)] = 1e-4
-    distance: Annotated[float, Quantity("m", "of the drag", positive)] = 8e-3
+    depth: Annotated[float, Quantity("m", "imposed indentation", positive)] = 1e-4
+    distance: Annotated[float, Quantity("m", "sliding distance", positive)] = 8e-3
     length: Annotated[float, Quantity("m", "length of the block", positive)] = 0.03
     height: Annotated[float, Quantity("m", "height of the block", positive)] = 0.005
-    slider_size: Annotated[float, Quantity("m", "cells of the slider in contact", positive)] = 1.7e-4
-    block_size: Annotated[float, Quantity("m", "cells of the block along", positive)] = 3e-4
+    slider_size: Annotated[float, Quantity("m", "cell size of the slider in the contact", positive)] = 1.7e-4
+    block_size: Annotated[float, Quantity("m", "cell size of the block", positive)] = 3e-4
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    steps: Annotated[int, Quantity("", "load steps of the drag", positive_integer)] = 160
+    steps: Annotated[int, Quantity("", "load steps of the sliding phase", positive_integer)] = 160
 
     def __post_init__(self) -> None:
         if not self.distance < self.length - 4 * self.height:
@@ -53,15 +54,15 @@ class Parameters:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: time runs from 0 to 1, pressing until `PRESSING`, then dragging at constant depth."""
+    """Statics, 0 ≤ t ≤ 1: indentation until `PRESSING`, then sliding at constant indentation."""
     p = parameters
-    # a whole number of steps for pressing, with the same step: statics does not mind
+    # whole number of steps of the same size for the indentation
     pressing = max(1, round(p.steps * PRESSING / (1.0 - PRESSING)))
     return aq.Study(system(p), aq.Static(), duration=1.0, step=1.0 / (p.steps + pressing))
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The slider at the middle of its way at x = 0; the base of the block is held."""
+    """System of the slider, at x = 0 in the middle of its path, and the block with a fixed base."""
     p = parameters
     zone = 2.0 * np.sqrt(p.radius * p.depth)
     count = round(p.length / p.block_size), max(1, round(0.5 * p.height / p.block_size))
@@ -89,9 +90,9 @@ def drag(parameters: Parameters, t: float) -> float:
 
 
 @dataclass(frozen=True)
-class Forces:
-    """On the slider, from its own strains and from the block's: (t, component), N; way (t,), m; the resultant moment of
-    the pair (t,), N·m, about the present positions."""
+class SliderForces:
+    """Contact forces on the slider from its own stresses and from those of the block, (t, component), N; displacement
+    of the slider, way (t,), m; resultant moment of the pair in the current configuration (t,), N·m."""
 
     way: Array
     slider: Array
@@ -99,8 +100,8 @@ class Forces:
     moment: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Forces":
-        """Internal forces of each body at the nodes of its contact surface: nothing else acts there."""
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "SliderForces":
+        """Sums of the internal forces of each body at the nodes of its contact surface."""
         p = parameters
         parts = {part.name: part for part in system(p).parts}
         time = result.dataset["frame_time"].values
@@ -108,7 +109,7 @@ class Forces:
         for name, boundary in (("slider", "arc"), ("block", "top")):
             part, assembled = parts[name], parts[name].assemble()
             nodes = part.boundary(boundary).nodes
-            nodes = nodes[part.positions[nodes, 1] < p.radius * (1 - 1e-9)]  # the arc's ends belong to the top
+            nodes = nodes[part.positions[nodes, 1] < p.radius * (1 - 1e-9)]  # the ends of the arc belong to the top
             moved = result[f"part/{name}"].dataset["displacement"].values
             forces = np.array([assembled.internal(u.ravel())[0].reshape(-1, 2)[nodes] for u in moved])
             place = part.positions[nodes] + moved[:, nodes]
@@ -118,7 +119,7 @@ class Forces:
         return cls(way, totals["slider"], totals["block"], moments)
 
     def sliding(self, distance: float) -> Any:
-        """Steps of the second half of the drag: all of the contact slides."""
+        """Steps of the second half of the sliding phase, in full slip."""
         return self.way >= 0.5 * distance
 
     @property
@@ -127,7 +128,7 @@ class Forces:
         return float(np.abs(self.slider + self.block).max() / np.abs(self.slider).max())
 
     def ripple(self, distance: float) -> tuple[float, float]:
-        """Peak to peak of the horizontal and of the vertical force in sliding, over the mean vertical one."""
+        """Peak-to-peak variation of the horizontal and vertical force in sliding, over the mean vertical force."""
         some = self.slider[self.sliding(distance)]
         horizontal, vertical = np.ptp(some, axis=0) / some[:, 1].mean()
         return float(horizontal), float(vertical)
@@ -145,15 +146,15 @@ def reference(parameters: Parameters) -> float:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
-    forces = Forces.of(result, p)
+    forces = SliderForces.of(result, p)
     horizontal, vertical = forces.ripple(p.distance)
     moment = float(np.abs(forces.moment).max() / (np.abs(forces.slider).max() * p.length))
-    # the horizontal force does the work of friction, and the surface of the block is strained by about −0.5 p/E
+    # work of friction: the surface strain of the block is about −0.5 p/E
     strained = 0.05 * p.friction + 1e-3
     checks = [
-        # taken from strains under 8 mm of translation: E u times round-off, a node, is what equilibrium leaves
-        Check("resultants on both bodies, largest sum", forces.imbalance, 0.0, 1e-11, "1", "at most"),
-        Check("moment of the contact forces", moment, 0.0, 1e-11, "1", "at most"),
+        # stresses from strains under 8 mm of translation: round-off of E u per node
+        Check("sum of the resultants on both bodies, relative", forces.imbalance, 0.0, 1e-11, "1", "at most"),
+        Check("resultant moment of the contact forces", moment, 0.0, 1e-11, "1", "at most"),
         Check("horizontal over vertical force", forces.ratio(p.distance), reference(p), strained, "1", "absolute"),
         Check("ripple of the vertical force", vertical, 0.0, 0.01, "1", "at most"),
         Check("ripple of the horizontal force", horizontal, 0.0, 0.01, "1", "at most"),
@@ -165,36 +166,35 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         sliding = forces.sliding(p.distance)[:, None] & (pressure > 0.0)
         off = float(np.abs(traction - p.friction * pressure)[sliding].max() / (p.friction * pressure.max()))
         checks += [
-            Check("traction of points that slide, off μ p", off, 0.0, 1e-10, "1", "at most"),
-            Check("friction column, largest fall", float(-np.diff(spent).min()), 0.0, 0.0, "J", "at most"),
+            Check("traction of sliding points, deviation from μ p", off, 0.0, 1e-10, "1", "at most"),
+            Check("friction energy, largest decrease", float(-np.diff(spent).min()), 0.0, 0.0, "J", "at most"),
         ]
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Means over the second half of the way, in which all of the contact slides."""
-    p, forces = parameters, Forces.of(result, parameters)
+    """Means over the second half of the sliding phase, in full slip."""
+    p, forces = parameters, SliderForces.of(result, parameters)
     across, down = forces.slider[forces.sliding(p.distance)].mean(axis=0)
     horizontal, vertical = forces.ripple(p.distance)
     return {
-        "drag_force": aq.Scalar(-across, "N", "horizontal force in sliding, mean"),
-        "normal_force": aq.Scalar(down, "N", "vertical force in sliding, mean"),
+        "drag_force": aq.Scalar(-across, "N", "mean horizontal force in sliding"),
+        "normal_force": aq.Scalar(down, "N", "mean vertical force in sliding"),
         "force_ratio": aq.Scalar(forces.ratio(p.distance), "1", "horizontal over vertical force in sliding"),
-        "drag_ripple": aq.Scalar(horizontal, "1", "ripple of the horizontal force, of the mean vertical one"),
-        "normal_ripple": aq.Scalar(vertical, "1", "ripple of the vertical force, of its mean"),
+        "drag_ripple": aq.Scalar(horizontal, "1", "ripple of the horizontal force over the mean vertical force"),
+        "normal_ripple": aq.Scalar(vertical, "1", "ripple of the vertical force over its mean"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """The forces of this run, of collocation at the nodes and of the mortar."""
+    """Forces of this run, of nodal collocation and of the mortar method."""
     from arlequin import plots
-    from arlequin.cases.shared.figures import ironing_forces
 
     found = {}
     for name in ("P1", "nodes"):
         other = replace(parameters, multiplier=name)
         run = result if parameters.multiplier == name else build(other).run()
-        found[name] = Forces.of(run, other)
+        found[name] = SliderForces.of(run, other)
     return {
         "energies": plots.energies(result),
         "forces": ironing_forces(found, parameters.friction),

@@ -1,8 +1,8 @@
-"""A coarse and a fine solid, glued, fly into a rigid plane under the multi-level law; compared with all fine.
+"""Impact of an Arlequin model of a bar, coarse and fine, on a rigid wall under the multi-level law.
 
-A plane bar (plane stress, ν = 0) hits a wall at its right end. The last fifth is a fine mesh, read from a Gmsh
-file; the rest is coarse, and both are glued by an Arlequin junction over the last cells of the coarse part.
-Compared with the all-fine model and, since ν = 0 makes the bar uniaxial, with the delay equation of the 1D bar.
+A plane bar (plane stress, ν = 0) hits a wall with its right end. The last fifth is a fine mesh, read from a Gmsh file;
+the rest is coarse; an Arlequin junction couples them over the last cells of the coarse part. References: the all-fine
+model and, since ν = 0 makes the bar uniaxial, the delay equation of the 1D bar.
 """
 
 from dataclasses import dataclass, replace
@@ -16,9 +16,8 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.bars import collide
-from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import multiscale_figures
 from arlequin.cases.shared.impact import bar_scalars, centre_velocity, energy_checks, mean_pressures
 from arlequin.cases.shared.vocabulary import (
     AsperityDamping,
@@ -32,13 +31,14 @@ from arlequin.cases.shared.vocabulary import (
     Poisson,
     ThetaValue,
     Young,
+    check_gap,
     laws_of,
-    reference_law,
+    rod_contact,
     scheme_of,
 )
 from arlequin.models.checks import non_negative, positive
 
-# the midpoint scheme is for bars: its massless contact points must not act on each other
+# the midpoint scheme needs uncoupled massless contact points: bars only
 SolidScheme = Literal[
     "theta", "newmark", "hht", "modified-mean-acceleration", "generalised-alpha", "central-difference"
 ]  # fmt: skip
@@ -47,21 +47,21 @@ MESH = Path(__file__).parent / "meshes" / "bar_tip.msh"
 
 @dataclass(frozen=True)
 class Parameters:
-    """The thesis's steel bar (0.1 × 0.005 m) at 100 m/s with asperities of 0.5 mm."""
+    """Default: steel bar of the thesis (0.1 × 0.005 m) at 100 m/s with asperities of 0.5 mm."""
 
-    model: Annotated[Literal["arlequin", "fine"], Quantity("", "glued coarse and fine parts, or fine everywhere")] = (
-        "arlequin"
-    )
+    model: Annotated[
+        Literal["arlequin", "fine"], Quantity("", "Arlequin model of a coarse and a fine part, or fine everywhere")
+    ] = "arlequin"
     mesh: Annotated[str, Quantity("", "Gmsh file of the fine tip, with the group 'right' at the contact")] = str(MESH)
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
-    coarse_size: Annotated[float, Quantity("m", "cells of the coarse part", positive)] = 1.25e-3
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 5e-3
-    absorbing: Annotated[bool, Quantity("", "take away the waves that the coarse cells cannot carry")] = False
+    coarse_size: Annotated[float, Quantity("m", "cell size of the coarse part", positive)] = 1.25e-3
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 5e-3
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
     young: Young = 2.0e11
     poisson: Poisson = 0.0
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 100.0
-    gap: Annotated[float, Quantity("m", "distance at which the substrates touch", non_negative)] = 5e-4
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 100.0
+    gap: Annotated[float, Quantity("m", "initial gap of the substrates", non_negative)] = 5e-4
     law: Annotated[
         Literal["unilateral", "unilateral-velocity", "asperities", "multilevel"], Quantity("", "interface law")
     ] = "multilevel"
@@ -73,22 +73,17 @@ class Parameters:
     scheme: Annotated[SolidScheme, Quantity("", "time scheme")] = "theta"
     theta: ThetaValue = 0.5
     mass: Annotated[MassName, Quantity("", "mass matrix of both parts")] = "consistent"
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 1.0
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 6e-5
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 1.0
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 6e-5
     fields_every: FieldsEvery = 20
 
     def __post_init__(self) -> None:
-        if self.law in ("asperities", "multilevel") and self.gap < self.asperity_height:
-            raise aq.UserError.parameter(
-                "gap",
-                self.gap,
-                f"must be at least asperity_height = {self.asperity_height:g}, or asperities start crushed",
-            )
+        check_gap(self)
 
 
 @dataclass(frozen=True)
-class Tip:
-    """The fine mesh of the tip and what is read off it: extents (m), mean size of a cell along and across (m)."""
+class TipMesh:
+    """Fine mesh of the tip, its extents (m) and mean cell sizes along and across (m)."""
 
     mesh: Any
     x: tuple[float, float]
@@ -101,25 +96,25 @@ class Tip:
         return self.sizes[0]
 
 
-def read_tip(path: str) -> Tip:
-    """Reads the tip; its boundary "right" is where it touches the wall."""
+def read_tip(path: str) -> TipMesh:
+    """Mesh of the tip from a file; its boundary "right" is the contact surface."""
     return _read_tip(path, _written(path))
 
 
 def _written(path: str) -> int:
-    """When the file was last written, ns: what is kept of an earlier one does not do."""
+    """Modification time of the file, ns, which invalidates cached results of an earlier version."""
     return Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
 
 
 @lru_cache(maxsize=4)
-def _read_tip(path: str, written: int) -> Tip:
+def _read_tip(path: str, written: int) -> TipMesh:
     mesh = aq.mesh.read(path, boundaries=("right",))
     if mesh.dim() != 2:
         raise aq.UserError.parameter("mesh", path, f"is a mesh in {mesh.dim()}D: the tip must be a plane mesh")
     (x0, y0), (x1, y1) = mesh.p.min(axis=1), mesh.p.max(axis=1)
-    # the mean over the cells suits meshes that are not structured, too
+    # means over the cells: also for unstructured meshes
     along, across = np.ptp(mesh.p[:, mesh.t], axis=1).mean(axis=1)
-    return Tip(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(along), float(across)))
+    return TipMesh(mesh, (float(x0), float(x1)), (float(y0), float(y1)), (float(along), float(across)))
 
 
 def wave_speed(parameters: Parameters) -> float:
@@ -159,17 +154,15 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> Any:
-    """The delay equation of the 1D bar (the exact solution where ν = 0)."""
+    """Delay equation of the 1D bar (exact for ν = 0)."""
     p = parameters
     rod = Rod(p.length, p.young, p.density, p.velocity)
     end = 1.05 * p.duration + 2.0 * p.courant * read_tip(p.mesh).size / wave_speed(p)
-    if p.law.startswith("unilateral"):
-        return collide(rod, None, p.gap, end)
-    return touch(rod, None, reference_law(p), p.gap, end)
+    return rod_contact(p, rod, None, p.gap, end)
 
 
 def all_fine(parameters: Parameters) -> xarray.DataTree:
-    """The all-fine model under the same parameters."""
+    """Run of the all-fine model with the same parameters."""
     return _all_fine(parameters, _written(parameters.mesh))
 
 
@@ -179,7 +172,7 @@ def _all_fine(parameters: Parameters, written: int) -> xarray.DataTree:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The impulse: the waves of the crushing jump that the coarse cells cannot carry stay in the tip as a ripple."""
+    """Contact impulse: waves too short for the coarse cells remain in the tip and disturb the pressure itself."""
     p = parameters
     edges, pressure = mean_pressures(result)
     impulse = float(np.sum(np.diff(edges) * pressure))
@@ -197,17 +190,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of all parts together."""
+    """Scalars of the bar as a whole."""
     return bar_scalars(result, parameters.velocity, -centre_velocity(result, "x"))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import multiscale_figures
-
     p = parameters
     exact = reference(p) if p.poisson == 0.0 else None
     if p.model == "fine":
         return multiscale_figures(result, exact)
-    # the front of the impact in the middle of the gluing zone
+    # instant at which the impact front is in the middle of the overlap
     front = p.gap / p.velocity + (p.length - read_tip(p.mesh).x[0] - p.overlap / 2) / wave_speed(p)
     return multiscale_figures(result, exact, all_fine(p), front)

@@ -1,12 +1,12 @@
-"""A round metal bar is pulled until it necks: far past its largest load, under imposed displacement.
+"""Necking of a round metal bar under imposed elongation, far beyond the largest load.
 
-A half of the bar along its axis y, thinner at its middle y = 0 (`imperfection` of the radius, nothing at the end), of a
-metal of large plastic strains (`aq.J2`, multiplicative), in load steps of `Static`: axisymmetric, or a quarter of the
-section in 3D. The ends are free to contract, so that a bar without imperfection stays uniform, its largest load
-Considère's. With one, slices of the bar in uniaxial stress give the load up to theirs
-(`arlequin.cases.reference.tension`); the neck then holds a little more, its neighbours keeping it from contracting, and
-the load falls. No published numbers were found for these data: past the largest load the reference is what two kinds of
-cells tend to.
+One half of the bar along its axis y, thinner at the middle y = 0 (`imperfection` of the radius, none at the end);
+finite multiplicative plasticity (`aq.J2`), load steps of `Static`; axisymmetric, or a quarter of the section in 3D. The
+ends contract freely, so that a bar without imperfection stays uniform and its largest load is Considère's. With an
+imperfection, slices in uniaxial stress give the load up to their own largest load (`arlequin.cases.reference.tension`);
+the neck then carries slightly more, because adjacent sections restrain its contraction, and the load falls. No
+published values were found for these data: beyond the largest load the reference is the common limit of two kinds of
+cells.
 
     neck's radius / 6.413 mm at elongations of 8, 10, 12, 14 mm; largest load (kN, at 5.64 mm); steps=200
 
@@ -17,8 +17,8 @@ cells tend to.
                                    8      0.8210 0.6989 0.5433 0.3463    77.242
     slices: at most 76.629 at 4.73 mm; uniform bar (Considère): 79.463 at 7.11 mm
 
-The order in the load step is 1: with R/h = 4, 400, 800, 1600 steps give 0.3758, 0.3769, 0.3775 at 14 mm. Both limits
-together are about 0.347.
+First order in the load step: with R/h = 4, 400, 800, 1600 steps give 0.3758, 0.3769, 0.3775 at 14 mm. The limit in both
+is about 0.347.
 
 Sources of the problem: J. C. Simo and T. J. R. Hughes, Computational Inelasticity, 1998; J. C. Simo, Comput. Methods
 Appl. Mech. Eng. 99 (1992) 61–112; T. Elguedj and T. J. R. Hughes, Comput. Methods Appl. Mech. Eng., 2014.
@@ -34,6 +34,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.tension import Tension
+from arlequin.cases.shared.figures import pull_figure
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import graded, quarter_cylinder
 from arlequin.cases.shared.vocabulary import (
@@ -49,31 +50,33 @@ from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.types import Array
 
 BALANCE = 1e-10
-NEAR = 2e-3  # of the load: neighbours hold the neck already before the largest load of slices
-WORK = 1e-2  # of the internal work: what the update of the stress and load steps of the default length differ by
-FIRST = 0.2  # length of the cells at the middle, over their mean length
+NEAR = 2e-3  # relative, on the load: the neck is restrained already before the largest load of the slices
+WORK = 1e-2  # relative difference of stress-update work and internal work at the default load step
+FIRST = 0.2  # cell length at the middle over the mean one
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The bar of Simo and Hughes: 53.334 mm long, 12.826 mm thick, thinner by 1.8 % at its middle."""
+    """Default: bar of Simo and Hughes, 53.334 mm long, 12.826 mm in diameter, 1.8 % less at the middle."""
 
-    radius: Annotated[float, Quantity("m", "radius at the ends", positive)] = 6.413e-3
-    length: Annotated[float, Quantity("m", "length of the whole bar", positive)] = 53.334e-3
-    imperfection: Annotated[float, Quantity("", "what the middle lacks of the radius", within, 0.0, 0.5)] = 0.018
-    elongation: Annotated[float, Quantity("m", "of the whole bar, at the end", positive)] = 14e-3
+    radius: Annotated[float, Quantity("m", "radius at the ends of the bar", positive)] = 6.413e-3
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 53.334e-3
+    imperfection: Annotated[float, Quantity("", "relative reduction of the radius at the middle", within, 0.0, 0.5)] = (
+        0.018
+    )
+    elongation: Annotated[float, Quantity("m", "final elongation of the bar", positive)] = 14e-3
     young: Young = 206.9e9
     poisson: Poisson = 0.29
     yield_stress: YieldStress = 450e6
     saturation: Saturation = 265e6
     rate: SaturationRate = 16.93
     hardening: Hardening = 129.24e6
-    elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
+    elements: Annotated[int, Quantity("", "number of cells across the radius", positive_integer)] = 8
     dimension: Annotated[
-        Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the section")
+        Literal["axisymmetric", "3d"], Quantity("", "axisymmetric model, or a quarter of the section in 3D")
     ] = "axisymmetric"
     order: Annotated[
-        Literal["linear", "quadratic"], Quantity("", "cells: linear with mean dilatation, or quadratic")
+        Literal["linear", "quadratic"], Quantity("", "1: linear cells with mean dilatation, 2: quadratic cells")
     ] = "linear"
     steps: Annotated[int, Quantity("", "load steps", positive_integer)] = 200
 
@@ -84,7 +87,7 @@ def reference(parameters: Parameters) -> Tension:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Time runs from 0 to 1 and scales the elongation, half of which moves the end of the half."""
+    """Statics: the elongation is proportional to the time, 0 to 1; half of it is imposed on the end of the model."""
     p = parameters
     rows = max(2, round(p.elements * p.length / (2 * p.radius)))
     held: dict[str, Any] = {"bottom": {"y": 0.0}, "top": {"y": lambda t: 0.5 * p.elongation * t}}
@@ -108,8 +111,8 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 @dataclass(frozen=True)
-class Pull:
-    """Elongations (t,), m, at the ends of the load steps; loads (t,), N, the means of both ends of a step, first nan.
+class TensileTest:
+    """Load curve: elongations (t,), m, at the ends of load steps; mean loads (t,), N, of the steps (first nan).
 
     Radii (f,) of the neck at the elongations (f,) of the frames, m.
     """
@@ -120,8 +123,8 @@ class Pull:
     neck: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Pull":
-        """The load is the external work of a step over its way; the model holds a half, in 3D an eighth of the bar."""
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "TensileTest":
+        """Load = external work of a step over its elongation; the model is a half, in 3D an eighth of the bar."""
         p = parameters
         share = 0.5 if p.dimension == "axisymmetric" else 0.125
         elongation = p.elongation * result.dataset["time"].values
@@ -136,55 +139,55 @@ class Pull:
 
     @property
     def largest(self) -> tuple[float, float]:
-        """The largest load, N, and the elongation in the middle of its step, m."""
+        """Largest load, N, and the elongation at the middle of its step, m."""
         k = int(np.nanargmax(self.load))
         return float(self.load[k]), float(0.5 * (self.elongation[k] + self.elongation[k - 1]))
 
     def beside(self, elongation: Array, force: Array) -> Array:
-        """Loads less those of a curve (k,), N: of the load steps that it covers (s,)."""
+        """Differences (s,) from a load curve (k,), N, for the load steps that it covers."""
         covered = self.elongation[self.elongation <= elongation[-1]]
         ends = np.interp(covered, elongation, force)
         return np.asarray(self.load[1 : covered.size] - 0.5 * (ends[1:] + ends[:-1]))
 
 
 def thickness(parameters: Parameters, height: Array | float) -> Array:
-    """Radius of the bar (…), m, at heights (…) over its middle, m."""
+    """Radius of the bar (…), m, at heights (…), m, above the middle."""
     p = parameters
     return np.asarray(p.radius * (1.0 - p.imperfection * (1.0 - 2.0 * height / p.length)))
 
 
 def share_of_circle(parameters: Parameters) -> float:
-    """Area of the section over that of its circle: in 3D a polygon of 8 sides for two cells across the radius."""
+    """Area of the meshed section over that of the circle; in 3D a polygon."""
     turn = 0.25 * np.pi / max(1, parameters.elements // 2)
     return 1.0 if parameters.dimension == "axisymmetric" else float(np.sin(turn) / turn)
 
 
 def sliced(parameters: Parameters, loads: int = 400) -> tuple[Array, Array]:
-    """Elongations, m, and loads, N (k,), of the bar of slices, from nought to its largest load."""
+    """Elongations, m, and loads, N (k,), of the bar of slices, from zero to its largest load."""
     p, metal = parameters, reference(parameters)
-    x, weights = np.polynomial.legendre.leggauss(6)  # the stretch is smooth but where the thinnest slice gives way
+    x, weights = np.polynomial.legendre.leggauss(6)  # the stretch is smooth except at the limit of the thinnest slice
     ends = 0.5 * p.length * np.linspace(0.0, 1.0, 9) ** 2
     middle, half = 0.5 * (ends[1:] + ends[:-1]), 0.5 * np.diff(ends)
     places, weights = (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * weights).ravel()
     pi = np.pi * share_of_circle(p)
     areas = pi * thickness(p, places) ** 2
     most = pi * float(thickness(p, 0.0)) ** 2 * float(metal.load(metal.limit))
-    forces = most * np.sin(np.linspace(0.0, 0.5 * np.pi, loads))  # dense where the curve is flat
+    forces = most * np.sin(np.linspace(0.0, 0.5 * np.pi, loads))  # finer where the curve is flat
     stretches = [np.expm1(metal.stretched(force, areas)) for force in forces]
     return np.array([2.0 * float(weights @ stretch) for stretch in stretches]), forces
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Slices up to their largest load, and the largest loads; the neck after that has no closed form."""
-    p, pull, metal = parameters, Pull.of(result, parameters), reference(parameters)
+    """Load against the slices up to their largest load, and bounds of the largest load; no closed form beyond."""
+    p, pull, metal = parameters, TensileTest.of(result, parameters), reference(parameters)
     elongation, force = sliced(p)
     energy = result.dataset["energy"]
     work = float(energy.sel(kind=["strain", "plastic"]).sum("kind")[-1])
     missing = float(energy.sel(kind="scheme")[-1])
     worst = float(np.abs(pull.beside(elongation, force)).max(initial=0.0) / force[-1])
     checks = [
-        Check("load before necking, worst off slices, of the largest", worst, 0.0, NEAR, "1", "at most"),
-        Check("work of the stress update less the internal work", missing / work, 0.0, WORK, "1", "absolute"),
+        Check("load before necking, largest difference from slices, relative", worst, 0.0, NEAR, "1", "at most"),
+        Check("stress-update work less internal work", missing / work, 0.0, WORK, "1", "absolute"),
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
     ]
     if p.elongation <= elongation[-1] * (1.0 + 1.0 / p.steps):
@@ -193,29 +196,28 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     thickest = np.pi * share_of_circle(p) * p.radius**2 * float(metal.load(metal.limit))
     near, step = NEAR * force[-1], p.elongation / p.steps
     return [
-        Check("largest load, that of slices or more", load, float(force[-1]), near, "N", "at least"),
-        Check("largest load, that of the uniform bar or less", load, thickest, near, "N", "at most"),
-        Check("elongation there, that of slices or more", at, float(elongation[-1]), step, "m", "at least"),
+        Check("largest load, lower bound (slices)", load, float(force[-1]), near, "N", "at least"),
+        Check("largest load, upper bound (uniform bar)", load, thickest, near, "N", "at most"),
+        Check("elongation at the largest load, lower bound (slices)", at, float(elongation[-1]), step, "m", "at least"),
         *checks,
     ]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    pull = Pull.of(result, parameters)
+    pull = TensileTest.of(result, parameters)
     load, at = pull.largest
     return {
-        "peak_load": aq.Scalar(load, "N", "largest load, at which the bar begins to neck"),
+        "peak_load": aq.Scalar(load, "N", "largest load"),
         "necking_elongation": aq.Scalar(at, "m", "elongation at the largest load"),
-        "final_load": aq.Scalar(pull.load[-1], "N", "load at the end"),
-        "neck_radius": aq.Scalar(pull.neck[-1], "m", "radius of the neck at the end"),
+        "final_load": aq.Scalar(pull.load[-1], "N", "final load"),
+        "neck_radius": aq.Scalar(pull.neck[-1], "m", "final radius of the neck"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.figures import pull_figure
 
-    pull = Pull.of(result, parameters)
+    pull = TensileTest.of(result, parameters)
     drawn = {"energies": plots.energies(result), "pull": pull_figure(pull, parameters.radius, sliced(parameters))}
     if parameters.dimension == "axisymmetric":
         drawn["shape"] = plots.shape(result, "plastic_strain")

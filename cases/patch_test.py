@@ -1,7 +1,7 @@
-"""Two blocks pressed on each other across meshes that do not match: does the contact pass a uniform pressure?
+"""Contact patch test: two blocks with non-matching meshes under uniform pressure.
 
-The patch test of Taylor and Papadopoulos (1991). The blocks are of one material, free to swell, and the contact has
-no friction: the stress is uniform, whatever the meshes, and a displacement linear in space holds it.
+Patch test of Taylor and Papadopoulos (1991). Equal materials, free lateral expansion and frictionless contact: the
+exact stress is uniform and the displacement linear, for any meshes.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +14,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import patch_errors, patch_survey
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import stacked
 from arlequin.cases.shared.vocabulary import Poisson, Young
@@ -28,40 +29,42 @@ SLAVES: tuple[Slave, ...] = get_args(Slave)
 
 @dataclass(frozen=True)
 class Parameters:
-    """Two blocks of 1 × 0.5 m (3D: 1 m deep) of 7 and 4 cells along, compressed by 1 %; plane strain in 2D."""
+    """Default: blocks of 1 × 0.5 m (3D: 1 m deep) with 7 and 4 cells along, compressed by 1 %; plane strain in 2D."""
 
-    cells: Annotated[Literal["quad", "tri", "hex", "tet"], Quantity("", "kind of cells; hex and tet: 3D")] = "quad"
+    cells: Annotated[Literal["quad", "tri", "hex", "tet"], Quantity("", "cell type; hex and tet: 3D")] = "quad"
     order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    multiplier: Annotated[Multiplier, Quantity("", "where the law holds on the slave surface")] = "default"
-    stabilised: Annotated[bool, Quantity("", "stabilised form, for multipliers that the plain one refuses")] = False
-    slave: Annotated[Slave, Quantity("", "the block whose surface carries the multipliers")] = "upper"
-    lower_cells: Annotated[int, Quantity("", "cells of the lower block along", positive_integer)] = 7
-    upper_cells: Annotated[int, Quantity("", "cells of the upper block along", positive_integer)] = 4
+    multiplier: Annotated[Multiplier, Quantity("", "discretisation of the contact pressure")] = "default"
+    stabilised: Annotated[bool, Quantity("", "stabilised form for multipliers that violate the inf-sup condition")] = (
+        False
+    )
+    slave: Annotated[Slave, Quantity("", "body whose surface carries the multipliers")] = "upper"
+    lower_cells: Annotated[int, Quantity("", "cells along the lower block", positive_integer)] = 7
+    upper_cells: Annotated[int, Quantity("", "cells along the upper block", positive_integer)] = 4
     young: Young = 2.0e11
     poisson: Poisson = 0.3
-    width: Annotated[float, Quantity("m", "width, and depth in 3D", positive)] = 1.0
-    height: Annotated[float, Quantity("m", "height of both blocks together", positive)] = 1.0
-    compression: Annotated[float, Quantity("m", "displacement imposed on the top", positive)] = 0.01
+    width: Annotated[float, Quantity("m", "width, in 3D also depth", positive)] = 1.0
+    height: Annotated[float, Quantity("m", "total height of both blocks", positive)] = 1.0
+    compression: Annotated[float, Quantity("m", "imposed displacement of the top", positive)] = 0.01
 
     @property
     def solid(self) -> bool:
-        """Whether in 3D."""
+        """Whether the model is 3D."""
         return self.cells in ("hex", "tet")
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics in one step: time runs from 0 to 1 and scales the displacement."""
+    """Statics in one step."""
     return aq.Study(system(parameters), aq.Static(), duration=1.0, step=1.0)
 
 
 def system(parameters: Parameters) -> aq.System:
-    """The lower block on a smooth plane, the upper one pressed down; the planes x = 0 (and z = 0) are of symmetry."""
+    """Lower block on a frictionless plane, upper block pressed down; symmetry about x = 0 (and z = 0)."""
     p = parameters
     half = 0.5 * p.height
     lower_count, upper_count = ((n, max(1, round(n * half / p.width))) for n in (p.lower_cells, p.upper_cells))
     depth = p.width if p.solid else None
     meshes = stacked(p.width, (half, half), (lower_count, upper_count), thickness=depth, kind=p.cells)
-    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density has no part in it
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density is irrelevant
     symmetry: dict[str, Any] = {"left": {"x": 0.0}, **({"back": {"z": 0.0}} if p.solid else {})}
     options: dict[str, Any] = {"order": int(p.order), "plane": None if p.solid else "strain"}
     lower = aq.Solid("lower", meshes[0], material, imposed={**symmetry, "bottom": {"y": 0.0}}, **options)
@@ -80,7 +83,7 @@ def system(parameters: Parameters) -> aq.System:
 
 
 def reference(parameters: Parameters) -> float:
-    """The pressure, Pa: E d/H in 3D, E d/((1 − ν²) H) in plane strain; all else but σ_zz = −ν p there vanishes."""
+    """Pressure p, Pa: E d/H in 3D, E d/((1 − ν²) H) in plane strain; other stresses are 0 except σ_zz = −ν p."""
     p = parameters
     return p.young / (1.0 if p.solid else 1.0 - p.poisson**2) * p.compression / p.height
 
@@ -105,19 +108,19 @@ def worst_error(result: xarray.DataTree, parameters: Parameters) -> float:
 
 
 def trial(parameters: Parameters) -> float | None:
-    """The worst error of a run; None where it is refused: the multipliers are not, or hardly, determined."""
+    """Worst error of a run; None if it is refused because the multipliers are not determined."""
     try:
         return worst_error(build(parameters).run(), parameters)
     except aq.UserError as refusal:
-        if refusal.code != 1:  # wrong usage
+        if refusal.code != 1:  # usage error
             raise
         return None
 
 
 def survey(parameters: Parameters) -> dict[tuple[Multiplier, Slave], tuple[float | None, float | None]]:
-    """Worst errors of the plain and of the stabilised form: multiplier × slave, P2 with quadratic cells only.
+    """Worst errors of the plain and stabilised forms by multiplier and slave; P2 with quadratic cells only.
 
-    Six-node triangles have no P2, as their corner functions have no area.
+    Not for six-node triangles: the integrals of their corner functions are zero.
     """
     p = parameters
     left_out = {"P2"} if p.order == 1 or p.cells == "tet" else set()
@@ -135,7 +138,7 @@ def mean_pressure(result: xarray.DataTree, parameters: Parameters) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Exact stress: what the collocated multipliers (nodes, gauss) do not give."""
+    """Uniform stress, which collocated multipliers (nodes, gauss) do not reproduce."""
     p, pressure = parameters, reference(parameters)
     force = mean_pressure(result, p)
     return [
@@ -147,15 +150,13 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     return {
-        "stress_error": aq.Scalar(worst_error(result, parameters), "1", "worst error of the stress, of the pressure"),
+        "stress_error": aq.Scalar(worst_error(result, parameters), "1", "largest stress error over the pressure"),
         "final_pressure": aq.Scalar(mean_pressure(result, parameters), "Pa", "contact force over the area"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """The worst error of each multiplier; in 2D where the error of this run is."""
-    from arlequin.cases.shared.figures import patch_errors, patch_survey
-
+    """Largest errors of all multipliers; in 2D also the error field of this run."""
     out = {"multipliers": patch_survey(survey(parameters), parameters.cells, int(parameters.order))}
     if not parameters.solid:
         out["stress"] = patch_errors(result, stress_errors(result, parameters))

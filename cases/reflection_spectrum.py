@@ -1,7 +1,7 @@
-"""Reflected energy of a junction against wavelength, from the fine and from the coarse side.
+"""Energy reflected by a junction as a function of wavelength, for waves from the fine and the coarse side.
 
-One run of `wave_junction` for each wavelength; beside it the same for a single mesh whose cells jump from fine to
-coarse at a node, which is what the junction has to beat.
+One run of `wave_junction` for each wavelength, compared with a single mesh whose cell size jumps from fine to coarse at
+a node.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ import arlequin as aq
 from arlequin.cases import wave_junction
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.figures import spectrum_figure
 from arlequin.cases.shared.waves import stretch_energy
 from arlequin.models.checks import integer, positive, within
 from arlequin.results.recorder import Record
@@ -27,25 +28,27 @@ MEASURES = tuple(
     for start in STARTS
     for measure in (
         Measure("spectrum", start, "1", f"reflected energy, wave from the {start} side"),
-        Measure("spectrum", f"{start}_single", "1", "the same in one mesh with the jump of cell size"),
+        Measure("spectrum", f"{start}_single", "1", "reflected energy in one mesh with the jump of cell size"),
     )
 )
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Wavelengths of 0.7 to 20 coarse cells through the default junction."""
+    """Default: wavelengths of 0.7 to 20 coarse cells, default junction."""
 
-    ratio: Annotated[float, Quantity("", "coarse over fine cell", positive)] = 10.0
-    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
-    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weights in the zone")] = "linear"
-    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling (H1 with the length H)")] = "L2"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell size", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.4
+    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weight functions in the overlap")] = (
+        "linear"
+    )
+    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling form; H1 with the length H")] = "L2"
     mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space")] = "coarse"
-    absorbing: Annotated[bool, Quantity("", "take away what the coarse cells cannot carry")] = False
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
     shortest: Annotated[float, Quantity("H", "shortest wavelength, in coarse cells", within, 0.5, 100.0)] = 0.7
     longest: Annotated[float, Quantity("H", "longest wavelength, in coarse cells", within, 0.5, 100.0)] = 20.0
-    count: Annotated[int, Quantity("", "wavelengths", integer, 2, 100)] = 9
+    count: Annotated[int, Quantity("", "number of wavelengths", integer, 2, 100)] = 9
 
     def __post_init__(self) -> None:
         if self.longest <= self.shortest:
@@ -53,12 +56,12 @@ class Parameters:
 
 
 def wavelengths(parameters: Parameters) -> np.ndarray:
-    """In coarse cells, evenly on a logarithmic scale."""
+    """Wavelengths over the coarse cell size, geometrically spaced."""
     return np.geomspace(parameters.shortest, parameters.longest, parameters.count)
 
 
 def one(parameters: Parameters, waves: float, start: Start) -> wave_junction.Parameters:
-    """The run of one wavelength."""
+    """Parameters of `wave_junction` for one wavelength."""
     p = parameters
     return wave_junction.Parameters(
         ratio=p.ratio,
@@ -75,7 +78,7 @@ def one(parameters: Parameters, waves: float, start: Start) -> wave_junction.Par
 
 
 def graded(parameters: wave_junction.Parameters) -> float:
-    """Reflected energy of one mesh with the same jump of cell size, in the middle of the zone."""
+    """Reflected energy of one mesh with the jump of cell size in the middle of the overlap."""
     p, where = parameters, wave_junction.layout(parameters)
     joint = where.coarse_start + 0.5 * p.overlap
     h = p.coarse_size / p.ratio
@@ -100,7 +103,7 @@ def graded(parameters: wave_junction.Parameters) -> float:
 
 
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
-    """All wavelengths from both sides; the result holds the fractions over `wavelength`, in coarse cells."""
+    """Run of all wavelengths from both sides: reflected fractions over `wavelength`, in coarse cells."""
     waves = [float(length) for length in wavelengths(parameters)]
     return collect_runs(
         lambda i: _reflected(parameters, waves[i]),
@@ -113,7 +116,7 @@ def run(parameters: Parameters, record: Record, progress: Progress | None) -> xa
 
 
 def _reflected(parameters: Parameters, length: float) -> dict[tuple[str, str], float]:
-    """The fractions at one wavelength; nan from the coarse side, whose bar carries no wave below two cells."""
+    """Reflected fractions at one wavelength; nan for waves from the coarse side below two cells."""
     found = {measure.key: np.nan for measure in MEASURES}
     for start in STARTS:
         if start == "fine" or length >= 2.0:
@@ -124,7 +127,7 @@ def _reflected(parameters: Parameters, length: float) -> dict[tuple[str, str], f
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Where the coarse cells carry the wave well hardly anything comes back, and less than in one mesh."""
+    """Well-resolved waves: reflection below a limit, and less than in one mesh."""
     spectrum = result["spectrum"].dataset
     waves = spectrum["wavelength"].values
     checks = []
@@ -134,15 +137,17 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             worst = float(spectrum[start].values[long].max())
             single = float(spectrum[f"{start}_single"].values[long].max())
             if start == "fine":
-                checks.append(Check("reflected from 10 H on, fine side", worst, 0.0, 1e-5, "1", "at most"))
-            checks.append(Check(f"the same against one mesh, {start} side", worst, single, 0.0, "1", "at most"))
+                checks.append(
+                    Check("reflected energy for wavelengths ≥ 10 H, fine side", worst, 0.0, 1e-5, "1", "at most")
+                )
+            checks.append(Check(f"the same over that of one mesh, {start} side", worst, single, 0.0, "1", "at most"))
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Of each side the worst wavelength; of the coarse side those that its cells carry."""
+    """Largest reflection of each side; from the coarse side at resolved wavelengths."""
     out = {}
-    for name, text in (("", "worst wavelength"), ("_single", "the same in one mesh")):
+    for name, text in (("", "largest over the wavelengths"), ("_single", "largest in one mesh")):
         for start in ("fine", "coarse"):
             values = result["spectrum"].dataset[f"{start}{name}"].values
             known = values[np.isfinite(values)]
@@ -152,6 +157,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import spectrum_figure
-
     return {"spectrum": spectrum_figure(result)}

@@ -1,16 +1,16 @@
-"""A bar, or a ball, hits a rough wall: contact duration and restitution against roughness, with the smooth limit.
+"""Impact of a bar or a ball on a rough wall: contact duration and restitution as functions of roughness.
 
-The wall's law is the table of `rough_press`, fitted to the half-space on samples of a self-affine roughness. A bar at
-velocity V would feel the pressure ρcV for 2L/c from a smooth wall and leave at V. On asperities the pressure rises over
-the time h/V in which their height h is crossed: the bar touches earlier, leaves later, and keeps some of its energy in
-waves, so that its centre is slower. All of it vanishes with the roughness at order 1. The exact history for any law is
-that of a delay equation (`arlequin.cases.reference.layered_rod`).
+The contact law is the table of `rough_press`, fitted to half-space solutions for samples of a self-affine roughness. On
+a smooth wall a bar of velocity V has the pressure ρcV for 2L/c and leaves with V. Asperities of height h make the
+pressure rise over the time h/V: contact begins earlier and ends later, and part of the energy stays in waves, so that
+the centre is slower. These effects are of first order in the roughness. The exact history for any law follows from a
+delay equation (`arlequin.cases.reference.layered_rod`).
 
-A ball at V (Hertz: cells and step as in `sphere_impact`) stays longer by what the asperities give way.
+For a ball (Hertz: cells and step as in `sphere_impact`) the compliance of the asperities prolongs the contact.
 
 Default bar (400 elements): pressure within 0.04 % of the exact history (L1), contact 10.6 % longer than 2L/c, centre
-slower by 7.2e-5; both fall at order 1 with the height (figure `roughness`). A ball of 20 mm at 3 cm/s on 0.09 µm rms,
-1/22 of its approach, stays 2.1 % longer than on a smooth wall.
+slower by 7.2e-5; both effects are of first order in the height (figure `roughness`). For a ball of 20 mm at 3 cm/s on
+0.09 µm rms, 1/22 of its approach, the contact is 2.1 % longer than on a smooth wall.
 
 Source of the question: J. A. Greenwood and J. H. Tripp, J. Appl. Mech. 34 (1967) 153–159 (rough spheres).
 """
@@ -45,25 +45,27 @@ from arlequin.cases.shared.roughness import (
     Roughness,
     Seeds,
     Slope,
+    history_figure,
     law_of,
+    roughness_figure,
 )
 from arlequin.cases.shared.vocabulary import Courant, Density, FieldsEvery, Poisson, ThetaValue, Young
 from arlequin.models.checks import positive, positive_integer
 
-LEVEL = 0.01  # of ρcV, from which a pressure counts as contact
+LEVEL = 0.01  # of ρcV: least pressure counted as contact
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A steel bar of 0.1 m at 0.5 m/s on a wall of 0.9 µm rms; a ball has the data of `sphere_impact`."""
+    """Default: steel bar of 0.1 m at 0.5 m/s on a wall of 0.9 µm rms; ball with the data of `sphere_impact`."""
 
-    body: Annotated[Literal["bar", "ball"], Quantity("", "what hits the wall")] = "bar"
-    length: Annotated[float, Quantity("m", "of the bar", positive)] = 0.1
-    radius: Annotated[float, Quantity("m", "of the ball", positive)] = 0.02
+    body: Annotated[Literal["bar", "ball"], Quantity("", "impacting body")] = "bar"
+    length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
+    radius: Annotated[float, Quantity("m", "radius of the ball", positive)] = 0.02
     young: Young = 2e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 0.5
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 0.5
     hurst: Hurst = 0.8
     cutoff: Cutoff = 20e-6
     octaves: Octaves = 5
@@ -72,27 +74,27 @@ class Parameters:
     law: Law = "half-space"
     hardness: Hardness = 3e9
     seeds: Seeds = 8
-    smooth: Annotated[Literal["no", "yes"], Quantity("", "yes: unilateral contact in place of the asperities")] = "no"
+    smooth: Annotated[Literal["no", "yes"], Quantity("", "unilateral contact instead of asperities")] = "no"
     elements: Annotated[int, Quantity("", "elements of the bar", positive_integer)] = 400
     courant: Courant = 0.7071
-    cells: Annotated[int, Quantity("", "of the ball, over the contact radius at the peak", positive_integer)] = 6
-    steps: Annotated[int, Quantity("", "of the ball, over the duration of Hertz's contact", positive_integer)] = 200
+    cells: Annotated[int, Quantity("", "cells over the largest contact radius of the ball", positive_integer)] = 6
+    steps: Annotated[int, Quantity("", "steps over the Hertzian contact duration of the ball", positive_integer)] = 200
     theta: ThetaValue = 0.5
     fields_every: FieldsEvery = 10
 
 
 def laws(parameters: Parameters) -> tuple[Any, ...]:
-    """The law of the wall."""
+    """Contact law of the wall."""
     return (aq.Unilateral(),) if parameters.smooth == "yes" else (law_of(parameters).law,)
 
 
 def start(parameters: Parameters) -> float:
-    """Gap at the start, m: where the asperities begin."""
+    """Initial gap, m: height of the asperities."""
     return 0.0 if parameters.smooth == "yes" else float(law_of(parameters).law.height)
 
 
 def ball(parameters: Parameters) -> sphere_impact.Parameters:
-    """Those of the smooth impact."""
+    """Parameters of the smooth impact."""
     p = parameters
     return sphere_impact.Parameters(
         radius=p.radius, young=p.young, poisson=p.poisson, density=p.density, velocity=p.velocity, cells=p.cells,
@@ -120,7 +122,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> LayeredRod:
-    """The bar's exact history on the asperities, for 2L/c and what these add at both ends."""
+    """Exact history of the bar on the asperities."""
     p = parameters
     law = law_of(p).law
     transit = 2.0 * p.length / np.sqrt(p.young / p.density)
@@ -130,15 +132,15 @@ def reference(parameters: Parameters) -> LayeredRod:
 
 
 @dataclass(frozen=True)
-class Impact:
-    """Duration of the contact, s: pressure above 1 % of ρcV; velocity of the centre afterwards over V."""
+class ImpactMeasures:
+    """Contact duration (pressure above 1 % of ρcV), s, and final velocity of the centre over V."""
 
     duration: float
     restitution: float
 
 
-def measured(result: xarray.DataTree, parameters: Parameters) -> Impact:
-    """Of a run; of a ball: force above 1 % of its largest."""
+def measured(result: xarray.DataTree, parameters: Parameters) -> ImpactMeasures:
+    """Measures of a run; for a ball: force above 1 % of its maximum."""
     p = parameters
     edges, pressure = mean_pressures(result)
     if p.body == "ball":
@@ -148,14 +150,14 @@ def measured(result: xarray.DataTree, parameters: Parameters) -> Impact:
         level = LEVEL * p.velocity * np.sqrt(p.young * p.density)
     begin, end = contact_ends(edges, pressure, level)
     axis, part = ("y", "ball") if p.body == "ball" else ("x", "bar")
-    return Impact(end - begin, rigid_velocity(result, part, axis) / p.velocity)
+    return ImpactMeasures(end - begin, rigid_velocity(result, part, axis) / p.velocity)
 
 
-def exact_impact(exact: LayeredRod) -> Impact:
-    """Of the reference."""
+def exact_impact(exact: LayeredRod) -> ImpactMeasures:
+    """Measures of the reference."""
     time = np.linspace(0.0, exact.duration, 20001)
     high = np.flatnonzero(exact.pressure(time) > LEVEL * exact.impedance * exact.velocity)
-    return Impact(float(time[high[-1]] - time[high[0]]), exact.restitution())
+    return ImpactMeasures(float(time[high[-1]] - time[high[0]]), exact.restitution())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -167,19 +169,19 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         checks += [
             Check("pressure, L1 error over the impulse", error, 0.0, 0.02, "1", "at most"),
             Check("duration of the contact", found.duration, wanted.duration, 0.02, "s"),
-            Check("velocity afterwards over V", found.restitution, wanted.restitution, 0.01, "1"),
+            Check("rebound velocity over V", found.restitution, wanted.restitution, 0.01, "1"),
         ]
     elif p.body == "bar":
         transit = 2.0 * p.length / np.sqrt(p.young / p.density)
         checks.append(Check("duration of the contact", found.duration, transit, 0.02, "s"))
-        checks.append(Check("velocity afterwards over V", found.restitution, 1.0, 0.02, "1"))
+        checks.append(Check("rebound velocity over V", found.restitution, 1.0, 0.02, "1"))
     else:
         smooth = sphere_impact.reference(ball(p))
         time = np.linspace(0.0, smooth.duration, 20001)
         hertz = float(np.ptp(time[smooth.force(time) > LEVEL * smooth.peak.load]))
         kind: Any = "at least" if p.smooth == "no" else "relative"
         checks.append(
-            Check("duration of the contact, Hertz's", found.duration, hertz, 0.02 * (kind == "relative"), "s", kind)
+            Check("duration of the contact, Hertz", found.duration, hertz, 0.02 * (kind == "relative"), "s", kind)
         )
     axis, part = ("y", "ball") if p.body == "ball" else ("x", "bar")
     return [
@@ -190,21 +192,20 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scaled(parameters: Parameters, factor: float) -> Parameters:
-    """The same with wavelengths, and so heights, times a factor."""
+    """The same parameters with wavelengths, and thus heights, multiplied by a factor."""
     return replace(parameters, cutoff=factor * parameters.cutoff)
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """The contact lasts as long as the check measures it: the first and the last asperities hardly press."""
+    """Scalars; contact duration as in the check, without negligible pressures at its ends."""
     p, found = parameters, measured(result, parameters)
     axis = "y" if p.body == "ball" else "x"
-    span = aq.Scalar(found.duration, "s", "from the first to the last step of more than 1 % of the pressure")
+    span = aq.Scalar(found.duration, "s", "from the first to the last step with more than 1 % of the pressure")
     return impact_scalars(result, p.velocity, found.restitution * p.velocity, axis) | {"contact_span": span}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.roughness import history_figure, roughness_figure
 
     p = parameters
     drawn = {"energies": plots.energies(result)}

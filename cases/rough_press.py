@@ -1,21 +1,21 @@
-"""A block is pressed on a rough wall: mean pressure against mean gap by theory, by the half-space, and by the law.
+"""Normal contact of a block and a rough wall: pressure against gap by theories, half-space and contact law.
 
-The roughness is self-affine. The elastic half-space on samples of it (Tamaas) is the numerical truth; the law of
-contact is a monotone table fitted to it, or to a theory, or a single power law. The block, whose sides are held, is
-pressed from the smallest to the largest load; its face rests on the law: gap and pressure of each load are those of a
-spring (the block, of the modulus M = λ + 2μ) in series with the law, a scalar equation.
+Self-affine roughness. The numerical reference is the elastic half-space on samples of the surface (Tamaas); the contact
+law is a monotone table fitted to it or to a theory, or a single power law. The block, laterally confined, is loaded
+from the smallest to the largest pressure. Its face is supported by the law: gap and pressure of each load are those of
+a spring (the block, modulus M = λ + 2μ) in series with the law, a scalar equation.
 
-All lengths and pressures scale: gaps over the rms height against p/(E* h'rms) depend on the shape of the spectrum
-alone. For the default spectrum (Hurst exponent 0.8, five octaves, three of them flat) eight samples are kept with the
-code; others are computed, which asks for `pip install "arlequin[rough]"`.
+Scaling: gap over rms height as a function of p/(E* h'rms) depends only on the shape of the spectrum. For the default
+spectrum (Hurst exponent 0.8, five octaves, three of them flat) solutions of eight samples are stored with the code;
+other spectra are computed, which requires `pip install "arlequin[rough]"`.
 
-Theories against the half-space at the same gap, H = 0.8, pressure ratios at p/(E* h'rms) = 1e-4, 7e-3, 0.04, 0.2:
-Greenwood and Williamson 1.0, 0.88, 0.68, 0.36; Bush, Gibson and Thomas 1.0, 0.86, 0.69, 0.37 (they leave out that
-summits push each other down); Persson 6.1, 1.3, 1.07, 1.00 (a finite sample has no summits above the highest).
+Pressure of theories over that of the half-space at the same gap, H = 0.8, p/(E* h'rms) = 1e-4, 7e-3, 0.04, 0.2:
+Greenwood and Williamson 1.0, 0.88, 0.68, 0.36; Bush, Gibson and Thomas 1.0, 0.86, 0.69, 0.37 (both neglect the elastic
+interaction of summits); Persson 6.1, 1.3, 1.07, 1.00 (a finite sample has a highest summit).
 
-The table is fitted to every third load of the half-space and keeps within 1.3 % of the others; the power law nearest to
-the curve (m = 11, begun at 6 rms heights) within 9 %. Samples differ by more: the standard deviation of the gap is 0.28
-rms heights at 1e-4, a factor of two in pressure, and 0.004 at 0.2.
+The table is fitted to every third load of the half-space and reproduces the others within 1.3 %; the best power law
+(m = 11, starting at 6 rms heights) within 9 %. The scatter of samples is larger: the standard deviation of the gap is
+0.28 rms heights at 1e-4, a factor of two in pressure, and 0.004 at 0.2.
 
 Sources: J. A. Greenwood and J. B. P. Williamson, Proc. R. Soc. A 295 (1966); A. W. Bush, R. D. Gibson and T. R. Thomas,
 Wear 35 (1975); B. N. J. Persson, Phys. Rev. Lett. 99 (2007); L. Frérot et al., J. Open Source Softw. 5 (2020) 2121.
@@ -44,6 +44,8 @@ from arlequin.cases.shared.roughness import (
     Roughness,
     Seeds,
     Slope,
+    area_figure,
+    gap_figure,
     half_space,
     law_of,
 )
@@ -51,17 +53,17 @@ from arlequin.cases.shared.vocabulary import Poisson, Young
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.types import Array
 
-WITHIN = 0.05  # of the half-space, for a table that is fitted to it
+WITHIN = 0.05  # tolerance of a table fitted to the half-space
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Steel of 200 GPa, polished: slope 0.02, wavelengths of 10 µm and more, 0.09 µm rms."""
+    """Default: polished steel of 200 GPa: rms slope 0.02, wavelengths from 10 µm, rms height 0.09 µm."""
 
     young: Young = 2e11
     poisson: Poisson = 0.3
-    height: Annotated[float, Quantity("m", "of the block", positive)] = 1e-3
-    cells: Annotated[int, Quantity("", "cells over it", positive_integer)] = 8
+    height: Annotated[float, Quantity("m", "height of the block", positive)] = 1e-3
+    cells: Annotated[int, Quantity("", "cells over the height", positive_integer)] = 8
     hurst: Hurst = 0.8
     cutoff: Cutoff = 10e-6
     octaves: Octaves = 5
@@ -70,23 +72,23 @@ class Parameters:
     law: Law = "half-space"
     hardness: Hardness = 3e9
     seeds: Seeds = 8
-    loads: Annotated[int, Quantity("", "loads, from the smallest to the largest", positive_integer)] = 40
+    loads: Annotated[int, Quantity("", "number of loads, from the smallest to the largest", positive_integer)] = 40
 
 
 def modulus(parameters: Parameters) -> float:
-    """M = λ + 2μ of the block held at its sides, Pa."""
+    """Confined modulus M = λ + 2μ of the block, Pa."""
     nu = parameters.poisson
     return parameters.young * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
 
 
 def pressures(parameters: Parameters) -> Array:
-    """The loads (n,), Pa, evenly spaced in their logarithm over the range of the fit."""
+    """Loads (n,), Pa, geometrically spaced over the range of the fit."""
     low, high = law_of(parameters).pressures
     return low * np.geomspace(1.0, high / low, parameters.loads)
 
 
 def gap_of(law: Any, pressure: float) -> float:
-    """The gap at which the law gives a pressure, m."""
+    """Gap, m, at which the law gives a pressure."""
     way = pressure / law.stiffness_bound()  # at least
     low = law.height - way
     while float(law.pressure(np.array(low))) < pressure:
@@ -97,13 +99,13 @@ def gap_of(law: Any, pressure: float) -> float:
 
 
 def motion(parameters: Parameters) -> Array:
-    """How far the top goes down (n,), m: what the block gives way and what the gap loses, from no pressure on."""
+    """Downward displacements (n,) of the top, m: shortening of the block and decrease of the gap from zero load."""
     p, law = parameters, law_of(parameters).law
     return np.array([q * p.height / modulus(p) + law.height - gap_of(law, q) for q in pressures(p).tolist()])
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """The top's motion in load steps, one a load, on t = 0 … 1."""
+    """Statics, 0 ≤ t ≤ 1: displacement of the top, one step per load."""
     p, law = parameters, law_of(parameters).law
     start = law.height
     mesh = aq.mesh.rectangle((0.0, p.height / p.cells), (start, start + p.height), cells=(1, p.cells))
@@ -120,13 +122,13 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def pressed(result: xarray.DataTree) -> tuple[Array, Array]:
-    """Mean gaps (n,), m, and pressures (n,), Pa, of the loads."""
+    """Mean gaps (n,), m, and pressures (n,), Pa, at the loads."""
     gaps = result["interface/contact"].dataset["gap"].values[1:].mean(axis=1)
     return gaps, mean_pressures(result)[1]
 
 
 def law_energy(result: xarray.DataTree) -> float:
-    """Energy of the asperities at the end, J/m²."""
+    """Final energy of the asperities, J/m²."""
     area = float(result["interface/contact"].dataset["area"].sum())
     return float(result.dataset["energy"].sel(kind="asperity")[-1]) / area
 
@@ -136,16 +138,16 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     fit, (gaps, found) = law_of(p), pressed(result)
     energy = law_energy(result)
     checks = [
-        Check("pressure of each load, worst", _worst(found, pressures(p)), 0.0, 1e-9, "1", "at most"),
+        Check("pressure of the loads, largest error", _worst(found, pressures(p)), 0.0, 1e-9, "1", "at most"),
         Check(
-            "pressure against the law's at the gap, worst",
+            "pressure against the law at the computed gap, largest error",
             _worst(found, fit.law.pressure(gaps)),
             0.0,
             1e-9,
             "1",
             "at most",
         ),
-        Check("energy of the law at the end, ∫ p dg", energy, work(fit.law, float(gaps[-1])), 1e-12, "J/m2"),
+        Check("final energy of the law, ∫ p dg", energy, work(fit.law, float(gaps[-1])), 1e-12, "J/m2"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-12, "1", "at most"),
     ]
     if p.law == "half-space":
@@ -157,7 +159,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def work(law: Any, gap: float) -> float:
-    """∫ p dg from a gap on, J/m², by Gauss's rule of 40 points on each hundredth of what p falls by."""
+    """∫ p dg from a gap to infinity, J/m², by 40-point Gauss rules between the points of the law."""
     points, weights = np.polynomial.legendre.leggauss(40)
     edges = [gap, *(g for g in getattr(law, "gaps", ()) if g > gap), law.height]
     pieces = [np.linspace(a, b, 5) for a, b in pairwise(edges)]
@@ -175,16 +177,15 @@ def _worst(values: Array, exact: Array) -> float:
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     gaps, pressures_found = pressed(result)
     return {
-        "final_pressure": aq.Scalar(pressures_found[-1], "Pa", "mean contact pressure at the end"),
-        "final_gap": aq.Scalar(gaps[-1], "m", "mean gap at the end"),
-        "first_gap": aq.Scalar(gaps[0], "m", "mean gap at the least load"),
-        "law_energy": aq.Scalar(law_energy(result), "J/m2", "energy of the asperities at the end, of the area"),
+        "final_pressure": aq.Scalar(pressures_found[-1], "Pa", "final mean contact pressure"),
+        "final_gap": aq.Scalar(gaps[-1], "m", "final mean gap"),
+        "first_gap": aq.Scalar(gaps[0], "m", "mean gap at the smallest load"),
+        "law_energy": aq.Scalar(law_energy(result), "J/m2", "final energy of the asperities per area"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.roughness import area_figure, gap_figure
 
     rough = Roughness.of(parameters)
     return {

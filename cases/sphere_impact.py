@@ -1,9 +1,9 @@
-"""A ball hits a rigid plane so slowly that waves do not matter: Hertz's impact, its duration, peak and force history.
+"""Hertzian impact of a ball on a rigid plane: duration, peak force and force history.
 
-The ball is axisymmetric, or a quarter of it in 3D, whole from bottom to top: no symmetry is put where its mass moves.
-Mesh and step follow from the reference: `cells` over the contact radius a at the peak, `steps` over the duration T.
-Hertz takes the ball for a half-space and its motion for a sequence of statics. Both hold for a/R → 0: the ratio is
-(3.93 ρV²/E*)^{1/5}, 1 % at 3 cm/s on steel, where T is 32 times the time in which a wave crosses the ball and returns.
+Axisymmetric model, or a quarter of the ball in 3D; the whole height of the ball is meshed. Mesh and time step follow
+from the reference: `cells` over the largest contact radius a, `steps` over the duration T. Hertz's theory assumes a
+half-space and quasi-static contact, valid for a/R → 0: a/R = (3.93 ρV²/E*)^{1/5}, 1 % at 3 cm/s on steel, where T is 32
+times the time in which a wave crosses the ball and returns.
 """
 
 from dataclasses import dataclass
@@ -20,37 +20,38 @@ from arlequin.cases.reference.hertz_impact import SphereImpact
 from arlequin.cases.reference.measures import total_variation
 from arlequin.cases.shared.impact import centre_velocity, contact_ends, energy_checks, impact_scalars, momentum_check
 from arlequin.cases.shared.meshes import upright_half_disc, upright_quarter_ball
+from arlequin.cases.shared.solid_impact import force_panels
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from arlequin.models.checks import positive, positive_integer, within
 
-ZONE = 1.5  # half-width of the fine surface, in contact radii at the peak
-SHARE = {"axisymmetric": 1.0, "solid": 0.25}  # of the ball that is modelled
+ZONE = 1.5  # half-width of the refined surface over the largest contact radius
+SHARE = {"axisymmetric": 1.0, "solid": 0.25}  # fraction of the ball in the model
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A steel ball of radius 20 mm at 3 cm/s."""
+    """Default: steel ball of radius 20 mm at 3 cm/s."""
 
     geometry: Annotated[
-        Literal["axisymmetric", "solid"], Quantity("", "a half-plane that revolves, or a quarter of the ball in 3D")
+        Literal["axisymmetric", "solid"], Quantity("", "axisymmetric model, or a quarter of the ball in 3D")
     ] = "axisymmetric"
     radius: Annotated[float, Quantity("m", "radius of the ball", positive)] = 0.02
     young: Young = 2.0e11
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.49)] = 0.3
     density: Density = 7800.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the plane", positive)] = 0.03
-    cells: Annotated[int, Quantity("", "cells over the contact radius at the peak", positive_integer)] = 10
-    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cells", within, 1.01, 1.6)] = 1.15
-    order: Annotated[Literal[1, 2], Quantity("", "order of the cells; 2 follows the ball's surface")] = 2
-    steps: Annotated[int, Quantity("", "steps over the duration of the contact", positive_integer)] = 400
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 0.03
+    cells: Annotated[int, Quantity("", "cells over the largest contact radius", positive_integer)] = 10
+    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cell sizes", within, 1.01, 1.6)] = 1.15
+    order: Annotated[Literal[1, 2], Quantity("", "cell order; 2: curved cells")] = 2
+    steps: Annotated[int, Quantity("", "steps over the contact duration", positive_integer)] = 400
     scheme: Annotated[Literal["theta", "newmark", "generalised-alpha"], Quantity("", "time scheme")] = "theta"
     theta: ThetaValue = 0.5
-    level: Annotated[Literal["velocity", "gap"], Quantity("", "level of the contact law")] = "velocity"
+    level: Annotated[Literal["velocity", "gap"], Quantity("", "level of the contact law: gap or velocity")] = "velocity"
     fields_every: FieldsEvery = 20
 
 
 def reference(parameters: Parameters) -> SphereImpact:
-    """Hertz's impact of the whole ball; the plane has no mass and no compliance of its own."""
+    """Hertzian impact of the whole ball on a rigid plane."""
     p = parameters
     mass = 4 / 3 * np.pi * p.radius**3 * p.density
     return SphereImpact(p.radius, p.young / (1 - p.poisson**2), mass, p.velocity)
@@ -62,7 +63,9 @@ def build(parameters: Parameters) -> aq.Study:
     contact = exact.peak.half_width
     if ZONE * contact > 0.5 * p.radius:
         raise aq.UserError.parameter(
-            "velocity", p.velocity, f"gives a contact radius of {contact / p.radius:.2g} radii: Hertz needs a small one"
+            "velocity",
+            p.velocity,
+            f"gives a contact radius of {contact / p.radius:.2g} R, too large for Hertz's theory",
         )
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
     size = contact / p.cells
@@ -81,7 +84,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def forces(result: xarray.DataTree, parameters: Parameters) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Edges (t + 1,) of the steps, s, and contact forces (t,) of the whole ball, means over them, N."""
+    """Edges (t + 1,) of the steps, s, and mean contact forces (t,) of the whole ball over them, N."""
     force = result["interface/contact"].dataset["force"].sel(component="y").values[1:]
     return result.dataset["time"].values, force / SHARE[parameters.geometry]
 
@@ -107,7 +110,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Forces of the whole ball, of which a quarter may be computed."""
+    """Scalars of the whole ball, of which the model may hold a quarter."""
     edges, force = forces(result, parameters)
     return {
         **impact_scalars(result, parameters.velocity, centre_velocity(result, "y"), "y"),
@@ -119,7 +122,6 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.solid_impact import force_panels
 
     exact = reference(parameters)
     time = np.linspace(0.0, float(result.dataset["time"][-1]), 1001)

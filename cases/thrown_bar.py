@@ -1,6 +1,6 @@
-"""A bar is thrown at a rigid wall and leaves it whole: contact times, pressure and rebound against d'Alembert.
+"""Impact of a free bar on a rigid wall: contact times, pressure and rebound against d'Alembert's solution.
 
-Both ends are free: one contact of 2L/c at the pressure ρcV, and the bar leaves at the speed it came with.
+Both ends are free: one contact of duration 2L/c at the pressure ρcV; the rebound speed equals the impact speed.
 
 Source of the case: D. Doyen, A. Ern, S. Piperno, SIAM Journal on Scientific Computing 33, 2011.
 """
@@ -17,6 +17,7 @@ from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.bouncing import ThrownBar
 from arlequin.cases.reference.interface import touch
 from arlequin.cases.reference.rods import Rod
+from arlequin.cases.shared.figures import bar_figures
 from arlequin.cases.shared.impact import (
     bar_scalars,
     centre_velocity,
@@ -48,13 +49,13 @@ from arlequin.models.checks import non_negative, positive, positive_integer
 
 @dataclass(frozen=True)
 class Parameters:
-    """E = 900, ρ = 1, L = 10, from 5 m at 10 m/s: contact from 0.5 to 1.16667 s at 300 Pa."""
+    """Default: E = 900, ρ = 1, L = 10, from 5 m at 10 m/s: contact from 0.5 to 1.16667 s at 300 Pa."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 10.0
     young: Young = 900.0
     density: Density = 1.0
-    height: Annotated[float, Quantity("m", "distance from the wall at the start", non_negative)] = 5.0
-    velocity: Annotated[float, Quantity("m/s", "velocity towards the wall", positive)] = 10.0
+    height: Annotated[float, Quantity("m", "initial distance from the wall", non_negative)] = 5.0
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 10.0
     elements: Annotated[int, Quantity("", "elements", positive_integer)] = 100
     scheme: Scheme = "theta"
     theta: ThetaValue = 0.5
@@ -63,13 +64,13 @@ class Parameters:
     penalty_viscosity: PenaltyViscosity = 3e3
     mass: Mass = "consistent"
     courant: Courant = 0.7071
-    duration: Annotated[float | None, Quantity("s", "none: to a quarter of a contact after the release", positive)] = (
-        None
-    )
+    duration: Annotated[
+        float | None, Quantity("s", "duration of the run; none: 1/4 of the contact duration after release", positive)
+    ] = None
 
 
 def exact(parameters: Parameters) -> ThrownBar:
-    """The bar under unilateral contact."""
+    """Exact solution under unilateral contact."""
     p = parameters
     return ThrownBar(p.young, p.density, p.length, p.height, p.velocity)
 
@@ -98,7 +99,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def reference(parameters: Parameters) -> Any:
-    """Exact under unilateral contact, else the integrated delay equation, to two steps past the end of the run."""
+    """Exact solution (unilateral) or integrated delay equation, up to two steps past the end of the run."""
     p = parameters
     if p.law.startswith("unilateral"):
         return exact(p)
@@ -108,7 +109,7 @@ def reference(parameters: Parameters) -> Any:
 
 
 def tolerance(parameters: Parameters) -> float:
-    """Relative error to expect: that of `bar_wall`, and an impact within a step is seen up to half a step off."""
+    """Relative tolerance: that of `bar_wall`, and up to half a step for an impact inside a step."""
     p = parameters
     start = p.height / p.velocity / step(p)
     late = 2.0 * abs(start - round(start)) * step(p) / exact(p).transit
@@ -132,7 +133,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """When the contact starts and ends (half its pressure), to two steps, and its pressure."""
+    """Checks of start and end of the contact (at half its pressure), to two steps, and of the pressure."""
     whole, two = exact(parameters), 2.0 * step(parameters)
     edges, pressure = mean_pressures(result)
     high = np.flatnonzero(pressure > 0.5 * whole.pressure_in_contact)
@@ -151,6 +152,4 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    from arlequin.cases.shared.figures import bar_figures
-
     return bar_figures(result, reference(parameters), parameters.law)

@@ -1,8 +1,8 @@
-"""A wave packet crosses a junction of a coarse and a fine bar: reflected energy, and energy kept.
+"""Wave packet through a junction of a coarse and a fine bar: reflected energy and energy conservation.
 
-Two bars of unit modulus and density, glued; a packet starts in one of them and runs through the junction. A uniform
-bar reflects nothing: what comes back is the junction's, and shorter waves than the coarse cells can carry come back
-whole unless the junction absorbs them.
+Two coupled bars of unit modulus and density; a packet starts in one of them and runs through the junction. A uniform
+bar does not reflect: any reflection is caused by the junction. Waves too short for the coarse mesh are reflected
+completely unless the junction absorbs them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.impact import energy_checks
 from arlequin.cases.shared.vocabulary import FieldsEvery
-from arlequin.cases.shared.waves import Packet, drift, stretch_energy
+from arlequin.cases.shared.waves import WavePacket, drift, stretch_energy
 from arlequin.models.checks import positive, positive_integer, within
 
 YOUNG, DENSITY = 1.0, 1.0
@@ -25,40 +25,42 @@ GHOST_CELLS = 8
 
 @dataclass(frozen=True)
 class Parameters:
-    """Coarse cells of 0.1, fine ones a tenth of it, a gluing zone of four coarse cells, a packet of ten."""
+    """Default: coarse cells of 0.1, fine cells of 0.01, overlap of four coarse cells, wavelength of ten."""
 
-    ratio: Annotated[float, Quantity("", "coarse over fine cell, any number", positive)] = 10.0
-    coarse_size: Annotated[float, Quantity("m", "coarse cell H", positive)] = 0.1
-    overlap: Annotated[float, Quantity("m", "length of the gluing zone", positive)] = 0.4
-    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weights in the zone")] = "linear"
-    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling (H1 with the length H)")] = "L2"
-    mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space (own: cells of 2H)")] = (
-        "coarse"
+    ratio: Annotated[float, Quantity("", "coarse over fine cell size, not necessarily an integer", positive)] = 10.0
+    coarse_size: Annotated[float, Quantity("m", "coarse cell size H", positive)] = 0.1
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 0.4
+    weights: Annotated[Literal["linear", "constant", "cubic"], Quantity("", "weight functions in the overlap")] = (
+        "linear"
     )
+    coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling form; H1 with the length H")] = "L2"
+    mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space; own: cells of 2H")] = "coarse"
     wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 1.0
-    start: Annotated[Literal["fine", "coarse"], Quantity("", "where the packet starts")] = "fine"
-    absorbing: Annotated[bool, Quantity("", "take away what the coarse cells cannot carry")] = False
-    time_ratio: Annotated[int, Quantity("", "steps of the fine part in one of the coarse part", positive_integer)] = 1
-    courant: Annotated[float, Quantity("", "c Δt/h of the fine cells", positive)] = 0.35
-    duration: Annotated[float | None, Quantity("s", "none: until the packet has passed", positive)] = None
+    start: Annotated[Literal["fine", "coarse"], Quantity("", "side on which the packet starts")] = "fine"
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
+    time_ratio: Annotated[int, Quantity("", "steps of the fine part per step of the coarse part", positive_integer)] = 1
+    courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 0.35
+    duration: Annotated[
+        float | None, Quantity("s", "duration of the run; none: until the packet has passed", positive)
+    ] = None
     floor: Annotated[
-        float, Quantity("", "weight of coarse cells that go on under the fine part; 0: none do", within, 0.0, 0.5)
+        float, Quantity("", "weight of the coarse cells below the fine part; 0: none", within, 0.0, 0.5)
     ] = 0.0
     fields_every: FieldsEvery = 50
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where things are (m): the fine bar is [0, fine_end], the coarse one [coarse_start, end]."""
+class BarLayout:
+    """Positions, m: fine bar [0, fine_end], coarse bar [coarse_start, end]."""
 
     fine_end: float
     coarse_start: float
     end: float
-    packet: Packet
+    packet: WavePacket
 
 
-def layout(parameters: Parameters) -> Layout:
-    """Both bars long enough for the packet to start and end outside the zone."""
+def layout(parameters: Parameters) -> BarLayout:
+    """Bars long enough for the packet to start and end outside the overlap."""
     p = parameters
     width = max(2.0 * p.wavelength, 4.0 * p.coarse_size)
     fine_end = p.overlap + 14.0 * width
@@ -67,10 +69,10 @@ def layout(parameters: Parameters) -> Layout:
     end = coarse_start + cells * p.coarse_size
     speed = float(np.sqrt(YOUNG / DENSITY))
     if p.start == "fine":
-        packet = Packet(coarse_start - 5.0 * width, width, p.wavelength, 1.0, speed)
+        packet = WavePacket(coarse_start - 5.0 * width, width, p.wavelength, 1.0, speed)
     else:
-        packet = Packet(fine_end + 5.0 * width, width, p.wavelength, -1.0, speed)
-    return Layout(fine_end, coarse_start, end, packet)
+        packet = WavePacket(fine_end + 5.0 * width, width, p.wavelength, -1.0, speed)
+    return BarLayout(fine_end, coarse_start, end, packet)
 
 
 def build(parameters: Parameters) -> aq.Study:
@@ -78,7 +80,7 @@ def build(parameters: Parameters) -> aq.Study:
     material = aq.LinearElastic(young=YOUNG, density=DENSITY)
     h = p.coarse_size / p.ratio
     fine_cells = max(1, round(where.fine_end / h))
-    # with a floor the coarse bar goes on under the fine one, as a ghost
+    # with a floor the coarse bar extends below the fine one
     coarse_low = where.coarse_start - (GHOST_CELLS * p.coarse_size if p.floor > 0.0 else 0.0)
     coarse_cells = round((where.end - coarse_low) / p.coarse_size)
     fine = aq.Bar(
@@ -102,8 +104,8 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, scheme, duration, small * p.time_ratio, p.fields_every)
 
 
-def junction(parameters: Parameters, coarse: Any, fine: Any, where: Layout) -> Any:
-    """The junction that the parameters ask for."""
+def junction(parameters: Parameters, coarse: Any, fine: Any, where: BarLayout) -> Any:
+    """Junction of the parameters."""
     p = parameters
     weights = {"linear": aq.Linear, "constant": aq.Constant, "cubic": aq.Cubic}[p.weights]()
     coupling = aq.L2() if p.coupling == "L2" else aq.H1(p.coarse_size)
@@ -118,7 +120,7 @@ def junction(parameters: Parameters, coarse: Any, fine: Any, where: Layout) -> A
 
 
 def reflected(result: xarray.DataTree, parameters: Parameters) -> float:
-    """Energy behind the zone at the end of the run over the energy at its start."""
+    """Final energy on the side of the start over the initial energy."""
     where = layout(parameters)
     start = float(result.dataset["energy"].sel(kind=["kinetic", "strain"])[0].sum())
     if parameters.start == "fine":
@@ -129,7 +131,7 @@ def reflected(result: xarray.DataTree, parameters: Parameters) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The exact bar reflects nothing; without an absorber the energy stays."""
+    """Reflected energy (exact: 0) and, without an absorber, energy conservation."""
     p = parameters
     checks = []
     if p.duration is None:
@@ -146,10 +148,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """A run of another duration may end before the packet has come back: no reflected energy."""
+    """Scalars; with a given duration the reflected energy is nan, as the packet may not have returned."""
     back = reflected(result, parameters) if parameters.duration is None else np.nan
     return {
-        "reflected_energy": aq.Scalar(back, "1", "share of the energy that the junction sends back"),
+        "reflected_energy": aq.Scalar(back, "1", "fraction of the energy reflected by the junction"),
         "energy_drift": aq.Scalar(drift(result), "1", "largest change of the kinetic and strain energy"),
     }
 

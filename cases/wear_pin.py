@@ -1,8 +1,8 @@
-"""A rounded pin is pressed on a plate by a constant force and slides until wear has made it flat.
+"""Wear of a rounded pin that slides on a plate under constant force until it is flat.
 
-Plane strain. The pin stands on a layer of asperities, much softer than itself, so that each point of its surface wears
-by its own spring; its top is held level. First the force grows while time runs from 0 to 1, then the pin slides, to 2.
-Archard's law gives the worn volume at once, k F s; the profile is that of `arlequin.cases.reference.worn_layer`.
+Plane strain. The pin rests on a layer of asperities that is much softer than the pin, so that each point of its surface
+wears independently; its top is kept level. The force is applied in 0 ≤ t ≤ 1, the pin slides in 1 ≤ t ≤ 2. Archard's
+law gives the worn volume k F s; the profile is that of `arlequin.cases.reference.worn_layer`.
 """
 
 from dataclasses import dataclass, replace
@@ -21,26 +21,26 @@ from arlequin.cases.shared.worn import scar_width, worn_profile
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.types import Array
 
-_WIDTH, _HEIGHT = 1.4, 1.0  # half-width and height of the pin, in half-widths of the flat at the end
-_HOLDER = 1e-2  # mass of what holds the pin, in those of the pin
-_ARM = 1e-3  # share of the force that the arm, which holds the pin, takes at the end
+_WIDTH, _HEIGHT = 1.4, 1.0  # half-width and height of the pin over the half-width of the final flat
+_HOLDER = 1e-2  # mass of the holder over that of the pin
+_ARM = 1e-3  # final fraction of the force carried by the arm of the holder
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """A steel pin of R = 50 mm under 40 kN/m slides 2.5 m: the flat is 3.9 mm wide at the end."""
+    """Default: steel pin of R = 50 mm under 40 kN/m, sliding 2.5 m; final flat 3.9 mm wide."""
 
     radius: Annotated[float, Quantity("m", "radius of the tip", positive)] = 0.05
-    force: Annotated[float, Quantity("N/m", "that presses, per metre of depth", positive)] = 4e4
-    way: Annotated[float, Quantity("m", "way of sliding", positive)] = 2.5
+    force: Annotated[float, Quantity("N/m", "normal force per depth", positive)] = 4e4
+    way: Annotated[float, Quantity("m", "sliding distance", positive)] = 2.5
     wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", positive)] = 1e-12
     friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
-    stiffness: Annotated[float, Quantity("Pa/m", "of the layer of asperities", positive)] = 1e13
+    stiffness: Annotated[float, Quantity("Pa/m", "stiffness of the asperity layer", positive)] = 1e13
     young: Young = 2.1e11
     poisson: Poisson = 0.3
     density: Density = 7800.0
-    cells: Annotated[int, Quantity("", "cells over the half-width of the flat at the end", positive_integer)] = 40
-    steps: Annotated[int, Quantity("", "steps of sliding", positive_integer)] = 300
+    cells: Annotated[int, Quantity("", "cells over the half-width of the final flat", positive_integer)] = 40
+    steps: Annotated[int, Quantity("", "steps of the sliding phase", positive_integer)] = 300
 
 
 def reference(parameters: Parameters) -> WornPin:
@@ -50,12 +50,12 @@ def reference(parameters: Parameters) -> WornPin:
 
 
 def _depth(p: Parameters) -> float:
-    """Depth of the flat of a stiff pin at the end, m."""
+    """Final depth of the flat of a rigid pin, m."""
     return float(reference(p).flat_depth(np.zeros(1), p.way)[0])
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics; time only parametrises force and way."""
+    """Statics; the time is a parameter of force and sliding distance."""
     p, theory = parameters, reference(parameters)
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
     width, flat = theory.width, theory.flat(p.way)
@@ -68,7 +68,7 @@ def build(parameters: Parameters) -> aq.Study:
     mass = _HOLDER * p.density * 2.0 * _WIDTH * _HEIGHT * flat**2
     holder = aq.PointMasses("holder", (0.0, _HEIGHT * flat), mass, imposed={"all": {"x": 0.0}})
     level = aq.Relation("level", [(pin.boundary("top"), "y", 1.0), (holder.boundary("all"), "y", -1.0)])
-    # the layer yields by the force over the first contact, and must be higher
+    # the height exceeds the initial compression of the layer
     height = 4.0 * p.radius * (p.force / (p.stiffness * p.radius**2)) ** (2.0 / 3.0)
     contact = aq.Interface(
         "contact", pin.boundary("bottom"), aq.RigidPlane(point=(0.0, -height), normal=(0.0, 1.0)),
@@ -82,7 +82,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def _rounded(p: Parameters, width: float, flat: float) -> Any:
-    """A rectangle whose bottom is the tip's parabola."""
+    """Rectangle with a parabolic bottom, the tip."""
     across = max(2, round(2 * p.cells * _WIDTH))
     mesh = aq.mesh.rectangle((-width, width), (0.0, _HEIGHT * flat), cells=(across, max(2, p.cells // 4)))
     x, y = mesh.p
@@ -90,8 +90,8 @@ def _rounded(p: Parameters, width: float, flat: float) -> Any:
 
 
 @dataclass(frozen=True)
-class Scar:
-    """The worn profile at the end: x (k,), m, sorted; depth (k,), m, and by the reference; volume per depth, m²."""
+class WornProfile:
+    """Final worn profile: x (k,), m, sorted; depths (k,), m, computed and exact; volume per depth, m²."""
 
     x: Array
     depth: Array
@@ -99,7 +99,7 @@ class Scar:
     volume: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Scar":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "WornProfile":
         group = result["interface/contact"].dataset
         x, depth = worn_profile(result)
         exact = reference(parameters).depth(x, parameters.way)
@@ -107,18 +107,18 @@ class Scar:
 
     @property
     def error(self) -> float:
-        """Largest difference of the depths over the greatest depth."""
+        """Largest error of the depth over the greatest depth."""
         return float(np.abs(self.depth - self.exact).max() / self.exact.max())
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, scar, theory = parameters, Scar.of(result, parameters), reference(parameters)
+    p, scar, theory = parameters, WornProfile.of(result, parameters), reference(parameters)
     mass = float(result["interface/contact"].dataset["worn_mass"].values[-1])
     return [
         Check("worn volume against k F s", scar.volume, theory.volume(p.way), 1e-3, "m3"),
-        Check("worn mass against its density", mass, p.density * theory.volume(p.way), 1e-3, "kg"),
+        Check("worn mass against density × volume", mass, p.density * theory.volume(p.way), 1e-3, "kg"),
         Check("worn profile, largest error over the depth", scar.error, 0.0, 0.01, "1", "at most"),
-        Check("greatest depth against a stiff pin's", float(scar.depth.max()), _depth(p), 0.01, "m"),
+        Check("greatest depth against a rigid pin", float(scar.depth.max()), _depth(p), 0.01, "m"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-8, "1", "absolute"),
     ]
 

@@ -189,7 +189,7 @@ QUICK = (
         {"elements": 20, "seeds": 1, "octaves": 2, "flat": 1, "steps": 20, "law": "greenwood-williamson"},
         2,
     ),
-    Small("fuel_rod", ROD, 0, {"fuel_rod.MARGIN": "m"}, {"amplitude": "N/m"}),
+    Small("fuel_rod", ROD, 0, {"fuel_rod.parameters.MARGIN": "m"}, {"amplitude": "N/m"}),
 )
 SLOW = (
     Small("two_bars", {"elements": 12}, 2),
@@ -236,7 +236,7 @@ SLOW = (
     Small("necking_bar", {"elements": 2, "steps": 20}),
     Small("cook_plastic", {"elements": 4, "steps": 4}, 0, COOK),
     Small("rough_press", {"cells": 4, "seeds": 1, "loads": 5, "octaves": 2, "flat": 1}, 1),
-    Small("fuel_rod", {"law": "multilevel", **ROD}, 0, {"fuel_rod.MARGIN": "m"}, {"amplitude": "N/m"}),
+    Small("fuel_rod", {"law": "multilevel", **ROD}, 0, {"fuel_rod.parameters.MARGIN": "m"}, {"amplitude": "N/m"}),
 )
 
 

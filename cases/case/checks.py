@@ -13,10 +13,10 @@ Kind = Literal["relative", "absolute", "at most", "at least"]
 
 @dataclass(frozen=True)
 class Check:
-    """A value, what it should be and how far from it it may lie.
+    """Comparison of a value with its reference under a tolerance.
 
     relative: |value − reference| ≤ tolerance |reference|; absolute: |value − reference| ≤ tolerance;
-    at most: value ≤ reference + tolerance; at least: value ≥ reference − tolerance. A nan never passes.
+    at most: value ≤ reference + tolerance; at least: value ≥ reference − tolerance. A nan fails.
 
     >>> Check("impulse", 3.94e6, 3.95e6, 0.01, "N·s").passed
     True
@@ -34,7 +34,7 @@ class Check:
 
     @property
     def error(self) -> float:
-        """Difference from the reference, relative where the check is."""
+        """value − reference, divided by |reference| if kind is "relative"."""
         difference = self.value - self.reference
         if self.kind != "relative":
             return difference
@@ -53,7 +53,7 @@ class Check:
 
     @property
     def limit(self) -> str:
-        """The accepted range in words."""
+        """The accepted range as text."""
         if self.kind == "relative":
             return f"± {100 * self.tolerance:.3g} %"
         if self.kind == "absolute":

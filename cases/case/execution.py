@@ -1,4 +1,4 @@
-"""The run of a case: parameters made and checked, the study built, the result recorded with what made it."""
+"""Execution of a case: validated parameters, study, recorded result with its provenance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 
 def prepare(name: str, values: Mapping[str, Any]) -> tuple[Case, Any]:
-    """A case and its parameters, all checked before anything is computed."""
+    """A case and its validated parameters."""
     case = load(name)
     return case, make(case.parameters, values)
 
@@ -33,9 +33,9 @@ def execute(
     progress: Progress | None = None,
     fields_every: int | None = None,
 ) -> xarray.DataTree:
-    """Run a case. The result carries the attributes `case` and `parameters`.
+    """Run a case; the result has the attributes `case` and `parameters`.
 
-    fields_every: how often fields are kept; None leaves it to the study.
+    fields_every: steps between recorded fields; None: as in the study.
     """
     given = as_record(record)
     about = {**given.attributes, "case": case.name, "parameters": as_json(parameters)}
@@ -50,9 +50,10 @@ def execute(
 
 
 def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
-    """A result, the step of its checkpoint (0 where a run is to begin anew), and a record that goes on from it.
+    """A stored result, the step of its checkpoint (0: none, start anew), and the record that continues it.
 
-    Of a result of several runs, how many are finished."""
+    For a result of several runs: the number of finished runs instead of the step.
+    """
     from arlequin.results.checkpoint import Checkpoint
     from arlequin.results.reading import open as open_result
     from arlequin.results.reading import runs_finished
@@ -61,9 +62,11 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
     if result.attrs.get("complete"):
         return result, int(result.attrs.get("steps_planned", 0)), Record(path, resume=True)
     if not result.attrs.get("case"):
-        raise UserError(f"{path}: not of a case: call its script again with record=Record({str(path)!r}, resume=True)")
+        raise UserError(
+            f"{path}: not the result of a case: run its script again with record=Record({str(path)!r}, resume=True)"
+        )
     if "study" not in result.attrs:
-        raise UserError(f"{path}: has no checkpoint to go on from: run it anew", code=1)
+        raise UserError(f"{path}: has no checkpoint: run the case again", code=1)
     found = Checkpoint.read(Path(path))
     if found is None:
         return result, (runs_finished(result) or (0, 0))[0], Record(path, resume=True)
@@ -73,7 +76,7 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
 
 
 def resume(path: str | Path, progress: Progress | None = None, named: str | None = None) -> xarray.DataTree:
-    """Goes on with the run of a case from the last checkpoint of its result; named: as of `results.case_of`."""
+    """Resume the run of a case from the last checkpoint of its result; named: see `results.case_of`."""
     from arlequin.cases.case.results import case_of
     from arlequin.results.reading import summary
 
@@ -87,10 +90,10 @@ def resume(path: str | Path, progress: Progress | None = None, named: str | None
 
 
 def _study(case: Case, parameters: Any) -> Study:
-    """What the case's `build` gives."""
+    """The study that `build` of the case returns."""
     from arlequin.run.simulate import Study
 
     study = case.call("build", parameters)
     if not isinstance(study, Study):
-        raise UserError(f"{case.name}: `build` gives {type(study).__name__}, must give an arlequin.Study")
+        raise UserError(f"{case.name}: `build` returns {type(study).__name__}, must return an arlequin.Study")
     return study

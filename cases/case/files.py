@@ -1,8 +1,8 @@
-"""Case files that this user has run here, by place and text: that a result names a file is no reason to run it.
+"""Record of the case files that this user has run, so that opening a result never executes an unknown file.
 
-The list has a line for each, as `sha256sum` writes them: digest, two spaces, the path that was given, made absolute. It
-is the file `arlequin/case_files` in the folder of the user's state ($XDG_STATE_HOME, by default ~/.local/state). Place
-and text must both be those of the list: a copy elsewhere could import other helpers from beside it.
+The list is `arlequin/case_files` in $XDG_STATE_HOME (default ~/.local/state), in the format of `sha256sum`: digest, two
+spaces, absolute path. A file is trusted if both its path and its digest are listed: a copy in another folder could
+import other modules from there.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 
 from arlequin.models.errors import UserError
 
-MOST_BYTES = 2**24  # of a case file
+MOST_BYTES = 2**24  # largest case file
 
 
 def read(path: Path) -> bytes:
-    """The text of a Python file, once: what is hashed is what is run."""
+    """The bytes of a Python file, read once, so that the code that runs is the code that was hashed."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     if path.suffix != ".py":
@@ -32,7 +32,7 @@ def read(path: Path) -> bytes:
 
 
 def remember(path: str, text: bytes) -> None:
-    """Adds a file that the user has named; where nothing can be written its results have general figures later."""
+    """Add a file named by the user to the list; without write access its results later get generic figures only."""
     folder = _folder()
     if folder is None or "\n" in path or _digest(text) in _digests(path):
         return
@@ -41,13 +41,13 @@ def remember(path: str, text: bytes) -> None:
         line = os.fsencode(f"{_digest(text)}  {path}\n")
         file = os.open(folder / "case_files", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(file, line)  # at once: of two processes each writes its whole line
+            os.write(file, line)  # one write: lines of concurrent processes do not mix
         finally:
             os.close(file)
 
 
 def known(path: str) -> bytes:
-    """The text of a file that a result names; UserError, before it is opened, where this user has not run it here."""
+    """The bytes of a file named in a result; UserError, before it is opened, unless this user has run it."""
     digests = _digests(path)
     if not digests:
         raise UserError(f"the case file {path} has not been run here")
@@ -58,7 +58,7 @@ def known(path: str) -> bytes:
 
 
 def _digests(path: str) -> set[str]:
-    """Those of the list for a path; none where others could have written the list."""
+    """Digests listed for a path; none if the list could have been written by another user."""
     folder, end = _folder(), b"  " + os.fsencode(path)
     found: set[str] = set()
     if folder is None:
@@ -74,7 +74,7 @@ def _digests(path: str) -> set[str]:
 
 
 def _folder() -> Path | None:
-    """The folder of the project's state, which must be absolute; None where the user has no home."""
+    """Folder of the list (an absolute path); None if the user has no home."""
     given = os.environ.get("XDG_STATE_HOME", "")
     with contextlib.suppress(RuntimeError):
         return (Path(given) if os.path.isabs(given) else Path.home() / ".local" / "state") / "arlequin"

@@ -1,4 +1,4 @@
-"""Parameters of a case: read from its dataclass, parsed from text, checked, shown.
+"""Parameters of a case: declared by its dataclass, parsed from text, validated.
 
 @dataclass(frozen=True)
 class Parameters:
@@ -29,9 +29,9 @@ RANGES: dict[Any, str] = {
     checks.positive_integer: "whole, ≥ 1",
     checks.non_negative_integer: "whole, ≥ 0",
 }
-# of numbers other than 0: products of ten of them stay within what floats hold, 1e±308
+# range of the size of non-zero numbers: products of ten of them do not overflow
 SMALLEST, LARGEST = 1e-30, 1e30
-LARGEST_COUNT = 50_000_000  # of whole numbers: no case has more of anything, steps included
+LARGEST_COUNT = 50_000_000  # largest whole number, steps included
 WORDS = {
     "true": True,
     "yes": True,
@@ -48,8 +48,8 @@ WORDS = {
 class Quantity:
     """Unit, meaning and range of a parameter.
 
-    check: called with (name, value), or with (name, value, low, high) where there are bounds. largest: of a number's
-    size, for units of which numbers beyond 1e30 make sense.
+    check: called with (name, value), or with (name, value, low, high) if there are bounds. largest: size of the
+    largest number, for units in which numbers beyond 1e30 occur.
     """
 
     unit: str = ""
@@ -61,7 +61,7 @@ class Quantity:
 
     @property
     def range(self) -> str:
-        """The accepted numbers in words."""
+        """The accepted range as text."""
         if self.low is not None or self.high is not None:
             if self.low is not None and self.high is not None:
                 return f"{self.low:g} to {self.high:g}"
@@ -69,7 +69,7 @@ class Quantity:
         return RANGES.get(self.check, "")
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value, or UserError where it is outside the range."""
+        """The value; UserError outside the range."""
         if isinstance(value, float) and value != 0.0 and not SMALLEST <= abs(value) <= self.largest:
             raise UserError.parameter(name, value, f"must be 0 or of a size from {SMALLEST:g} to {self.largest:g}")
         if isinstance(value, int) and not abs(value) <= LARGEST_COUNT:
@@ -81,7 +81,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Field:
-    """One parameter as the command line sees it. kind: float, int, bool, str, or None for a choice."""
+    """One parameter of a case. kind: float, int, bool, str, or None for a choice."""
 
     name: str
     kind: type | None
@@ -92,7 +92,7 @@ class Field:
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words: the choices or the kind of value, its range and unit."""
+        """Admissible values as text: the choices, or kind, range and unit."""
         if self.kind is None:
             words = ", ".join(map(str, self.choices))
         elif self.kind is bool:
@@ -107,7 +107,7 @@ class Field:
         return words + (" or none" if self.optional else "")
 
     def parse(self, value: Any) -> Any:
-        """The value of the right kind and in range, from text or from Python."""
+        """The validated value, from text or from a Python object."""
         if self.optional and (value is None or (isinstance(value, str) and value.strip().lower() == "none")):
             return None
         if self.kind is None:
@@ -126,16 +126,16 @@ class Field:
 
 
 def fields(parameters: type) -> tuple[Field, ...]:
-    """The parameters that a case's dataclass declares."""
+    """The parameters declared by the dataclass of a case."""
     try:
         hints = get_type_hints(parameters, include_extras=True)
-    except (NameError, TypeError) as error:  # annotations as text are only read here
+    except (NameError, TypeError) as error:  # string annotations are evaluated here
         raise UserError(f"Parameters: {error}") from error
     return tuple(_field(f, hints[f.name]) for f in dataclasses.fields(parameters) if f.init)
 
 
 def by_name(parameters: type, names: Iterable[str] = ()) -> dict[str, Field]:
-    """The parameters by their names; UserError where one of `names` is none of them."""
+    """The parameters by name; UserError for an unknown name in `names`."""
     known = {f.name: f for f in fields(parameters)}
     for name in names:
         if name not in known:
@@ -144,7 +144,7 @@ def by_name(parameters: type, names: Iterable[str] = ()) -> dict[str, Field]:
 
 
 def make(parameters: type, values: Mapping[str, Any]) -> Any:
-    """An instance of a case's dataclass; `values` as text or of their kind, defaults for the rest."""
+    """Instance of the dataclass from `values` (text or Python objects) and defaults."""
     known = by_name(parameters, values)
     given = {name: known[name].parse(value) for name, value in values.items()}
     for name, field in known.items():
@@ -154,18 +154,18 @@ def make(parameters: type, values: Mapping[str, Any]) -> Any:
 
 
 def as_json(parameters: Any) -> str:
-    """The parameters as JSON text, the form in which a result carries them."""
+    """The parameters as JSON text, as stored in results."""
     return json.dumps(dataclasses.asdict(parameters), ensure_ascii=False, default=str)
 
 
 def meant(word: str, known: Any) -> str:
-    """«, did you mean …?» where one of the known words is close, else nothing."""
+    """The suggestion `, did you mean …?` if a known name is close, else an empty text."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f", did you mean {close[0]}?" if close else ""
 
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:
-    """Take a type hint apart: Annotated[kind | None, Quantity]."""
+    """The parameter declared by a type hint Annotated[kind | None, Quantity]."""
     quantity = Quantity()
     if get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)

@@ -1,6 +1,6 @@
-"""Which cases there are, and how one is found: by name, or as a Python file of the user.
+"""Registry of the cases: built-in cases by name, user cases by the path of a Python file.
 
-Listing reads the first line of each docstring from the source: no case is imported.
+The list of cases is read from the sources (first lines of docstrings): no case is imported.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Case:
-    """A case: its name (for a user's file, the absolute path), its module and its Parameters."""
+    """A case: name (absolute path of a user's file) and module."""
 
     name: str
     module: ModuleType
@@ -78,11 +78,11 @@ class Case:
 
     @property
     def short(self) -> str:
-        """The name that a file of results is given."""
+        """Name without folder and ending, used for result files."""
         return Path(self.name).stem if is_file_name(self.name) else self.name
 
     def blame(self, error: Exception) -> UserError | None:
-        """The line for an error that arose in a user's own file; None where it arose elsewhere."""
+        """Error line `file, line n: …` for an exception raised in a user's file; None for others."""
         last = traceback.extract_tb(error.__traceback__)[-1]
         if not is_file_name(self.name) or last.filename != self.name:
             return None
@@ -92,7 +92,7 @@ class Case:
         return callable(getattr(self.module, function, None))
 
     def call(self, name: str, *given: Any) -> Any:
-        """What a function of the module gives; UserError with the line for what goes wrong in a user's own file."""
+        """Call a function of the module; exceptions raised in a user's file become a UserError with its line."""
         try:
             return self.function(name)(*given)
         except UserError:
@@ -104,29 +104,29 @@ class Case:
             raise blamed from error
 
     def function(self, name: str) -> Any:
-        """`build`, `reference`, `check`, `figures`, `scalars` or `run` of the module; UserError where it has none."""
+        """The function `build`, `reference`, `check`, `figures`, `scalars` or `run`; UserError if there is none."""
         if not self.has(name):
             raise UserError(f"{self.name}: the case has no function `{name}`")
         return getattr(self.module, name)
 
 
 def names() -> tuple[str, ...]:
-    """The names of the cases that come with the project."""
+    """Names of the built-in cases."""
     return NAMES
 
 
 def lines() -> dict[str, str]:
-    """The line of each case."""
+    """First docstring line of each built-in case, by name."""
     return {name: _line(name) for name in NAMES}
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a case is given as a path and not as a name."""
+    """Whether a text is the path of a Python file rather than the name of a case."""
     return name.endswith(".py") or os.sep in name
 
 
 def load(name: str) -> Case:
-    """The case that the user names, which runs its file: a name, or the path of a Python file."""
+    """Load a case given by the user: a built-in name, or the path of a Python file, which is executed."""
     if is_file_name(name):
         place = Path(name).absolute()
         text = case_files.read(Path(name))
@@ -143,11 +143,11 @@ def load(name: str) -> Case:
 
 
 def named_by_a_result(name: str) -> Case:
-    """The case that a result names: one of ours, or a file that this user has run here as it is now; else UserError."""
+    """Load the case named in a result: a built-in case, or an unchanged file that this user has run; else UserError."""
     if name in NAMES:
         return _ours(name)
     if not is_file_name(name):
-        raise UserError(f"its case {name!r} is none of this version")
+        raise UserError(f"its case {name!r} is unknown in this version")
     return _checked(Case(name, _run_file(Path(name), case_files.known(name), name)), name)
 
 
@@ -156,7 +156,7 @@ def _ours(name: str) -> Case:
 
 
 def _checked(case: Case, given: str) -> Case:
-    """The case; UserError where its module is none."""
+    """The case; UserError if its module lacks `Parameters` or `build`."""
     if not is_dataclass(getattr(case.module, "Parameters", None)):
         raise UserError(f"{given}: not a case: it has no dataclass `Parameters`")
     if not (case.has("build") or case.has("run")):
@@ -173,16 +173,18 @@ def _line(name: str) -> str:
 
 
 def _run_file(path: Path, text: bytes, given: str) -> ModuleType:
-    """Run the text of a user's file under a private name: neither it nor a `models.py` beside it hides ours."""
+    """Execute a user's file under a private module name, so that it cannot shadow modules of this package."""
     private = f"_arlequin_case_{path.stem}"
     spec = importlib.util.spec_from_file_location(private, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[private] = module  # dataclasses look up their annotations there
+    sys.modules[private] = module  # dataclasses evaluate annotations in this module
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # last: its helpers are found, and hide nothing
+        sys.path.append(str(path.parent))  # appended: modules beside the file are found without shadowing others
     try:
-        exec(compile(text, path, "exec"), module.__dict__)  # of the bytes that were read, and of no file of bytecode
+        exec(
+            compile(text, path, "exec"), module.__dict__
+        )  # compiled from the bytes that were hashed, not from cached bytecode
     except UserError:
         raise
     except (Exception, SystemExit) as error:
@@ -192,7 +194,7 @@ def _run_file(path: Path, text: bytes, given: str) -> ModuleType:
 
 
 def _line_number(error: BaseException, path: Path) -> int | str:
-    """Where in a user's file an error arose."""
+    """Line of a user's file at which an error was raised."""
     if isinstance(error, SyntaxError):
         return error.lineno or "?"
     here = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]

@@ -1,7 +1,7 @@
-"""What is asked of a result: that it holds something, the case that made it, its figures, names beside it.
+"""Access to a stored result: opening, the case that produced it, its figures, names of files beside it.
 
-A result is data, of whomever: its case runs only where it is one of ours, where this user has run the file here as it
-is, or names it now.
+A result may come from anybody. Its case is executed only if it is a built-in case, or an unchanged file that this user
+has run before or names explicitly.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ HINT = "name it with --case FILE"
 
 
 def opened(path: str | Path, to: str) -> xarray.DataTree:
-    """The result at the path, if it has any instant; `to`: what it is opened for."""
+    """Open a non-empty result; `to`: the purpose, for the error message."""
     from arlequin.results.reading import open as open_result
 
     result = open_result(path)
     if not result.sizes["time"]:
-        raise UserError(f"{path}: nothing was recorded, nothing to {to}", code=1)
+        raise UserError(f"{path}: empty result, nothing to {to}", code=1)
     return result
 
 
 def case_of(attributes: dict[Any, Any], named: str | None) -> registry.Case | None:
-    """The case that made a result or a sweep, or the one that the user names; None where no case did.
+    """The case that produced a result or sweep, or the case `named` by the user; None for a study without case.
 
-    UserError where it is a file that this user has neither run here nor names.
+    UserError if it is a file that this user has neither run nor named.
     """
     if named is not None:
         return registry.load(named)
@@ -47,9 +47,9 @@ def case_of(attributes: dict[Any, Any], named: str | None) -> registry.Case | No
 
 
 def made_by(result: xarray.DataTree, named: str | None = None) -> tuple[registry.Case, Any] | None:
-    """The case that made a result and its parameters; None for a study of one's own.
+    """The case that produced a result, and its parameters; None for a study without case.
 
-    None, and a `ResultWarning`, where the case of the result cannot be had; UserError where one that is named cannot.
+    If the case cannot be loaded: None with a `ResultWarning`; UserError if the user named it.
     """
     from arlequin.cases.case.parameters import make
     from arlequin.results.damage import ResultWarning
@@ -61,12 +61,12 @@ def made_by(result: xarray.DataTree, named: str | None = None) -> tuple[registry
     except UserError as error:
         if named is not None:
             raise
-        warnings.warn(f"without the figures and checks of its case: {error}", ResultWarning, stacklevel=2)
+        warnings.warn(f"figures and checks of its case are omitted: {error}", ResultWarning, stacklevel=2)
         return None
 
 
 def figures_of(result: xarray.DataTree, made: tuple[registry.Case, Any] | None) -> dict[str, Figure]:
-    """The figures of the case that made a result, and its energies; general ones where there is no case."""
+    """Figures of the case that produced a result, with its energies; generic figures without a case."""
     from arlequin import plots
     from arlequin.results.damage import warn_and_skip
 
@@ -80,6 +80,6 @@ def figures_of(result: xarray.DataTree, made: tuple[registry.Case, Any] | None) 
 
 
 def beside(source: str | Path, ending: str) -> Path:
-    """`runs/x` and the ending, beside the result `runs/x.zarr`."""
+    """Path `runs/x` + ending for the result `runs/x.zarr`."""
     source = Path(source)
     return source.parent / (source.resolve().with_suffix("").name + ending)

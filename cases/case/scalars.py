@@ -1,48 +1,47 @@
-"""The numbers that a run is boiled down to, as a sweep collects them: what any result has, and what its case adds.
+"""Scalars of a run, as collected by sweeps: those of every result, and those added by its case.
 
-Of any result (`common`), as far as it has the groups:
+Scalars of every result (`common`), as far as it has the groups:
 
-    energy_KIND          last value of each kind of energy, J
-    balance              largest energy balance of the run, relative
-    plastic_strain       the largest at the end, mean over a cell
+    energy_KIND          each kind of energy at the end, J
+    balance              largest relative energy imbalance of the run
+    plastic_strain       largest cell mean at the end
     wall_time_per_step   s
-    peak_force           largest contact force of a step (norm of the resultant), N; final_force: of the last step
-    peak_pressure        largest pressure at a point, Pa; of the frames kept, but of all steps where there is one point
-    least_gap            m, negative where surfaces penetrate
-    impulse              norm of the total, N s
-    contact_duration     time with a point under pressure, s; first_contact: when it begins, s, nan where it never does
+    peak_force           largest resultant contact force of a step (norm), N; final_force: of the last step
+    peak_pressure        largest pressure at a point, Pa, over the recorded frames (all steps if there is one point)
+    least_gap            smallest gap, m; negative: penetration
+    impulse              norm of the total contact impulse, N s
+    contact_duration     time with contact, s; first_contact: its start, s (nan without contact)
     wear_power           mean of F_n ‖v_t‖ over the run, W; wear_work: its integral, J
-    friction_energy      what friction takes at the interface, J
+    friction_energy      energy dissipated by friction at the interface, J
     worn_volume, worn_mass, worn_depth   at the end, m3, kg and m (the greatest depth)
 
-Those of an interface stand alone where the result has one interface; where it has several, each carries its interface's
-name in front: `springs_peak_force`. In statics time is the parameter of a load and forces are those at the ends of
-steps: impulse, contact_duration, first_contact, wear_power and friction_energy are left out. Where cycles are skipped,
-works are those of the cycles that are stepped.
+With several interfaces, scalars of an interface have its name as a prefix: `springs_peak_force`. In statics, time is a
+load parameter and forces are those at the ends of steps: impulse, contact_duration, first_contact, wear_power and
+friction_energy are omitted. With cycle jumps, works are those of the computed cycles.
 
-A case adds its own by a function `scalars(result, parameters)`, which wins where names are the same (the force of a
-whole ball, of which a quarter is computed). Names that mean the same in every case that has them:
+The function `scalars(result, parameters)` of a case adds further ones and overrides common ones of the same name (for
+example the force of a whole ball of which a quarter is computed). Names with one meaning in all cases:
 
-    rebound_velocity     of the centre of mass, away from what was hit (of a bar, from the other bar), at the end, m/s;
-                         nan before the contact is over
-    restitution          the same over the velocity of the approach (of a rocking block: √(E₂/E₁) of its first impact)
+    rebound_velocity     velocity of the centre of mass at the end, away from the obstacle or the other bar, m/s;
+                         nan during contact
+    restitution          rebound velocity over approach velocity (rocking block: √(E₂/E₁) of its first impact)
     contact_span         from the start of the first contact to the end of the last, s; nan without contact
     contact_pressure     mean over area and time in contact, Pa
     force_variation      total variation of the contact force over that of one rise and fall: 1 without oscillation
-    energy_loss          share of the kinetic, strain and asperity energy of the start that is gone at the end
+    energy_loss          lost fraction of the initial kinetic, strain and asperity energy
     energy_drift         largest relative change of the kinetic and strain energy
-    impacts              how many
-    reflected_energy     share of a wave's energy that comes back
+    impacts              number of impacts
+    reflected_energy     reflected fraction of the energy of a wave
     final_pressure       mean over the interface at the end, Pa; final_gap, m
     contact_radius       half-width or radius of a contact, m
     tip_displacement     at the end, m; peak_tip_displacement: the largest
-    contact_ratio        share of the time under contact
-    stuck_share          share of the time that is spent sticking
-    friction_power       what friction takes, mean, W
-    drag_force           that pushes or drags through, N; force_ratio: horizontal over normal force
-    scar_width           width of what is worn, m
+    contact_ratio        fraction of the time in contact
+    stuck_share          fraction of the time in stick
+    friction_power       mean power dissipated by friction, W
+    drag_force           driving force, N; force_ratio: horizontal over normal force
+    scar_width           width of the worn zone, m
 
-What a run has not (no impact, a drop time that is not reached) is nan. Nothing here computes a reference, but `errors`.
+Quantities that a run does not have (no impact, a drop time not reached) are nan. Only `errors` computes a reference.
 """
 
 from __future__ import annotations
@@ -66,25 +65,29 @@ if TYPE_CHECKING:
 
 
 def of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar]:
-    """The scalars of a case's result: common ones and its own."""
+    """Scalars of a result: common ones and those of its case."""
     found = common(result)
     if not case.has("scalars"):
         return found
     own = case.call("scalars", result, parameters)
     if not isinstance(own, Mapping):
-        raise UserError(f"{case.name}: `scalars` gives {type(own).__name__}, must give a mapping of names to Scalar")
+        raise UserError(
+            f"{case.name}: `scalars` returns {type(own).__name__}, must return a mapping of names to Scalar"
+        )
     for name, scalar in own.items():
         if not (isinstance(name, str) and name.isidentifier()):
-            raise UserError(f"{case.name}: `scalars` gives the name {name!r}, must be an identifier")
+            raise UserError(f"{case.name}: `scalars` returns the name {name!r}, must be an identifier")
         if not isinstance(scalar, Scalar):
-            raise UserError(f"{case.name}: `scalars` gives {type(scalar).__name__} for {name}, must give an aq.Scalar")
+            raise UserError(
+                f"{case.name}: `scalars` returns {type(scalar).__name__} for {name}, must return an aq.Scalar"
+            )
     return {**found, **own}
 
 
 def errors(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Scalar]:
-    """How far each number of the case's `check` is from its reference: relative, or in its unit where the check is so.
+    """Error of each check of the case: relative, or in its unit for checks that are not relative.
 
-    Names are those of the checks, as identifiers, and `_error`; nan where it is relative to a reference of 0.
+    Names: those of the checks as identifiers with the ending `_error`; nan if relative to a reference of 0.
     """
     if not case.has("check"):
         return {}
@@ -97,16 +100,16 @@ def errors(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Sc
 
 
 def common(result: xarray.DataTree) -> dict[str, Scalar]:
-    """What any result has (module docstring)."""
+    """Scalars of every result (module docstring)."""
     root, out = result.dataset, {}
     if "energy" in root and root.sizes["time"]:
         last = root["energy"].isel(time=-1)
         for kind, value in zip(last["kind"].values, last.values, strict=True):
             out[f"energy_{kind}"] = Scalar(value, "J", f"energy at the end: {str(kind).replace('_', ' ')}")
     if "balance" in root:
-        out["balance"] = Scalar(_largest(np.abs(root["balance"].values)), "1", "largest energy balance")
+        out["balance"] = Scalar(_largest(np.abs(root["balance"].values)), "1", "largest relative energy imbalance")
     if "wall_time_per_step" in root.attrs:
-        out["wall_time_per_step"] = Scalar(root.attrs["wall_time_per_step"], "s", "wall time of a step")
+        out["wall_time_per_step"] = Scalar(root.attrs["wall_time_per_step"], "s", "wall time per step")
     strains = [_largest(own["plastic_strain"].values[-1:]) for own in _parts(result) if "plastic_strain" in own]
     if strains:
         out["plastic_strain"] = Scalar(_largest(strains), "1", "largest plastic strain at the end")
@@ -124,9 +127,9 @@ def _parts(result: xarray.DataTree) -> list[xarray.Dataset]:
 
 
 def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scalar]:
-    """Of one interface; values at t_n are means over (t_{n−1}, t_n], those at the start stand for no time."""
+    """Scalars of one interface; values at t_n are means over (t_{n−1}, t_n], the initial ones have no interval."""
     time = root["time"].values
-    # where cycles are skipped the record goes from one step to another that is far
+    # with cycle jumps the recorded times are not consecutive steps
     steps = np.minimum(np.diff(time), float(root.attrs.get("step", np.inf)))
     force = np.linalg.norm(group["force"].values[1:], axis=1)
     out = {
@@ -141,14 +144,14 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
         active = group["active"].values[1:] > 0
         first = time[:-1][active][0] if active.any() else np.nan
         out["impulse"] = Scalar(impulse, "N s", "contact impulse")
-        out["contact_duration"] = Scalar(steps[active].sum(), "s", "time in contact")
+        out["contact_duration"] = Scalar(steps[active].sum(), "s", "duration of contact")
         out["first_contact"] = Scalar(first, "s", "start of the first contact")
     if "wear_power" in group:
         work, taken = (float(steps @ group[name].values[1:]) for name in ("wear_power", "friction_power"))
         if not static:
             out["wear_power"] = Scalar(work / steps.sum() if steps.size else np.nan, "W", "mean wear power")
-            out["friction_energy"] = Scalar(taken, "J", "energy taken by friction")
-        out["wear_work"] = Scalar(work, "J", "wear work: normal force times slip")
+            out["friction_energy"] = Scalar(taken, "J", "energy dissipated by friction")
+        out["wear_work"] = Scalar(work, "J", "wear work, ∫ F_n ‖v_t‖ dt")
     for name, unit, text in (("worn_volume", "m3", "worn volume"), ("worn_mass", "kg", "worn mass")):
         if name in group:
             out[name] = Scalar(_largest(group[name].values[-1:]), unit, text)
@@ -158,7 +161,7 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
 
 
 def _peak_pressure(group: xarray.Dataset, steps: Array) -> float:
-    """Of one point from its force at every step, of several from the frames, Pa."""
+    """Largest pressure, Pa: from the force at every step for one point, else from the recorded frames."""
     area = group["area"].values
     if area.size == 1:
         return _largest(group["impulse"].values[1:] / steps / area[0])
@@ -166,7 +169,7 @@ def _peak_pressure(group: xarray.Dataset, steps: Array) -> float:
 
 
 def _largest(values: ArrayLike) -> float:
-    """The largest finite value; nan where there is none."""
+    """Largest finite value; nan if there is none."""
     found = np.asarray(values, dtype=float)
     return float(found.max(initial=-np.inf, where=np.isfinite(found))) if np.isfinite(found).any() else np.nan
 
@@ -176,7 +179,7 @@ def _finite(value: float) -> float:
 
 
 def identifier(text: str) -> str:
-    """A name of letters, digits and underscores for a text; what stands in parentheses is left out.
+    """Identifier made from a text, without the parts in parentheses.
 
     >>> identifier("traction over μp, in μp0 (worst)")
     'traction_over_mup_in_mup0'
@@ -187,7 +190,7 @@ def identifier(text: str) -> str:
 
 
 def _plain(letter: str) -> str:
-    """A character in plain letters: Greek by its name, signs in words, accents gone."""
+    """ASCII transcription of a character: Greek letters by name, signs in words, no accents."""
     if letter.isascii():
         return " plus " if letter == "+" else letter
     name = unicodedata.name(letter, "")
@@ -199,7 +202,7 @@ def _plain(letter: str) -> str:
 
 
 def distinct(names: Iterable[str]) -> Iterator[str]:
-    """The names, those that come again with a number.
+    """The names, with numbers added to repeated ones.
 
     >>> list(distinct(["spring_", "spring_", "dimple_"]))
     ['spring_', 'spring_2_', 'dimple_']

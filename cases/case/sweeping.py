@@ -1,4 +1,4 @@
-"""Sweeps of cases: `over` read and every point checked before one is run; a point run in memory and boiled down."""
+"""Sweeps of cases: all points are validated first; each is run in memory and reduced to its scalars."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     import xarray
 
 SPREAD = "must be values a,b,c or lo:hi:n (n ≥ 2 of them, ends included) or lo:hi:n:log"
-DIGITS = 12  # of spread values: 0.15 and not 0.15000000000000002
+DIGITS = 12  # digits of generated values: 0.15 instead of 0.15000000000000002
 
 
 @dataclass(frozen=True)
 class CasePoint:
-    """The function of a sweep over a case: parameters in, scalars and series out.
+    """Function of a sweep: maps parameters to the scalars and time series of a run.
 
-    case: name or absolute path, loaded once in each process; fixed: parameters of all points.
+    case: name or absolute path, loaded once in each process; fixed: parameters common to all points.
     """
 
     case: str
@@ -60,7 +60,7 @@ def sweep_case(
     series: Sequence[str] = (),
     **how: Any,
 ) -> xarray.Dataset:
-    """As `cases.sweep`; how: the arguments of `arlequin.sweep` that say where and how."""
+    """Implementation of `cases.sweep`; how: storage and execution arguments of `arlequin.sweep`."""
     function, plan = planned(name, over, fixed, errors, series)
     with contextlib.ExitStack() as stack:
         if how.get("progress") is None:
@@ -75,8 +75,8 @@ def planned(
     errors: bool = False,
     series: Sequence[str] = (),
 ) -> tuple[CasePoint, Plan]:
-    """The function and the plan of a sweep, every point checked."""
-    _loaded.cache_clear()  # the file may have been edited, or the name be of another folder's
+    """The function and the validated plan of a sweep."""
+    _loaded.cache_clear()  # the file may have been edited since
     case = _loaded(name)
     if errors:
         case.function("check")
@@ -85,7 +85,7 @@ def planned(
     known = by_name(case.parameters, fixed)
     for given in fixed:
         if given in swept:
-            raise UserError(f"{given}: is swept, and fixed too")
+            raise UserError(f"{given}: both swept and fixed")
     values = {given: known[given].parse(value) for given, value in fixed.items()}
     plan = Plan(case.name, axes, scattered, {}, {"errors": errors, "series": sorted(series)}, _source(case))
     points = plan.points()
@@ -101,12 +101,12 @@ def planned(
 
 
 def is_swept(field: Field, text: str) -> bool:
-    """Whether what is given for a parameter on the command line is several values."""
+    """Whether a command-line text gives several values of a parameter."""
     return "," in text or (":" in text and field.kind in (float, int))
 
 
 def series_of(result: xarray.DataTree, path: str) -> xarray.DataArray:
-    """An array of a result by its path, along time."""
+    """Time series of a result by its path, such as "interface/contact/force"."""
     group, _, name = path.strip("/").rpartition("/")
     node: Any = result
     for part in filter(None, group.split("/")):
@@ -122,7 +122,7 @@ def series_of(result: xarray.DataTree, path: str) -> xarray.DataArray:
 
 
 def _paths(result: xarray.DataTree) -> str:
-    """The arrays along time."""
+    """Paths of all time series, as text."""
     return ", ".join(
         f"{node.path}/{name}".strip("/")
         for node in result.subtree
@@ -132,7 +132,7 @@ def _paths(result: xarray.DataTree) -> str:
 
 
 def _check_series(case: registry.Case, parameters: Any, series: Sequence[str]) -> None:
-    """UserError where a result has no such series, seen after one step of the first point."""
+    """UserError for an unknown series, found by one step of the first point."""
     if not series or not case.has("build"):
         return
     from arlequin.run.simulate import simulate
@@ -140,14 +140,14 @@ def _check_series(case: registry.Case, parameters: Any, series: Sequence[str]) -
     try:
         study = case.function("build")(parameters)
         result = simulate(study.system, study.scheme, duration=study.step, step=study.step)
-    except Exception:  # the first point will say so itself
+    except Exception:  # reported by the first point
         return
     for path in series:
         series_of(result, path)
 
 
 def _axes(case: registry.Case, over: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[tuple[Axis, ...], bool]:
-    """The swept parameters with their values read as the case's own, their units and meaning."""
+    """The swept parameters with validated values, units and meanings."""
     if isinstance(over, Mapping):
         known = by_name(case.parameters, over)
         axes, scattered = axes_of({name: _values(known[name], given) for name, given in over.items()})
@@ -164,14 +164,14 @@ def _named(axis: Axis, field: Field) -> Axis:
 
 
 def _values(field: Field, given: Any) -> Any:
-    """The values of a parameter: from a list, or from text as on the command line."""
+    """Values of a parameter from a list or a command-line text."""
     if not isinstance(given, str):
         given = given.tolist() if hasattr(given, "tolist") else given
         return [field.parse(value) for value in given] if isinstance(given, Sequence) else given
     if field.kind in (float, int) and ":" in given:
         return [field.parse(value) for value in _spread(field.name, given)]
     items = given.split(",")
-    if len(items) > 1 and not items[-1]:  # `a,` is a list of one
+    if len(items) > 1 and not items[-1]:  # `a,` is a list of one value
         items.pop()
     if not all(item.strip() for item in items):
         raise UserError.parameter(field.name, given, SPREAD)
@@ -179,7 +179,7 @@ def _values(field: Field, given: Any) -> Any:
 
 
 def _spread(name: str, text: str) -> list[float]:
-    """lo:hi:n, evenly or geometrically.
+    """Values lo:hi:n, evenly or (lo:hi:n:log) geometrically spaced.
 
     >>> _spread("velocity", "1:100:3:log")
     [1.0, 10.0, 100.0]
@@ -193,13 +193,13 @@ def _spread(name: str, text: str) -> list[float]:
     if (words[3:] and not log) or count < 2 or not np.isfinite([low, high]).all():
         raise UserError.parameter(name, text, SPREAD)
     if log and not (low > 0.0 and high > 0.0):
-        raise UserError.parameter(name, text, "must have both ends > 0 to be spread geometrically")
+        raise UserError.parameter(name, text, "must have both ends > 0 for geometric spacing")
     values = (np.geomspace if log else np.linspace)(low, high, count)
     return [low, *(float(f"{value:.{DIGITS}g}") for value in values[1:-1]), high]
 
 
 def _source(case: registry.Case) -> str:
-    """A digest of a user's own file; the project's cases have a commit."""
+    """Digest of a user's file; empty for built-in cases, which have a commit."""
     if not registry.is_file_name(case.name):
         return ""
     return hashlib.sha256(Path(case.name).read_bytes()).hexdigest()[:16]

@@ -1,11 +1,11 @@
-"""A steel block hits a rigid wall: how hard, how long, and how fast it leaves.
+"""Impact of a steel block on a rigid wall: force, contact duration and rebound velocity.
 
-A study to start from: `arlequin new my_study.py` copies this file. Then
+Template of a case: `arlequin new my_study.py` copies this file. Then
 
-    arlequin run my_study.py speed=5          the result goes to runs/my_study.zarr
+    arlequin run my_study.py speed=5          result in runs/my_study.zarr
     arlequin check my_study.py                compares it with `reference`
     arlequin plot runs/my_study.zarr          the figures
-    arlequin sweep my_study.py speed=1,2,5    the `scalars` against the speed
+    arlequin sweep my_study.py speed=1,2,5    `scalars` as functions of the speed
 """
 
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ YOUNG, DENSITY = 2e11, 7800.0  # steel: Pa, kg/m³
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be changed from the command line: `name=value`. Unit, meaning and range stand in each `Quantity`."""
+    """Parameters, set on the command line by `name=value`; each `Quantity` gives unit, meaning and range."""
 
     length: Annotated[float, Quantity("m", "length of the block", positive)] = 0.1
-    width: Annotated[float, Quantity("m", "its width", positive)] = 0.02
-    speed: Annotated[float, Quantity("m/s", "speed towards the wall", positive)] = 10.0
+    width: Annotated[float, Quantity("m", "width of the block", positive)] = 0.02
+    speed: Annotated[float, Quantity("m/s", "impact speed", positive)] = 10.0
     friction: Annotated[float, Quantity("1", "coefficient of friction of the wall", non_negative)] = 0.2
     cells: Annotated[int, Quantity("", "cells along the block", positive_integer)] = 100
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Bodies, contact, scheme, duration and step."""
+    """Model, time scheme, duration and time step."""
     p = parameters
     steel = aq.LinearElastic(young=YOUNG, poisson=0.0, density=DENSITY)
     across = max(1, round(p.cells * p.width / p.length))
@@ -51,33 +51,33 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def wave_speed() -> float:
-    """c = √(E/ρ), m/s."""
+    """Wave speed c = √(E/ρ), m/s."""
     return float(np.sqrt(YOUNG / DENSITY))
 
 
 def duration_of_contact(parameters: Parameters) -> float:
-    """A wave to the far end and back, 2 L / c, s."""
+    """Contact duration 2 L/c, s: a wave travels to the free end and back."""
     return 2.0 * parameters.length / wave_speed()
 
 
 def reference(parameters: Parameters) -> float:
-    """Force of the wall during contact, ρ c V times the width, N per metre of depth (d'Alembert)."""
+    """Contact force ρ c V × width, N per metre of depth (d'Alembert)."""
     return DENSITY * wave_speed() * parameters.speed * parameters.width
 
 
 def rebound(result: xarray.DataTree) -> float:
-    """Mean speed of the block away from the wall in the last frame, m/s."""
+    """Mean velocity of the block away from the wall in the last frame, m/s."""
     velocity = result["part/block"].dataset["velocity"]
     return -float(velocity.isel(frame=-1, component=0).mean())
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """What a sweep collects from each run, besides energies, peak force, impulse and duration of contact."""
+    """Scalars collected by sweeps in addition to those of every result."""
     return {"restitution": aq.Scalar(rebound(result) / parameters.speed, "1", "rebound speed / impact speed")}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The computed numbers against their references, with what is tolerated."""
+    """Computed values against their references, with tolerances."""
     time = result.dataset["time"].values
     force = np.abs(result["interface/contact"].dataset["force"].sel(component="x").values)
     middle = (time > 0.25 * duration_of_contact(parameters)) & (time < 0.75 * duration_of_contact(parameters))
@@ -89,7 +89,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
-    """Figures by name; `arlequin plot` writes them as PNG files."""
+    """Matplotlib figures by name, written as PNG files by `arlequin plot`."""
     times = np.array([0.0, duration_of_contact(parameters)])
     exact = np.full(2, reference(parameters))
     return {

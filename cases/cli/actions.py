@@ -1,4 +1,4 @@
-"""What each command does; every one returns its exit code."""
+"""Actions of the commands; each returns the exit code."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
     from arlequin.results.recorder import Record
 
-READ_THROUGH = 2**30  # bytes of a result that `show` reads to the end
+READ_THROUGH = 2**30  # bytes up to which `show` reads all arrays of a result
 TEMPLATE = Path(__file__).parents[1] / "case" / "template.py"
 
 
 def cases(_: Namespace) -> int:
-    """The cases, a line each."""
+    """Print the built-in cases."""
     tables.console().print(tables.list_of_cases(registry.lines()))
     return 0
 
 
 def new(arguments: Namespace) -> int:
-    """Write the template of a case as a file of the user; no file is replaced."""
+    """Write a copy of the case template; an existing file is not overwritten."""
     path = Path(arguments.path)
     if path.suffix != ".py" or not path.stem.isidentifier():
-        raise UserError(f"{path}: must be a Python file whose name is a word, such as my_study.py")
+        raise UserError(f"{path}: must end in .py and have an identifier as its name, such as my_study.py")
     path.parent.mkdir(parents=True, exist_ok=True)
     text = TEMPLATE.read_text(encoding="utf-8").replace("my_study", path.stem)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise UserError(f"{path}: exists, and is not replaced") from None
-    tables.console().print(f"written to {path}: try `arlequin run {path}`, then edit it")
+        raise UserError(f"{path}: exists already") from None
+    tables.console().print(f"written to {path}; run it with `arlequin run {path}`, then edit it")
     return 0
 
 
 def describe(name: str, usage: str) -> int:
-    """The parameters of a case, and the usage of the command."""
+    """Print the parameters of a case and the usage of the command."""
     out = _parameters(registry.load(name))
     out.print(usage.replace("CASE", name))
     return 0
 
 
 def describe_sweep(name: str, usage: str) -> int:
-    """The parameters of a case, how several values of them are given, and the usage of the command."""
+    """Print the parameters of a case, examples of swept values and the usage of `sweep`."""
     from arlequin.cases.cli.sweep import examples
 
     case = registry.load(name)
@@ -77,7 +77,7 @@ def _parameters(case: registry.Case) -> Console:
 
 
 def run(arguments: Namespace) -> int:
-    """Run a case into a result on disk and print its summary."""
+    """Run a case, store its result and print the summary."""
     from arlequin.cases.case.execution import prepare
     from arlequin.results.reading import summary
 
@@ -93,7 +93,7 @@ def run(arguments: Namespace) -> int:
 
 
 def resume(arguments: Namespace) -> int:
-    """Go on with a run that was stopped, from its last checkpoint, and print its summary."""
+    """Resume an interrupted run from its last checkpoint and print the summary."""
     from arlequin.cases.case.execution import left_at
     from arlequin.cases.case.execution import resume as go_on
     from arlequin.results.reading import summary
@@ -115,7 +115,7 @@ def resume(arguments: Namespace) -> int:
 
 
 def check(arguments: Namespace) -> int:
-    """Run a case, compare it with its reference; 1 where it is out of tolerance."""
+    """Run a case and compare it with its reference; exit code 1 if a check fails."""
     from arlequin.cases.case.execution import prepare
 
     name, values = _split(arguments.words)
@@ -126,7 +126,7 @@ def check(arguments: Namespace) -> int:
     with tables.working("comparing with the reference"):
         checks = list(compare(result, parameters))
     if not checks:
-        raise UserError(f"{name}: its `check` compares nothing", code=1)
+        raise UserError(f"{name}: its `check` returns no checks", code=1)
     out = tables.console()
     out.print(tables.list_of_checks(checks))
     failed = [c.name for c in checks if not c.passed]
@@ -137,14 +137,14 @@ def check(arguments: Namespace) -> int:
 
 
 def sweep(arguments: Namespace) -> int:
-    """Run a case over its parameters."""
+    """Run a parameter sweep of a case."""
     from arlequin.cases.cli.sweep import sweep as run_sweep
 
     return run_sweep(arguments, *_split(arguments.words))
 
 
 def show(arguments: Namespace) -> int:
-    """Summary of a result or a sweep, with the versions of the packages and the BLAS here."""
+    """Print the summary of a result or sweep, and the installed versions."""
     from arlequin.results.reading import open as open_result
     from arlequin.results.reading import summary
     from arlequin.sweeps.store import is_sweep
@@ -166,12 +166,12 @@ def show(arguments: Namespace) -> int:
                 out.print(part)
             if result is not None:
                 _read_through(arguments.path, result)
-    out.print(tables.table(versions(), ("package", "version here")))
+    out.print(tables.table(versions(), ("package", "installed version")))
     return 1 if damaged else 0
 
 
 def _read_through(path: str, result: xarray.DataTree) -> None:
-    """All of a result, so that what is damaged is said; of a large one what is shown has been read."""
+    """Read all arrays of a result up to `READ_THROUGH` bytes, so that damaged ones are reported."""
     from arlequin.results.zarr_reading import read_through, size_of
 
     if size_of(Path(path)) <= READ_THROUGH:
@@ -180,7 +180,7 @@ def _read_through(path: str, result: xarray.DataTree) -> None:
 
 
 def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
-    """Run with a progress bar; an interrupted or failed run says where what it recorded is."""
+    """Run with a progress bar; errors and interrupts report where the partial result is."""
     from arlequin.cases.case.execution import execute
     from arlequin.results.recorder import Record
     from arlequin.results.stores import refuse_to_replace
@@ -188,7 +188,7 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
 
     record: Record | None = None
     if path is not None:
-        refuse_to_replace(path, str(path), replace)  # now, not after minutes of assembly
+        refuse_to_replace(path, str(path), replace)  # before the assembly
         record = Record(path, overwrite=replace)
     with _stopped(path, time.time()), ProgressBar(case.short) as bar:
         return execute(case, parameters, record, bar)
@@ -196,7 +196,7 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
 
 @contextlib.contextmanager
 def _stopped(path: Path | None, begin: float) -> Iterator[None]:
-    """Adds to the line for a run that stops where what it recorded is."""
+    """Add the place of the partial result to the error line of a run that stops."""
     try:
         yield
     except KeyboardInterrupt:
@@ -206,16 +206,16 @@ def _stopped(path: Path | None, begin: float) -> Iterator[None]:
 
 
 def _recorded(path: Path | None, begin: float) -> str:
-    """Where the result of this run is, if it had got so far."""
+    """Text naming the partial result of this run, if there is one."""
     marks = [] if path is None else [path / "zarr.json"]
-    # file systems keep times to a few milliseconds
+    # resolution of file times
     if any(mark.exists() and mark.stat().st_mtime > begin - 0.01 for mark in marks):
-        return f"; what was recorded is in {path}"
+        return f"; the partial result is in {path}"
     return ""
 
 
 def _split(words: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """A case and its parameters from `CASE name=value …`, in any order."""
+    """Case and parameters from the words `CASE name=value …`, in any order."""
     values: dict[str, str] = {}
     names = [word for word in words if "=" not in word or (registry.is_file_name(word) and Path(word).exists())]
     for word in words:

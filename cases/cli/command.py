@@ -1,6 +1,6 @@
 """The command line: `arlequin cases | new | run | resume | check | sweep | show | plot | animate | report | export`.
 
-Exit codes: 0 done, 1 failed or out of tolerance, 2 wrong usage. Whatever a user can do ends in one line.
+Exit codes: 0 success, 1 failure or failed check, 2 usage error. Errors caused by the user are reported in one line.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from arlequin.run.interrupts import pending
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
 
 DEBUG = "ARLEQUIN_DEBUG"
-_MODERATE = "give less extreme parameters"
+_MODERATE = "use less extreme parameters"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without θ or ≤ shows a mark
-    # of zarr's tasks, whose errors asyncio says again when they are collected
+            stream.reconfigure(errors="replace")  # characters missing on the terminal are replaced
+    # zarr's tasks: asyncio would log their errors a second time
     logging.getLogger("asyncio").addHandler(logging.NullHandler())
-    if not sys.warnoptions:  # what goes wrong is said in one line; python -W default shows the libraries' warnings
+    if not sys.warnoptions:  # warnings of libraries are shown with python -W default
         warnings.simplefilter("ignore")
     limits.limit_memory()
     try:
@@ -48,25 +48,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(str(error), error.code)
     except KeyboardInterrupt:
         return _say("interrupted", 1)
-    except BrokenPipeError:  # the reader of our output has gone, as in `arlequin cases | head -1`
+    except BrokenPipeError:  # closed pipe, as in `arlequin cases | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except MemoryError as error:
         return _say(f"not enough memory: {error}" if str(error) else "not enough memory", 1)
-    except ArithmeticError as error:  # from numbers near the ends of what floats can hold
+    except ArithmeticError as error:  # overflow or underflow
         _show(error)
-        return _say(f"numbers are too large or too small to compute with ({error.args[-1]}): {_MODERATE}", 1)
+        return _say(f"numerical overflow or underflow ({error.args[-1]}): {_MODERATE}", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}", 1)
     except Exception as error:
         _show(error)
         why = " ".join(f"{type(error).__name__}: {error}".split())
-        return _say(f"internal error ({why[:300]}): please report it; {DEBUG}=1 in the environment shows where", 1)
+        return _say(f"internal error ({why[:300]}): please report it; set {DEBUG}=1 for the traceback", 1)
 
 
 def _show(error: Exception) -> None:
-    """The traceback of an error, where it is asked for."""
+    """Print the traceback if ARLEQUIN_DEBUG is set."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
 
@@ -77,10 +77,10 @@ def _say(line: str, code: int) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
-    """Read the arguments and do what they say."""
+    """Parse the arguments and call the action of the command."""
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
-    # argparse takes positional words in one run only; those after an option come back here
+    # argparse returns positional words after an option as unknown
     unknown = [word for word in rest if word.startswith("-") or not hasattr(arguments, "words")]
     if unknown:
         raise UserError(f"{unknown[0]}: no such option or argument; see `arlequin {arguments.command or ''} --help`")
@@ -95,7 +95,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _help(arguments: argparse.Namespace) -> int:
-    """Help on a case where one is named, else on the command."""
+    """Print the help of the named case, else of the command."""
     names = [word for word in arguments.words if "=" not in word]
     if names:
         return int(arguments.describe(names[0], arguments.parser.usage))
@@ -104,14 +104,14 @@ def _help(arguments: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that ends in our one line."""
+    """ArgumentParser whose errors are UserErrors."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message}; see `{self.prog} --help`")
 
 
 class _Version(argparse.Action):
-    """Look the version up only when it is asked for."""
+    """Print the version."""
 
     def __call__(self, *_: object) -> NoReturn:
         print(f"arlequin {version('arlequin')}")
@@ -119,54 +119,64 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="arlequin", description="Multi-level contact with glued models.", epilog=EPILOG)
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and stop")
+    parser = _Parser(
+        prog="arlequin",
+        description="Contact dynamics with models of different resolution coupled by the Arlequin method.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    listing = commands.add_parser("cases", help="list the cases", allow_abbrev=False)
+    listing = commands.add_parser("cases", help="list the built-in cases", allow_abbrev=False)
     listing.set_defaults(action=actions.cases)
-    new = commands.add_parser("new", help="write a study to start from", allow_abbrev=False)
-    new.add_argument("path", metavar="FILE", help="the Python file to write, such as my_study.py")
+    new = commands.add_parser("new", help="write a template of a case", allow_abbrev=False)
+    new.add_argument("path", metavar="FILE", help="Python file to write, such as my_study.py")
     new.set_defaults(action=actions.new)
-    _add_run(commands, actions.run, "run a case", "default runs/CASE.zarr, replaced each time")
-    _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not kept")
+    _add_run(commands, actions.run, "run a case", "default: runs/CASE.zarr, overwritten by each run")
+    _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not stored")
     _add_sweep(commands)
-    resume = commands.add_parser("resume", help="go on with a run that was stopped", allow_abbrev=False)
-    resume.add_argument("path", metavar="RESULT", help="its result, which has its last checkpoint")
+    resume = commands.add_parser("resume", help="resume an interrupted run", allow_abbrev=False)
+    resume.add_argument("path", metavar="RESULT", help="result of the interrupted run")
     _add_case(resume)
     resume.set_defaults(action=actions.resume)
-    show = commands.add_parser("show", help="summary of a result or sweep, versions, BLAS", allow_abbrev=False)
-    show.add_argument("path", metavar="RESULT", nargs="?", help="a result; without it, only versions and BLAS")
+    show = commands.add_parser("show", help="summarise a result or sweep; installed versions", allow_abbrev=False)
+    show.add_argument(
+        "path", metavar="RESULT", nargs="?", help="result or sweep; without it only the versions are shown"
+    )
     show.set_defaults(action=actions.show)
-    plot = commands.add_parser("plot", help="figures of a result or sweep as PNG files", allow_abbrev=False)
+    plot = commands.add_parser("plot", help="plot a result or sweep as PNG files", allow_abbrev=False)
     plot.add_argument("path", metavar="RESULT")
     _add_case(plot)
-    plot.add_argument("--to", metavar="DIR", help="folder of the figures (default: beside the result)")
+    plot.add_argument("--to", metavar="DIR", help="folder for the figures (default: beside the result)")
     plot.set_defaults(action=outputs.plot)
-    animate = commands.add_parser("animate", help="the motion of a result as a GIF or MP4 file", allow_abbrev=False)
+    animate = commands.add_parser("animate", help="animate a result as a GIF or MP4 file", allow_abbrev=False)
     animate.add_argument("path", metavar="RESULT")
     animate.add_argument(
-        "--out", metavar="FILE", help="a .gif, or an .mp4 where ffmpeg is (default: beside the result)"
+        "--out", metavar="FILE", help="GIF file, or MP4 file if ffmpeg is installed (default: GIF beside the result)"
     )
-    animate.add_argument("--field", metavar="NAME", default="displacement", help="what the colours show (%(default)s)")
-    animate.add_argument("--magnify", metavar="X", help="factor of the displacement (default: 1; more for beams)")
-    animate.add_argument("--frames", metavar="N", default="60", help="at most so many (%(default)s)")
+    animate.add_argument(
+        "--field", metavar="NAME", default="displacement", help="field shown by colours (default: %(default)s)"
+    )
+    animate.add_argument(
+        "--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)"
+    )
+    animate.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
     animate.set_defaults(action=outputs.animate)
-    report = commands.add_parser("report", help="one HTML page of a result or sweep, to keep", allow_abbrev=False)
+    report = commands.add_parser("report", help="write a result or sweep as one HTML page", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")
     _add_case(report)
-    report.add_argument("--out", metavar="FILE", help="the page (default: beside the result)")
+    report.add_argument("--out", metavar="FILE", help="HTML file (default: beside the result)")
     report.set_defaults(action=outputs.report)
-    export = commands.add_parser("export", help="files for ParaView, netCDF", allow_abbrev=False)
+    export = commands.add_parser("export", help="export to ParaView or netCDF", allow_abbrev=False)
     export.add_argument("path", metavar="RESULT")
-    export.add_argument("--vtu", metavar="DIR", help="folder of VTU and PVD files, for ParaView")
-    export.add_argument("--netcdf", metavar="FILE", help="a netCDF file of the whole result")
-    export.add_argument("--frames", metavar="N", help="of VTU: at most so many, spread evenly (default: all)")
+    export.add_argument("--vtu", metavar="DIR", help="folder for VTU and PVD files (ParaView)")
+    export.add_argument("--netcdf", metavar="FILE", help="netCDF file with the whole result")
+    export.add_argument("--frames", metavar="N", help="largest number of VTU frames, evenly spaced (default: all)")
     export.set_defaults(action=outputs.export)
     return parser
 
 
 def _add_case(parser: argparse.ArgumentParser) -> None:
-    text = "run this case file (default: that of the result, where you have run it here as it is)"
+    text = "case file of the result (default: the file named in it, if you have run this version of it)"
     parser.add_argument("--case", metavar="FILE", help=text)
 
 
@@ -183,35 +193,35 @@ def _add_run(
         add_help=False,
         allow_abbrev=False,
     )
-    parser.add_argument("words", metavar="CASE name=value", nargs="*", help="a case and its parameters")
-    parser.add_argument("--out", metavar="PATH", help=f"where the result goes ({where})")
-    parser.add_argument("--force", action="store_true", help="replace a result that exists")
-    parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
+    parser.add_argument("words", metavar="CASE name=value", nargs="*", help="case and its parameters")
+    parser.add_argument("--out", metavar="PATH", help=f"result folder ({where})")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing result")
+    parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE if given")
     parser.set_defaults(parser=parser, action=action, describe=actions.describe)
 
 
 def _add_sweep(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser(
         "sweep",
-        help="run a case over its parameters",
-        description="Run a case over its parameters: an xarray Dataset of its scalars, each point kept when finished. "
-        "Started again, only what is missing is computed.",
+        help="run a parameter sweep of a case",
+        description="Run a case for several values of its parameters. The scalars form an xarray Dataset. "
+        "Each point is stored when finished; repeating the command computes only the missing points.",
         usage="arlequin sweep CASE name=a,b,c name=lo:hi:n [name=value ...] [--out PATH] [--workers N] "
         "[--scheduler ADDRESS] [--errors] [--series PATH,...] [--retry] [--force]",
-        epilog="lo:hi:n are n values from lo to hi, evenly spread; lo:hi:n:log geometrically. "
+        epilog="lo:hi:n gives n evenly spaced values from lo to hi, lo:hi:n:log geometrically spaced ones. "
         + EPILOG.replace(" run ", " sweep "),
         add_help=False,
         allow_abbrev=False,
     )
-    parser.add_argument("words", metavar="CASE name=values", nargs="*", help="a case and its parameters")
-    parser.add_argument("--out", metavar="PATH", help="folder of the sweep (default runs/CASE.sweep)")
-    parser.add_argument("--workers", metavar="N", help="processes of this machine (default: as many as cores)")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to run on, as tcp://host:8786")
-    parser.add_argument("--errors", action="store_true", help="the errors of the case's checks too")
-    parser.add_argument("--series", metavar="PATH,...", help="arrays along time to keep, as interface/contact/force")
-    parser.add_argument("--retry", action="store_true", help="compute again the points that failed")
-    parser.add_argument("--force", action="store_true", help="replace a sweep that exists")
-    parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE")
+    parser.add_argument("words", metavar="CASE name=values", nargs="*", help="case and its parameters")
+    parser.add_argument("--out", metavar="PATH", help="sweep folder (default: runs/CASE.sweep)")
+    parser.add_argument("--workers", metavar="N", help="number of local processes (default: number of cores)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://host:8786")
+    parser.add_argument("--errors", action="store_true", help="include the errors of the checks of the case")
+    parser.add_argument("--series", metavar="PATH,...", help="time series to store, such as interface/contact/force")
+    parser.add_argument("--retry", action="store_true", help="repeat failed points")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing sweep")
+    parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE if given")
     parser.set_defaults(parser=parser, action=actions.sweep, describe=actions.describe_sweep)
 
 

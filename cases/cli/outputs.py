@@ -1,4 +1,4 @@
-"""What the commands make of a result: figures, a film, a report, files of other programs; each gives its exit code."""
+"""Commands that write files from a result: figures, animation, report, export; each returns the exit code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DPI = 200
 
 
 def plot(arguments: Namespace) -> int:
-    """PNG figures of a result or a sweep; prints their paths."""
+    """Write the figures of a result or sweep as PNG files and print their paths."""
     import matplotlib
 
     from arlequin.results.damage import warn_and_skip
@@ -52,7 +52,7 @@ def plot(arguments: Namespace) -> int:
 
 
 def _sweep_at(path: str) -> xarray.Dataset | None:
-    """None where it is no sweep."""
+    """The sweep at a path; None for other results."""
     from arlequin.sweeps.store import is_sweep
     from arlequin.sweeps.sweep import open_sweep
 
@@ -69,7 +69,7 @@ def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
 
 
 def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
-    """A line, beside the output, where points of a sweep failed or are still to come."""
+    """Report failed and missing points of a sweep on standard error."""
     from arlequin.plots import sweep_points
 
     if swept is not None and (sweep_points.states(swept) != "").any():
@@ -77,7 +77,7 @@ def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
 
 
 def animate(arguments: Namespace) -> int:
-    """The motion of a result as a film; prints its path."""
+    """Write the animation of a result and print its path."""
     from arlequin import plots
     from arlequin.run.progress import ProgressBar
 
@@ -93,7 +93,7 @@ def animate(arguments: Namespace) -> int:
 
 
 def report(arguments: Namespace) -> int:
-    """One HTML page of a result or a sweep; prints its path."""
+    """Write the HTML report of a result or sweep and print its path."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -108,13 +108,13 @@ def report(arguments: Namespace) -> int:
 
 
 def export(arguments: Namespace) -> int:
-    """The result for ParaView, or as netCDF; prints the file to open."""
+    """Export a result to ParaView or netCDF and print the file to open."""
     from arlequin.results.netcdf import export_netcdf
     from arlequin.results.paraview import export_vtu
     from arlequin.run.progress import ProgressBar
 
     if arguments.vtu is None and arguments.netcdf is None:
-        raise UserError("nothing to do: give --vtu DIR (for ParaView), --netcdf FILE, or both")
+        raise UserError("no output: give --vtu DIR (ParaView), --netcdf FILE, or both")
     frames = None if arguments.frames is None else number("--frames", arguments.frames, int)
     with read(arguments.path) as damaged:
         result = opened(arguments.path, "export")
@@ -131,7 +131,7 @@ def export(arguments: Namespace) -> int:
 
 
 def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
-    """What an option gives as a number."""
+    """The number given by an option."""
     try:
         return kind(text)
     except ValueError:
@@ -141,9 +141,9 @@ def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:
 
 @contextlib.contextmanager
 def read(path: str | Path) -> Iterator[list[str]]:
-    """Prints what is said of a result while it is used, a line each; gives the lines of what is damaged.
+    """Context that prints the warnings of a result, one line each, and yields the list of those on damage.
 
-    Whatever is wrong with a result, which may be of anybody, ends in one line.
+    Exceptions caused by a damaged result become one error line.
     """
     from arlequin.results.damage import DamageWarning, ResultWarning, error_text
 
@@ -162,7 +162,7 @@ def read(path: str | Path) -> Iterator[list[str]]:
         warnings.showwarning = show  # type: ignore[assignment]
         try:
             yield damaged
-        except (UserError, OSError, MemoryError, OverflowError):  # end in a line of their own
+        except (UserError, OSError, MemoryError, OverflowError):  # reported in their own line
             raise
         except Exception as error:
-            raise UserError(f"{path}: not as a result is, or damaged: {error_text(error)}", FAILURE) from error
+            raise UserError(f"{path}: not a result, or damaged: {error_text(error)}", FAILURE) from error

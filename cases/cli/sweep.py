@@ -1,4 +1,4 @@
-"""`arlequin sweep` and what `arlequin show` says of a sweep."""
+"""The command `arlequin sweep`, and the summary of a sweep."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAILURES_SHOWN = 10
 
 
 def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
-    """Run a case over its parameters, print a summary; 1 where points failed."""
+    """Run a sweep and print its summary; exit code 1 if points failed."""
     from arlequin.cases.case.sweeping import is_swept, sweep_case
     from arlequin.cases.cli.outputs import number
     from arlequin.run.progress import PointsBar
@@ -35,7 +35,7 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
     known = by_name(case.parameters, words)
     over = {word: text for word, text in words.items() if is_swept(known[word], text)}
     if not over:
-        raise UserError("nothing to sweep over: give a parameter several values, name=a,b,c or name=lo:hi:n")
+        raise UserError("no swept parameter: give several values, name=a,b,c or name=lo:hi:n")
     path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.sweep"
     workers = None if arguments.workers is None else number("--workers", arguments.workers, int)
     bar = PointsBar(case.short)
@@ -62,9 +62,9 @@ def sweep(arguments: Namespace, name: str, words: dict[str, str]) -> int:
 
 
 def examples(parameters: type) -> list[tuple[str, str]]:
-    """How several values are given: words that can be typed, for the first parameter of each kind, and what they are.
+    """Examples of swept values for the first parameter of each kind, with their meaning.
 
-    Each value is one that the case takes beside the defaults of the others; of numbers the default and its half.
+    All values are valid with the defaults of the other parameters; for numbers: the default and half of it.
     """
     shown: dict[str, list[tuple[str, str]]] = {}
     for field in fields(parameters):
@@ -75,17 +75,17 @@ def examples(parameters: type) -> list[tuple[str, str]]:
         if kind == "number":
             low, high = values
             shown[kind] = [
-                (listed, "one by one"),
-                (f"{field.name}={low}:{high}:5", f"5 values from {low} to {high}, evenly spread"),
-                (f"{field.name}={low}:{high}:5:log", "the same, spread geometrically"),
+                (listed, "listed values"),
+                (f"{field.name}={low}:{high}:5", f"5 evenly spaced values from {low} to {high}"),
+                (f"{field.name}={low}:{high}:5:log", "the same, geometrically spaced"),
             ]
         else:
-            shown[kind] = [(listed, "those that are named")]
+            shown[kind] = [(listed, "listed choices")]
     return [line for lines in shown.values() for line in lines]
 
 
 def _some_values(field: Field) -> tuple[str, list[str]]:
-    """The kind of a parameter, and values of it as they are typed."""
+    """Kind of a parameter, and example values as typed."""
     if field.kind is None:
         return "choice", [str(choice) for choice in field.choices]
     if field.kind is bool:
@@ -107,7 +107,7 @@ def _all_taken(parameters: type, name: str, values: list[str]) -> bool:
 
 
 def summary_of(found: xarray.Dataset) -> list[Table]:
-    """Facts, parameters, scalars and failures of a sweep."""
+    """Tables of a sweep: facts, parameters, scalars and failures."""
     states = sweep_points.states(found).values
     missing, failed = int((states == sweep_points.MISSING).sum()), int((states == sweep_points.FAILED).sum())
     seconds = found["seconds"].values
@@ -116,8 +116,8 @@ def summary_of(found: xarray.Dataset) -> list[Table]:
         "points": str(states.size),
         "failed": str(failed) if failed else "",
         sweep_points.MISSING: str(missing) if missing else "",
-        "seconds of each": _range(seconds),
-        "seconds of all": f"{np.nansum(seconds):.6g}",
+        "wall time of a point (s)": _range(seconds),
+        "total wall time (s)": f"{np.nansum(seconds):.6g}",
         "version": found.attrs["version"],
         "commit": found.attrs["commit"],
     }
@@ -137,7 +137,7 @@ def summary_of(found: xarray.Dataset) -> list[Table]:
         lines = [(str(n), _unit(found[n]), ", ".join(map(str, found[n].dims))) for n in others]
         parts.append(tables.table(lines, ("series", "unit", "dimensions")))
     if lost := left_out(found):
-        parts.append(tables.table(lost, ("left out here", "kept in the files of its points alone")))
+        parts.append(tables.table(lost, ("omitted from the dataset", "stored in the files of the points")))
     if failed:
         parts.append(tables.table(_failures(found), ("failed at", "why")))
     return parts
@@ -148,7 +148,7 @@ def _failed(found: xarray.Dataset) -> Any:
 
 
 def _failures(found: xarray.Dataset) -> Iterator[tuple[str, str]]:
-    """Where points failed, and why: the first few."""
+    """The first failed points, with their messages."""
     places = np.argwhere(_failed(found))
     for place in places[:FAILURES_SHOWN]:
         point = found["message"][tuple(place)]
@@ -159,7 +159,7 @@ def _failures(found: xarray.Dataset) -> Iterator[tuple[str, str]]:
 
 
 def _dims_of_series(found: xarray.Dataset) -> set[str]:
-    """Coordinates that are not swept."""
+    """Dimensions other than swept parameters."""
     swept = set(found["seconds"].dims)
     return {str(name) for name, array in found.coords.items() if not set(array.dims) <= swept}
 
@@ -191,7 +191,7 @@ def _text(array: xarray.DataArray) -> str:
 
 
 class _Count:
-    """Passes on to the bar, and remembers, how far a sweep has got."""
+    """Progress callback that also stores the number of finished points."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -204,11 +204,15 @@ class _Count:
 
 @contextlib.contextmanager
 def _stopped(path: Path, count: _Count) -> Iterator[None]:
-    """Says how to go on where a sweep ends before its end."""
+    """Add to the error line of an interrupted sweep how to continue it."""
     try:
         yield
     except (KeyboardInterrupt, UserError) as error:
-        begun = f"{count.done} of {count.total} points are in {path}, the same command goes on" if count.total else ""
+        begun = (
+            f"{count.done} of {count.total} points are in {path}; the same command continues the sweep"
+            if count.total
+            else ""
+        )
         if isinstance(error, KeyboardInterrupt):
             raise UserError(f"interrupted{'; ' if begun else ''}{begun}", code=1) from None
         if not begun:

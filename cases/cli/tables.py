@@ -1,7 +1,4 @@
-"""What the command line prints: plain tables, readable on a terminal and through a pipe.
-
-The versions of what computes and draws here.
-"""
+"""Tables of the command line, for terminals and pipes; installed versions."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ if TYPE_CHECKING:
 
 
 PIPE_WIDTH = 160
-TABLE_WIDTH = 130  # of the parameters
+TABLE_WIDTH = 130  # least width of the table of parameters
 CHECKED = ("quantity", "value", "reference", "unit", "error", "accepted", "")
 CHECKED_NUMBERS = (1, 2, 4)
 
 
 def console() -> Console:
-    """Standard output; wide where it is not a terminal, so that nothing is cut."""
+    """Console on standard output; wide if redirected, so that no cell is truncated."""
     from rich.console import Console
 
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
@@ -39,7 +36,7 @@ def console() -> Console:
 
 @contextlib.contextmanager
 def working(text: str) -> Iterator[None]:
-    """A sign on the terminal while something takes a while, such as the model that a result is compared with."""
+    """Status line on the terminal during a longer computation, such as that of a reference."""
     from rich.console import Console
 
     if not sys.stderr.isatty():
@@ -50,12 +47,12 @@ def working(text: str) -> Iterator[None]:
 
 
 def print_line(line: str) -> None:
-    """A line beside the output, in which no text of a result can command the terminal."""
+    """Print a line on standard error, without terminal control characters."""
     print(f"arlequin: {printable(line)}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """The text without characters that a terminal takes for commands.
+    """The text with control characters replaced.
 
     >>> printable("a\\x1b[2J\\nb")
     'a�[2J\\nb'
@@ -66,7 +63,7 @@ def printable(text: str) -> str:
 def table(
     rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), whole: Sequence[int] = ()
 ) -> Table:
-    """Rows under light headers; `numbers` are the columns set to the right, `whole` those that are not folded."""
+    """Table of text; `numbers`: right-aligned columns, `whole`: columns without line breaks."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -88,7 +85,7 @@ def list_of_cases(lines: Mapping[str, str]) -> Table:
 
 
 def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Table | Group:
-    """Parameters of a case with default, unit, range and meaning: a table, or two lines each where that is too wide."""
+    """Parameters of a case with default, unit, range and meaning: a table, or two lines each on a narrow terminal."""
     rows = []
     for f in fields:
         bounds = f.allowed if f.kind in (None, bool, str) else f.quantity.range + (" or none" if f.optional else "")
@@ -106,13 +103,13 @@ def list_of_parameters(fields: Iterable[Field], width: int = PIPE_WIDTH) -> Tabl
 
 
 def default(field: Field) -> str:
-    """The default of a parameter; of a file that comes with the case its name."""
+    """Default of a parameter as text; for a file of the package its name."""
     text = "required" if field.default is MISSING else value(field.default)
     return f"…{os.sep}{Path(text).name}" if os.sep in text and Path(text).is_absolute() else text
 
 
 def rows_of_checks(checks: Iterable[Check]) -> list[tuple[str, ...]]:
-    """Each comparison as texts under the headers `CHECKED`."""
+    """Table rows of checks, with the columns `CHECKED`."""
     rows: list[tuple[str, ...]] = []
     for c in checks:
         one_sided = c.kind in ("at most", "at least")
@@ -134,25 +131,25 @@ def rows_of_checks(checks: Iterable[Check]) -> list[tuple[str, ...]]:
 
 
 def list_of_checks(checks: Iterable[Check]) -> Table:
-    """Each comparison on a line."""
+    """Table of checks."""
     return table(rows_of_checks(checks), CHECKED, numbers=CHECKED_NUMBERS)
 
 
 def summary_of(summary: Summary) -> list[Table]:
-    """Facts, parameters and energies of a result."""
+    """Tables of a result: facts, parameters and energies."""
     tables = [table((name, text) for name, text in summary.facts.items() if text)]
     if summary.parameters:
         rows = [(name, value(given)) for name, given in summary.parameters.items()]
         tables.append(table(rows, ("parameter", "value")))
     if summary.energies:
         rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
-        headers = ("energy (J)", "at the start", "at the end", "largest")
+        headers = ("energy (J)", "initial", "final", "largest")
         tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
     return tables
 
 
 def value(given: Any) -> str:
-    """A parameter as it would be typed."""
+    """Value of a parameter as typed on the command line."""
     if isinstance(given, bool):
         return "true" if given else "false"
     if given is None:
@@ -167,7 +164,7 @@ PACKAGES = ("arlequin", "numpy", "scipy", "numba", "scikit-fem", "scikit-sparse"
 
 
 def version(package: str) -> str:
-    """Of an installed package."""
+    """Version of an installed package."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -175,7 +172,7 @@ def version(package: str) -> str:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Of the packages that matter and the BLAS."""
+    """Versions of the main packages, and the BLAS."""
     return [*((package, version(package)) for package in PACKAGES), ("BLAS", _blas())]
 
 

@@ -1,4 +1,4 @@
-"""What is read off a rod in its grids: forces, impacts, time in contact, work rates and motion."""
+"""Measures of a rod in its grids: forces, impacts, contact ratio, work rates and motion."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,9 +17,9 @@ ALL = tuple(place for places in PLACES.values() for place in places)
 PADS = ("spring_x", "spring_y", "dimple_x_low", "dimple_x_high", "dimple_y_low", "dimple_y_high")  # of a zoomed grid
 
 
-class Signal(NamedTuple):
-    """Of a support: normal force (t,), N, and work rate (t,), W, means over the steps; motion (t, 2) of the skin across
-    the rod, m, None where it is a pad on a solid."""
+class SupportSignal(NamedTuple):
+    """Time series of a support: normal force (t,), N, and work rate (t,), W, means over steps; transverse motion (t, 2)
+    of the rod surface, m (None for a pad on a solid)."""
 
     force: Array
     power: Array
@@ -42,27 +42,27 @@ def zoomed(result: xarray.DataTree) -> int:
     return min(set(range(1, 2 + max(others, default=0))) - others)
 
 
-def signal(result: xarray.DataTree, grid: int, place: str) -> Signal:
-    """Of one support."""
+def signal(result: xarray.DataTree, grid: int, place: str) -> SupportSignal:
+    """Time series of one support."""
     kind = next(kind for kind, places in PLACES.items() if place in places)
     name = f"grid{grid}_{kind}"
     if name not in result["interface"].children:
         pad = result[f"interface/{PADS[ALL.index(place)]}"].dataset
-        steps = np.diff(result.dataset["time"].values, prepend=-1.0)  # none at the start
+        steps = np.diff(result.dataset["time"].values, prepend=-1.0)  # no initial force
         power = pad["wear_power"].values if "wear_power" in pad else np.zeros(steps.size)
-        return Signal(pad["impulse"].values / steps, power, None)
+        return SupportSignal(pad["impulse"].values / steps, power, None)
     group, k = result[f"interface/{name}"].dataset, PLACES[kind].index(place)
     force = group["point_force"].values[:, k]
     power = group["point_wear_power"].values[:, k] if "point_wear_power" in group else np.zeros(force.size)
-    return Signal(force, power, group["point_displacement"].values[:, k, :2])
+    return SupportSignal(force, power, group["point_displacement"].values[:, k, :2])
 
 
 def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
-    """Of each support of each grid, over the run:
+    """Measures of each support of each grid over the run.
 
-    mean_force, least_force and peak_force, N; contact_ratio, share of the time; impacts, how many spells of contact;
-    work_rate, mean of F_n ‖v_t‖, W; worn_volume, m³, by Archard's coefficient `wear`, m³/J; rms_motion, m, of the point
-    across the rod, about its mean. Dimensions: grid, support.
+    mean_force, least_force and peak_force, N; contact_ratio, fraction of the time; impacts, number of contact phases;
+    work_rate, mean of F_n ‖v_t‖, W; worn_volume, m³, by Archard's coefficient `wear`, m³/J; rms_motion, m, of the
+    transverse motion about its mean. Dimensions: grid, support.
     """
     time, grids = result.dataset["time"].values, numbers(result)
     forces = dict.fromkeys(("mean_force", "least_force", "peak_force"), "N")
@@ -88,7 +88,7 @@ def supports(result: xarray.DataTree, wear: float = 0.0) -> xarray.Dataset:
 
 
 def rms_along(result: xarray.DataTree, parts: Sequence[str] = ()) -> tuple[Array, Array]:
-    """Heights of the rod's nodes (n,), m, and the rms of their motion across it about its mean (n, 2), m, by frames.
+    """Heights of the nodes (n,), m, and rms of their transverse motion about its mean (n, 2), m, over the frames.
 
     parts: the beams it is made of, by default `rod`, or `lower` and `upper` of a zoom.
     """

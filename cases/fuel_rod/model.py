@@ -1,35 +1,29 @@
-"""Spacer grids around a rod: in each direction one spring against two dimples, as laws of contact on the rod's skin.
-
-The rod of `fuel_rod`: its beam, its supports and what shakes it.
-"""
+"""Model of the rod: beam, excitation, and spacer grids whose springs and dimples are contact laws on its surface."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import pi, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray
 from scipy.optimize import brentq
 
 import arlequin as aq
+from arlequin.cases.fuel_rod.parameters import Parameters
 from arlequin.multilevel.laws.base import RegularLaw
-
-if TYPE_CHECKING:
-    from arlequin.cases.fuel_rod import Parameters
-
 
 CROSS = np.array([(1.0, 0.0, 0.0), (0.0, 1.0, 0.0)])  # the springs push along −x and −y, the dimples along x and y
 _LAYER = 60  # points of the table of a spring under asperities
 
 
 @dataclass(frozen=True)
-class Support:
-    """A spring or a dimple: stiffness K, N/m; damping C of the shock, N·s/m; asperities before it, or none.
+class GridSupport:
+    """Spring or dimple: stiffness K, N/m; damping C, N·s/m; optional asperities.
 
-    Elastic contact takes K and C in parallel, without pull (`aq.ImpactElement`). With an asperity layer of height a
-    and F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
+    Elastic contact: K and C in parallel without tension (`aq.ImpactElement`). An asperity layer of height a with
+    F = κ s^m, κ in N/m^m, is in series with K and completely compressed at s = a:
 
         g = a − s − F/K,   F = κ s^m (s < a);      F = −K g − … beyond, with the slope K.
     """
@@ -40,7 +34,7 @@ class Support:
 
     @cached_property
     def elastic(self) -> RegularLaw:
-        """Without loss."""
+        """The support without damping."""
         if self.layer is None:
             return aq.ImpactElement(self.stiffness)
         kappa, exponent, height = self.layer
@@ -54,7 +48,7 @@ class Support:
 
     @cached_property
     def law(self) -> RegularLaw:
-        """With its loss; under asperities as a loss factor ωC/K at 1 kHz."""
+        """Contact law with damping; with asperities by the loss factor ωC/K at 1 kHz."""
         if self.layer is None:
             return aq.ImpactElement(self.stiffness, self.damping)
         table = self.elastic
@@ -65,11 +59,11 @@ class Support:
 
     @property
     def height(self) -> float:
-        """The gap from which on it does not push, m."""
+        """Gap at which the force vanishes, m."""
         return self.elastic.height if isinstance(self.elastic, aq.AsperityTable) else 0.0
 
     def gap(self, force: float) -> float:
-        """The gap at which it pushes with the force, N; 0 where that is 0."""
+        """Gap at a given force, N; 0 for zero force."""
         if force == 0.0:
             return 0.0
         if self.layer is None:
@@ -80,42 +74,42 @@ class Support:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A spacer grid at the height z of a rod of the radius: the preload, N, or the gap, m, on every side.
+class SpacerGrid:
+    """Spacer grid at the height z of a rod: preload, N, or gap, m, on every side.
 
-    shift: how far along x it stands off the axis, m.
+    shift: offset from the axis along x, m.
     """
 
     number: int
     z: float
     radius: float
     half: float
-    spring: Support
-    dimple: Support
+    spring: GridSupport
+    dimple: GridSupport
     preload: float
     gap: float
     shift: float = 0.0
 
     @property
     def springs(self) -> aq.SectionPoints:
-        """Where the springs touch: at +x and +y."""
+        """Contact points of the springs, at +x and +y."""
         return aq.SectionPoints([self.z] * 2, self.radius * CROSS)
 
     @property
     def dimples(self) -> aq.SectionPoints:
-        """Where the dimples touch, at −x below and above, then at −y."""
+        """Contact points of the dimples: at −x below and above, then at −y."""
         return aq.SectionPoints(
             [self.z - self.half, self.z + self.half] * 2, -self.radius * np.repeat(CROSS, 2, axis=0)
         )
 
     @property
     def names(self) -> tuple[str, str]:
-        """Of the boundaries and interfaces."""
+        """Names of boundaries and interfaces."""
         return f"grid{self.number}_springs", f"grid{self.number}_dimples"
 
     @property
     def reach(self) -> tuple[float, float]:
-        """How far springs and dimples stand in the way of the rod at its axis, m: less than 0 for a gap."""
+        """Interference of springs and dimples with the centred rod, m; negative: gap."""
         if self.gap > 0.0:
             return -self.gap, -self.gap
         return -self.spring.gap(self.preload), -self.dimple.gap(0.5 * self.preload)
@@ -135,15 +129,15 @@ class Grid:
         return found
 
 
-def insertion(rod: aq.Beam | aq.Modal, grids: list[Grid]) -> aq.Study:
-    """Statics: the supports, which just touch the rod at its axis, move in until it is held, without friction."""
+def insertion(rod: aq.Beam | aq.Modal, grids: list[SpacerGrid]) -> aq.Study:
+    """Statics without friction: supports initially touching the centred rod move to their final positions."""
     found = [moving(rod, grid) for grid in grids]
     masses, interfaces = [one for own, _ in found for one in own], [one for _, own in found for one in own]
     return aq.Study(aq.System([rod, *masses], interfaces=interfaces), aq.Static(), duration=1.0, step=0.25)
 
 
-def moving(rod: aq.Beam | aq.Modal, grid: Grid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
-    """Supports of a grid that move in as t goes to 1, without friction and loss, and their contact with the rod.
+def moving(rod: aq.Beam | aq.Modal, grid: SpacerGrid) -> tuple[list[aq.PointMasses], list[aq.Interface]]:
+    """Supports of a grid that move in for 0 ≤ t ≤ 1, without friction and damping, and their contact with the rod.
 
     The interfaces are `grid1_springs_x`, `grid1_dimples_x` and so on, of one direction each.
     """
@@ -162,7 +156,7 @@ def moving(rod: aq.Beam | aq.Modal, grid: Grid) -> tuple[list[aq.PointMasses], l
     return masses, interfaces
 
 
-def points(grids: list[Grid]) -> dict[str, aq.SectionPoints]:
+def points(grids: list[SpacerGrid]) -> dict[str, aq.SectionPoints]:
     """Named points of all supports: those of the interfaces, and of each direction alone."""
     found = {}
     for grid in grids:
@@ -173,28 +167,28 @@ def points(grids: list[Grid]) -> dict[str, aq.SectionPoints]:
     return found
 
 
-def grids(parameters: "Parameters") -> list[Grid]:
+def grids(parameters: Parameters) -> list[SpacerGrid]:
     """The grids from below."""
     p = parameters
     layer = (p.asperity_stiffness, p.asperity_exponent, p.asperity_height) if p.law == "multilevel" else None
-    spring, dimple = (Support(k, p.shock_damping, layer) for k in (p.spring_stiffness, p.dimple_stiffness))
+    spring, dimple = (GridSupport(k, p.shock_damping, layer) for k in (p.spring_stiffness, p.dimple_stiffness))
     found = []
     for number, z in enumerate(p.heights.tolist(), 1):
         shift = p.misalignment if number == 2 else 0.0
         gap = p.gap if number in p.open else 0.0
         preload = (1.0 - p.relaxation) * p.preload
-        found.append(Grid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
+        found.append(SpacerGrid(number, z, p.radius, p.dimple_height, spring, dimple, preload, gap, shift))
     return found
 
 
-def part(parameters: "Parameters") -> aq.Modal:
-    """The rod in its modes and in the static shapes of its supports."""
+def part(parameters: Parameters) -> aq.Modal:
+    """The rod reduced to its modes and the static shapes of its supports."""
     rod = beam(parameters)
     return aq.Modal(rod, parameters.modes, static=[rod.boundary(name) for name in sections(parameters)])
 
 
-def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
-    """The rod by finite elements; held along z and about it at its lower end.
+def beam(parameters: Parameters, name: str = "rod", nodes: list[float] | None = None, **options: Any) -> aq.Beam:
+    """The rod by finite elements; displacement along and rotation about z fixed at the lower end.
 
     nodes: heights, m, those of `stations` by default; options: of `aq.Beam`, instead of the rod's own.
     """
@@ -216,7 +210,7 @@ def beam(parameters: "Parameters", name: str = "rod", nodes: list[float] | None 
     )  # fmt: skip
 
 
-def stations(parameters: "Parameters") -> list[float]:
+def stations(parameters: Parameters) -> list[float]:
     """Heights of the beam's nodes, m: one at each support, between them cells of like length."""
     p = parameters
     corners = np.unique(np.round([0.0, *support_heights(p), p.length], 12))
@@ -225,19 +219,19 @@ def stations(parameters: "Parameters") -> list[float]:
     return [0.0, *np.concatenate([span[1:] for span in spans]).tolist()]
 
 
-def sections(parameters: "Parameters") -> dict[str, aq.SectionPoints]:
+def sections(parameters: Parameters) -> dict[str, aq.SectionPoints]:
     """The axis at each support."""
     return {f"section{n}": aq.SectionPoints(z) for n, z in enumerate(support_heights(parameters), 1)}
 
 
-def support_heights(parameters: "Parameters") -> list[float]:
+def support_heights(parameters: Parameters) -> list[float]:
     """Heights of all springs and dimples, m."""
     p = parameters
     return sorted({z + shift for z in p.heights.tolist() for shift in (-p.dimple_height, 0.0, p.dimple_height)})
 
 
-def loads(parameters: "Parameters") -> dict[str, Any]:
-    """What acts along the rod."""
+def loads(parameters: Parameters) -> dict[str, Any]:
+    """Distributed loads along the rod."""
     p = parameters
     if p.excitation == "turbulence" and p.amplitude:
         slope = aq.PlateauSpectrum(1.0, p.cutoff).slope
@@ -256,22 +250,22 @@ def loads(parameters: "Parameters") -> dict[str, Any]:
     return {}
 
 
-def shaking(parameters: "Parameters") -> Any:
-    """Gravity felt in the frame of the grids (t → axis), m/s²; the weight is left out, as the lower end bears it."""
+def shaking(parameters: Parameters) -> Any:
+    """Inertial acceleration in the frame of the grids (t → axis), m/s²; the weight is carried by the lower end."""
     p = parameters
     if p.excitation != "support":
         return None
     return lambda t: (-p.amplitude * sin(2.0 * pi * p.frequency * t), 0.0, 0.0)
 
 
-def settled(parameters: "Parameters") -> xarray.DataTree:
-    """The rod in its grids after the supports have moved in, without friction, at rest."""
+def settled(parameters: Parameters) -> xarray.DataTree:
+    """Static equilibrium of the rod after the insertion of the supports, without friction."""
     p = parameters
     return insertion(part(replace(p, excitation="none")), grids(p)).run()
 
 
 def nodal(group: xarray.Dataset) -> np.ndarray:
-    """The last displacements, and rotations of a beam, (node, component)."""
+    """Final displacements (and rotations) (node, component)."""
     last = group.isel(frame=-1)
     fields = [last[name].values for name in ("displacement", "rotation") if name in last]
     return np.concatenate(fields, axis=1)

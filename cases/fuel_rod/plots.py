@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 
 from arlequin import plots
-from arlequin.cases.fuel_rod.measures import PADS, Signal, beams, hardest, rms_along, signal, supports
+from arlequin.cases.fuel_rod.measures import PADS, SupportSignal, beams, hardest, rms_along, signal, supports
 from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.results.signals import impact_peaks, power_spectrum
@@ -69,7 +69,7 @@ def bars(table: xarray.Dataset, key: str, unit: str, title: str) -> "Figure":
     return figure
 
 
-def force_figure(result: xarray.DataTree, found: Signal, title: str) -> "Figure":
+def force_figure(result: xarray.DataTree, found: SupportSignal, title: str) -> "Figure":
     """Normal force of a support over time, and how large its impacts are; of one that seldom opens, the steps."""
     time, force = result.dataset["time"].values, found.force
     peaks = impact_peaks(time, force).force
@@ -87,7 +87,7 @@ def force_figure(result: xarray.DataTree, found: Signal, title: str) -> "Figure"
     return figure
 
 
-def spectrum_figure(result: xarray.DataTree, found: Signal, title: str, segments: int = 8) -> "Figure":
+def spectrum_figure(result: xarray.DataTree, found: SupportSignal, title: str, segments: int = 8) -> "Figure":
     """Spectra of a support's force and of the rod's motion there."""
     time, force, motion = result.dataset["time"].values, found.force, found.motion
     with style.panels(2 if motion is not None else 1, 4.6 if motion is not None else 2.6, sharex=True) as (

@@ -1,12 +1,12 @@
-"""A rod whose cladding is a 3D solid at one of its grids, between two beams that junctions glue to it.
+"""Zoom: rod whose cladding is a 3D solid at one grid, coupled to two beams by Arlequin junctions.
 
-How stiff the dimples of a zoomed grid are on the rod: that of the rod without a zoom that answers a push alike.
+`PushedRod` calibrates the stiffness of the zoomed dimples against the rod without a zoom.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,29 +16,25 @@ from scipy.sparse.linalg import spsolve
 
 import arlequin as aq
 from arlequin.cases.fuel_rod import model as rod_model
-from arlequin.cases.fuel_rod.model import Grid
-from arlequin.cases.fuel_rod.model import Support as GridSupport
-from arlequin.cases.shared.spacer_cell import Cladding, Held, SpacerCell, Support, Supports
+from arlequin.cases.fuel_rod.model import GridSupport, SpacerGrid
+from arlequin.cases.fuel_rod.parameters import Parameters
+from arlequin.cases.shared.spacer_cell import Cladding, PadSupport, SpacerCell, Supports, TubeSupports
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-if TYPE_CHECKING:
-    from arlequin.cases.fuel_rod import Parameters
-
-
-_RANGE = 1e-2, 1e2  # of the nominal stiffness, in which the other is sought
+_RANGE = 1e-2, 1e2  # search range of the stiffness over the nominal one
 
 
 @dataclass(frozen=True)
 class PushedRod:
-    """The rod without a zoom, all its supports in contact, under a force along x at its upper end: linear statics."""
+    """Linear statics of the rod without a zoom, all supports in contact, with a force along x at the upper end."""
 
-    parameters: "Parameters"
+    parameters: Parameters
     push: float
 
     @cached_property
     def rod(self) -> aq.Beam:
-        """Without what shakes it."""
+        """The rod without excitation."""
         return rod_model.beam(replace(self.parameters, excitation="none"))
 
     @cached_property
@@ -60,7 +56,7 @@ class PushedRod:
         return rest, dimples
 
     def answer(self, dimple: float) -> tuple[Array, Array]:
-        """Heights of the nodes (n,) and how far they go along x (n,), m, with dimples this stiff in the zoomed grid."""
+        """Heights (n,) and displacements along x (n,) of the nodes, m, for a dimple stiffness of the zoomed grid."""
         rod, size = self.rod, self.rod.components
         force, u = np.zeros((2, rod.dof_count))
         force[int(rod.end("right")[0]) * size] = self.push
@@ -71,7 +67,7 @@ class PushedRod:
         return rod.positions[:, 2], u[::size]
 
     def alike(self, heights: Array, moved: Array) -> float:
-        """The stiffness with which nodes at heights (k,), m, go as far in all as they `moved` (k,), m."""
+        """Dimple stiffness for which the sum of displacements at heights (k,), m, equals that of `moved` (k,), m."""
 
         def miss(scale: float) -> float:
             z, u = self.answer(np.exp(scale))
@@ -81,12 +77,14 @@ class PushedRod:
         nominal = self.parameters.dimple_stiffness
         low, high = (float(np.log(nominal * share)) for share in _RANGE)
         if miss(low) * miss(high) > 0.0:
-            raise UserError(f"zoom: no stiffness of dimples near {nominal:g} N/m answers as the solid cladding does")
+            raise UserError(
+                f"zoom: no dimple stiffness near {nominal:g} N/m matches the response of the solid cladding"
+            )
         return float(np.exp(brentq(miss, low, high, rtol=1e-10)))
 
 
-def _stiffness(grid: Grid) -> tuple[float, float]:
-    """Tangents of a spring and a dimple under their preload, N/m."""
+def _stiffness(grid: SpacerGrid) -> tuple[float, float]:
+    """Tangent stiffnesses of a spring and a dimple at their preload, N/m."""
     return _tangent(grid.spring, grid.preload), _tangent(grid.dimple, 0.5 * grid.preload)
 
 
@@ -108,7 +106,7 @@ AXIS: dict[str, Any] = {"origin": (0.0, 0.0, 0.0), "direction": (0.0, 0.0, 1.0),
 
 @dataclass(frozen=True)
 class Zoom:
-    """The zoomed rod of some parameters.
+    """Model of the zoomed rod.
 
     Parts `lower` and `upper` (beams), `cladding` (a solid of hexahedra, three through the wall, that carries pellets
     and water by its density and the flow as a body force), pads and the nodes of the grid behind them
@@ -117,10 +115,10 @@ class Zoom:
     and of all that the junctions pull (`aq.Modal`), under which its statics is exact; its full field is recorded.
     """
 
-    parameters: "Parameters"
+    parameters: Parameters
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> SpacerGrid:
         """The zoomed grid."""
         return rod_model.grids(self.parameters)[self.parameters.zoom - 1]
 
@@ -144,7 +142,7 @@ class Zoom:
 
     @cached_property
     def still(self) -> aq.Modal:
-        """The cladding without loads, damped as the water damps it."""
+        """The cladding with fluid damping, without loads."""
         p, section = self.parameters, rod_model.beam(replace(self.parameters, excitation="none")).section
         mass = p.density * section.area + p.carried + p.water
         material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=mass / section.area)
@@ -153,7 +151,7 @@ class Zoom:
 
     @property
     def loaded(self) -> aq.Modal:
-        """The cladding that carries its piece of the load along the rod."""
+        """The cladding with its part of the load along the rod."""
         rod = rod_model.beam(self.parameters)
         area, wave = rod.section.area, rod.distributed
         force: Any = None
@@ -165,8 +163,8 @@ class Zoom:
         assert isinstance(solid, aq.Solid)
         return self.still if force is None else self.still.carrying(replace(solid, body_force=force))
 
-    def beams(self, parameters: "Parameters") -> dict[str, tuple[aq.Beam, list[Grid]]]:
-        """The rod below and above, each as far as the gluing zone reaches, and its grids."""
+    def beams(self, parameters: Parameters) -> dict[str, tuple[aq.Beam, list[SpacerGrid]]]:
+        """Beams below and above, including the overlaps, with their grids."""
         low, high = self.cell.cladding.ends
         s = np.array(rod_model.stations(parameters))
         stations = {
@@ -178,7 +176,7 @@ class Zoom:
             "lower": [grid for grid in others if grid.z < self.grid.z],
             "upper": [grid for grid in others if grid.z > self.grid.z],
         }
-        held: dict[str, Any] = {"lower": {}, "upper": {"imposed": {}}}  # the rod's lower end is held
+        held: dict[str, Any] = {"lower": {}, "upper": {"imposed": {}}}  # the lower end is fixed
         found = {}
         for name, nodes in stations.items():
             points = rod_model.points(own[name])
@@ -247,13 +245,13 @@ class Zoom:
         for kind, give in gives.items():
             nominal = getattr(own, f"{kind}_stiffness")
             if not give * nominal < 0.9:
-                rule = f"must be well below {1.0 / give:.3g} N/m with a zoom: asperities, pad and wall give way as well"
+                rule = f"must be well below {1.0 / give:.3g} N/m with a zoom: compliance of asperities, pad and wall"
                 raise aq.UserError.parameter(f"{kind}_stiffness", nominal, rule)
             stiff[f"{kind}_stiffness"] = 1.0 / (1.0 / nominal - give)
         return replace(self.cell, supports=replace(own, **stiff))
 
     def _system(
-        self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: Held
+        self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: TubeSupports
     ) -> aq.System:
         lower, upper = (beam for beam, _ in beams.values())
         junctions = [
@@ -265,7 +263,7 @@ class Zoom:
         return aq.System(parts, junctions=junctions, interfaces=interfaces, springs=held.springs)
 
     def study(self) -> aq.Study:
-        """From rest in equilibrium; the zoomed springs press as those of the rod without a zoom."""
+        """Study from static equilibrium, with the spring preload of the rod without a zoom."""
         cell = self.matched
         share = 1.0 if cell.supports.preload else None
         start = self.settling(cell, share).run()
@@ -276,7 +274,7 @@ class Zoom:
         return self.running(cell, share, displacements(start))
 
 
-def _answer(result: xarray.DataTree, step: int, each: Support) -> Array:
+def _answer(result: xarray.DataTree, step: int, each: PadSupport) -> Array:
     """Force of a support, N, and approach of the rod's axis to its grid, m, in a load step of statics."""
     normal = np.array(each.normal)
     tube, pad = result["part/cladding"].dataset, result[f"interface/{each.name}"].dataset

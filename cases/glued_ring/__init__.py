@@ -1,14 +1,14 @@
-"""A fine patch glued to a coarse mesh along a curved border: Lamé's ring under pressure and Kirsch's plate with a hole.
+"""Fine patch coupled to a coarse mesh along a curved border: Lamé's ring and Kirsch's plate with a hole.
 
-A quadrant with the planes x = 0 and y = 0 of symmetry, in plane strain; the patch lies at the hole, from the angle
-`start` to 90°, and its nodes are not those of the coarse mesh. Second-order cells are curved. The plate is cut out at
-r = b, where the tractions of the infinite one act.
+Quadrant in plane strain with symmetry about x = 0 and y = 0; the patch is at the hole, from the angle `start` to 90°,
+with nodes independent of the coarse mesh. Second-order cells are curved. The plate is bounded by r = b, where the
+tractions of the infinite plate are applied.
 
     σ_r, σ_θ = p a²/(b² − a²) (1 ∓ b²/r²)                                                                  (Lamé)
     σ_θ = S/2 (1 + a²/r²) − S/2 (1 + 3a⁴/r⁴) cos 2θ, 3S at the hole's top                                 (Kirsch)
 
-The same place in the coarse mesh alone is the measure of the patch. Errors of displacement and stress (root mean
-square), 8 → 16 coarse cells around, patch at 0° (`start`), largest values in the patch as 1; in brackets the coarse
+Errors in the patch are compared with those of the coarse mesh alone in the same region. Largest displacement error and
+rms stress error over the largest values in the patch, for 8 → 16 coarse cells around, start=0; in brackets the coarse
 mesh alone:
 
                         displacement                        stress                              K
@@ -17,15 +17,15 @@ mesh alone:
     ring, order 1       3.2e-3 → 9.5e-4 (4.6e-3, 1.6e-3)    2.5e-2 → 1.3e-2 (7.8e-2, 4.3e-2)
     ring, order 2       1.1e-3 → 1.9e-4 (7.1e-6, 5.5e-7)    7.2e-4 → 1.2e-4 (3.2e-6, 2.5e-7)
 
-In the ring of order 2 there is nothing to refine: curved cells hold Lamé's field to 1e-5, and what the junction costs,
-1e-3 at a zone of 1.3 coarse cells, is seen alone.
+The second-order ring needs no refinement: curved cells represent Lamé's field to 1e-5, so that the error of the
+junction itself is visible, 1e-3 for an overlap of 1.3 coarse cells.
 
 Source: S. P. Timoshenko and J. N. Goodier, Theory of Elasticity, McGraw-Hill, 3rd ed. (1970), sections 28 and 35.
 """
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import skfem
@@ -33,47 +33,15 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.glued_ring.parameters import RADIUS, Parameters
 from arlequin.cases.shared.impact import worst_balance
-from arlequin.cases.shared.vocabulary import Poisson, Young
-from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.types import Array
 
-RADIUS = 10e-3  # of the hole, m
-OUTER = {"ring": 3.0, "plate": 4.0}  # radius of the outer border, of the patch's and width of the zone over it
 PATCH, ZONE = 2.0, 0.5
 CONCENTRATION = 3.0
 NEAR = {1: 2e-2, 2: 5e-3}  # of the concentration, by order
-JUNCTION = 0.2  # times (1/elements)²: what the junction itself costs of the stress
+JUNCTION = 0.2  # times (1/elements)²: stress error of the junction itself
 BALANCE = 1e-12
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Steel; a pressure, or a tension far away, of 100 MPa."""
-
-    problem: Annotated[Literal["ring", "plate"], Quantity("", "pressed ring (Lamé) or stretched plate (Kirsch)")] = (
-        "plate"
-    )
-    model: Annotated[Literal["arlequin", "single"], Quantity("", "with the patch, or the coarse mesh alone")] = (
-        "arlequin"
-    )
-    cells: Annotated[Literal["quad", "tri"], Quantity("", "kind of the coarse cells")] = "quad"
-    patch_cells: Annotated[Literal["quad", "tri"], Quantity("", "kind of the patch's cells")] = "quad"
-    order: Annotated[int, Quantity("", "order of the elements; cells of order 2 are curved", within, 1, 2)] = 2
-    elements: Annotated[int, Quantity("", "coarse cells around the quadrant", positive_integer)] = 8
-    ratio: Annotated[float, Quantity("", "coarse over fine cell", within, 1.0, 20.0)] = 3.3
-    start: Annotated[
-        float, Quantity("deg", "angle where the patch starts, 0: with the quadrant", within, 0.0, 40.0)
-    ] = 0.0
-    stress: Annotated[float, Quantity("Pa", "pressure in the hole, or tension far away", positive)] = 100e6
-    young: Young = 210e9
-    poisson: Poisson = 0.3
-
-    @property
-    def outer(self) -> float:
-        """Radius of the outer border, m."""
-        return OUTER[self.problem] * RADIUS
 
 
 def _sector(outer: float, start: float, size: float, kind: str, order: int) -> Any:
@@ -136,7 +104,7 @@ def exact_displacement(parameters: Parameters, x: Array) -> Array:
 
 
 def level(parameters: Parameters, x: Array) -> Array:
-    """Distance (…), m, of points (axis, …) from the patch's border inside the body, positive in the patch."""
+    """Signed distance (…), m, of points (axis, …) from the inner border of the patch, positive in the patch."""
     (r, angle), start = _polar(x), np.radians(parameters.start)
     depth = PATCH * RADIUS - r
     return depth if parameters.start == 0.0 else np.minimum(depth, r * np.sin(angle - start))
@@ -145,7 +113,7 @@ def level(parameters: Parameters, x: Array) -> Array:
 def system(parameters: Parameters) -> aq.System:
     p = parameters
     size = 0.5 * np.pi / p.elements
-    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density has no part in it
+    material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=1.0)  # statics: the density is irrelevant
 
     def border(x: Array, t: float) -> Array:
         """The exact tractions on a circle about the origin, on either side of it."""
@@ -168,21 +136,21 @@ def system(parameters: Parameters) -> aq.System:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics in one step: time runs from 0 to 1 and scales the load."""
+    """Statics in one step."""
     return aq.Study(system(parameters), aq.Static(), duration=1.0, step=1.0)
 
 
 @dataclass(frozen=True)
-class Errors:
-    """Where the patch is alone, over the largest values there: displacement, mean square of the stress; and K."""
+class PatchErrors:
+    """Relative errors in the patch outside the overlap: largest displacement error, rms stress error; and K."""
 
     displacement: float
     stress: float
     concentration: float
 
 
-def errors(result: xarray.DataTree, parameters: Parameters) -> Errors:
-    """Of the fine part, or of the coarse mesh alone in the same place."""
+def errors(result: xarray.DataTree, parameters: Parameters) -> PatchErrors:
+    """Errors of the fine part, or of the coarse mesh in the same region."""
     p = parameters
     part = system(p).parts[-1]
     assert isinstance(part, aq.Solid)
@@ -196,7 +164,7 @@ def errors(result: xarray.DataTree, parameters: Parameters) -> Errors:
     right = exact_stress(p, points)
     free = level(p, points) >= ZONE * RADIUS
     wrong = float(np.sqrt(np.mean((np.moveaxis(found, -1, 0) - right)[:, free] ** 2)) / np.abs(right[:, free]).max())
-    return Errors(off, wrong, _at_top(points, found[..., 0], p.order) / p.stress)
+    return PatchErrors(off, wrong, _at_top(points, found[..., 0], p.order) / p.stress)
 
 
 def _at_top(points: Array, stress: Array, order: int) -> float:
@@ -211,8 +179,8 @@ def _at_top(points: Array, stress: Array, order: int) -> float:
 
 
 @lru_cache(maxsize=4)
-def single(parameters: Parameters) -> Errors:
-    """The errors of the coarse mesh alone."""
+def single(parameters: Parameters) -> PatchErrors:
+    """Errors of the coarse mesh alone."""
     alone = replace(parameters, model="single")
     return errors(build(alone).run(), alone)
 
@@ -223,7 +191,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, found = parameters, errors(result, parameters)
     checks = []
     if p.model == "arlequin":
-        allowed, name = JUNCTION / p.elements**2, "stress error in the patch, at most the coarse mesh's"
+        allowed, name = JUNCTION / p.elements**2, "stress error in the patch (limit: coarse mesh)"
         checks.append(Check(name, found.stress, single(p).stress, allowed, "1", "at most"))
         if p.problem == "plate":
             checks.append(Check("stress concentration", found.concentration, CONCENTRATION, NEAR[p.order], "1"))
@@ -233,8 +201,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     found = errors(result, parameters)
     return {
-        "displacement_error": aq.Scalar(found.displacement, "1", "largest error, where the patch is alone"),
-        "stress_error": aq.Scalar(found.stress, "1", "root mean square error, where the patch is alone"),
+        "displacement_error": aq.Scalar(found.displacement, "1", "largest error outside the overlap"),
+        "stress_error": aq.Scalar(found.stress, "1", "rms error outside the overlap"),
         "stress_concentration": aq.Scalar(found.concentration, "1", "hoop stress at the hole's top over the load"),
     }
 

@@ -1,9 +1,9 @@
-"""One cell of a spacer grid in 3D: springs and dimples pressed on a cladding tube, which then is pushed through.
+"""Cell of a spacer grid in 3D: springs and dimples on a cladding tube, which is then pushed through axially.
 
-Statics. First the grid's nodes move in until each spring presses with its preload (time 0 to 1), then both ends of the
-tube move along its axis (1 to 3): the force of friction rises elastically, dimples slip first, then the springs, and
-ends at μ times the sum of the normal forces. The ends of the tube slide on smooth planes, as those of a span between
-two cells do by symmetry; soft springs stand for what else holds them sideways.
+Statics. The grid nodes move in until the springs have their preload (0 ≤ t ≤ 1), then both ends of the tube move
+axially (1 ≤ t ≤ 3): the friction force rises elastically, the dimples slip first, then the springs, and its limit is μ
+times the sum of the normal forces. The ends of the tube slide on frictionless planes (symmetry between two cells), with
+soft lateral springs.
 
 Typical of fuel assemblies: Zircaloy-4 (E ≈ 99 GPa at 20 °C, ν ≈ 0.37, 6550 kg/m³), tubes of
 9.5 mm × 0.57 mm, spring forces of 10 to 30 N, springs of 1e5 to 3e5 N/m, dimples of 1e6 N/m or more. Chosen: pads of
@@ -24,50 +24,19 @@ By refinement (default case), a spring after the insertion, and its contact:
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.grid_cell.parameters import Parameters
 from arlequin.cases.reference.shell_tube import ShellTube
 from arlequin.cases.reference.spacer_cell import CellByHand
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.spacer_cell import Cladding, SpacerCell, Supports
-from arlequin.cases.shared.vocabulary import AsperityExponent, AsperityHeight, AsperityStiffness, Poisson, Young
-from arlequin.models.checks import non_negative, positive, positive_integer, within
 from arlequin.models.types import Array
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A Zircaloy tube in its cell: springs of 150 N/mm that press with 15 N, pushed through by 0.1 mm."""
-
-    outer_diameter: Annotated[float, Quantity("m", "of the tube", positive)] = 9.5e-3
-    thickness: Annotated[float, Quantity("m", "of its wall", positive)] = 5.7e-4
-    length: Annotated[float, Quantity("m", "of the tube", positive)] = 0.04
-    young: Young = 9.9e10
-    poisson: Poisson = 0.37
-    pad_young: Annotated[float, Quantity("Pa", "Young's modulus of the pads", positive)] = 9.9e10
-    pad_radius: Annotated[float | None, Quantity("m", "of hollow pads, above the tube's; none: flat", positive)] = None
-    spring_stiffness: Annotated[float, Quantity("N/m", "of a spring", positive)] = 1.5e5
-    dimple_stiffness: Annotated[float, Quantity("N/m", "of a dimple", positive)] = 1e6
-    spring_shear: Annotated[float, Quantity("N/m", "of a spring, across its normal", positive)] = 1e5
-    dimple_shear: Annotated[float, Quantity("N/m", "of a dimple, across its normal", positive)] = 5e5
-    end_stiffness: Annotated[float, Quantity("N/m", "that holds each end of the tube sideways", positive)] = 1e4
-    preload: Annotated[float, Quantity("N", "of each spring", positive)] = 15.0
-    gap: Annotated[float, Quantity("m", "between tube and asperities before the insertion", non_negative)] = 0.0
-    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.3
-    asperity_stiffness: AsperityStiffness = 5e12
-    asperity_exponent: AsperityExponent = 1.0
-    asperity_height: AsperityHeight = 1e-5
-    wear: Annotated[float, Quantity("m3/J", "Archard's coefficient", non_negative)] = 0.0
-    push: Annotated[float, Quantity("m", "of the tube along its axis", positive)] = 1e-4
-    refine: Annotated[float, Quantity("", "cells in units of 0.08 × 0.4 mm (by default)", within, 0.2, 8.0)] = 1.0
-    order: Annotated[int, Quantity("", "order of the elements", within, 1, 2)] = 1
-    steps: Annotated[int, Quantity("", "load steps of the insertion; twice as many push", positive_integer)] = 8
 
 
 def cell(parameters: Parameters) -> SpacerCell:
@@ -86,7 +55,7 @@ def cell(parameters: Parameters) -> SpacerCell:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    """Statics: insertion while time runs from 0 to 1, push-through from 1 to 3."""
+    """Statics: insertion in 0 ≤ t ≤ 1, axial push in 1 ≤ t ≤ 3."""
     p, own = parameters, cell(parameters)
     motion = {"z": lambda t: float(pushed(p, t))}
     tube = own.tube(imposed={"bottom": motion, "top": motion})
@@ -98,19 +67,19 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 def share(parameters: Parameters, time: float) -> float:
-    """Of the grid's motion (`SpacerCell.way`); a gap is closed in the first half of the insertion."""
+    """Fraction of the grid motion (`SpacerCell.way`); a gap is closed in the first half of the insertion."""
     done = min(time, 1.0)
     return 2.0 * done - 1.0 if parameters.gap > 0.0 else done
 
 
 def pushed(parameters: Parameters, time: Any) -> Any:
-    """Axial motion of the tube, m: slow at first, to show how the force rises."""
+    """Axial displacement of the tube, m; small first steps resolve the rise of the force."""
     return parameters.push * (0.5 * np.maximum(time - 1.0, 0.0)) ** 2
 
 
 @lru_cache(maxsize=8)
 def reference(parameters: Parameters) -> CellByHand:
-    """By hand, without friction; `.stuck` with contacts that stick, as they do in the insertion."""
+    """Semi-analytical solution without friction; `.stuck`: with sticking contacts, as during the insertion."""
     p, own = parameters, cell(parameters)
     radius, six = own.cladding.radius - 0.5 * p.thickness, own.six
     return CellByHand(
@@ -128,7 +97,7 @@ def reference(parameters: Parameters) -> CellByHand:
 
 
 @dataclass(frozen=True)
-class Gripped:
+class SupportForces:
     """The six supports i over the steps t: forces (t, i) on the tube, N, normal, and axial against its motion; ways of
     the grid (t, i) and of the tube (t,), m; step at which the insertion ends."""
 
@@ -140,7 +109,7 @@ class Gripped:
     inserted: int
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Gripped":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "SupportForces":
         p, six = parameters, cell(parameters).six
         time = result.dataset["time"].values
         forces = [result[f"interface/{each.name}"].dataset["force"].values for each in six]
@@ -166,7 +135,7 @@ class Gripped:
 
 
 @dataclass(frozen=True)
-class Patch:
+class ContactPatch:
     """Contact points of one support at a frame: arc y and height z from the middle of the patch (k,), m, pressures
     (k,), Pa, areas (k,), m², statuses (k,)."""
 
@@ -177,7 +146,7 @@ class Patch:
     status: Array
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters, name: str, frame: int) -> "Patch":
+    def of(cls, result: xarray.DataTree, parameters: Parameters, name: str, frame: int) -> "ContactPatch":
         own = cell(parameters)
         each = next(item for item in own.six if item.name == name)
         group = result[f"interface/{name}"].dataset
@@ -215,7 +184,7 @@ class Patch:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    p, found, hand = parameters, Gripped.of(result, parameters), reference(parameters)
+    p, found, hand = parameters, SupportForces.of(result, parameters), reference(parameters)
     grip, mesh = found.normal[found.inserted], 1.0 / p.refine
     # the sum over the nodes misses a share of the crush of order 2 in the cells
     coarse = max(1.0, mesh**2)
@@ -224,9 +193,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     mirror = 1e-6 if p.pad_radius is None else 1e-3
     # the wall flattens below the pad, by 1.2 % of the width on fine meshes: more where the relative curvature is small
     flat = hand.layer.radius / (0.5 * p.outer_diameter)
-    pressed = sum(Patch.of(result, p, name, -1).force for name in found.names)
+    pressed = sum(ContactPatch.of(result, p, name, -1).force for name in found.names)
     ratio = found.drag / (p.friction * pressed)
-    spring, last = (Patch.of(result, p, "spring_x", frame) for frame in (found.inserted, -1))
+    spring, last = (ContactPatch.of(result, p, "spring_x", frame) for frame in (found.inserted, -1))
     crush = hand.stuck.crush[0]
     width = np.sqrt(2.0 * hand.layer.radius * crush[crush.size // 2])
     first = found.inserted + 1
@@ -239,40 +208,38 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
             "largest pressure of a spring", float(spring.pressure.max()), float(hand.layer.peak(crush.max())),
             0.03 * mesh, "Pa",
         ),
-        Check("half-width of its contact", spring.half_width(hand.layer.radius, p.asperity_exponent), float(width),
-              0.02 * coarse * flat, "m"),
+        Check("half-width of the contact of a spring", spring.half_width(hand.layer.radius, p.asperity_exponent),
+              float(width), 0.02 * coarse * flat, "m"),
         Check("energy balance, worst step", worst_balance(result), 0.0, 1e-10, "1", "absolute"),
     ]  # fmt: skip
     if found.pushed[first] <= 0.5 * (p.friction * hand.forces / hand.axial).min():
         checks.append(
-            Check("force over way, first step of the push", found.slope, float(hand.axial.sum()), 0.04, "N/m")
+            Check("axial stiffness, first step of the push", found.slope, float(hand.axial.sum()), 0.04, "N/m")
         )
     if p.push >= 1.2 * (p.friction * hand.forces / hand.axial).max():
         checks += [
-            Check("force that pushes through", found.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
-            # what the insertion left across the axis fades
-            Check("the same over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
-            Check("shift of a spring's pressure", -last.offset, float(hand.offset[0]), 0.05, "m"),
-            Check("points of it that stick", float((last.status == 2).sum()), 0.0, 0.0, "1", "at most"),
+            Check("axial force in full slip", found.drag, float(hand.drag(np.array([p.push]))[0]), 0.005, "N"),
+            # circumferential friction of the insertion decays
+            Check("axial force over μ Σ p A", float(ratio), 1.0, 1e-4, "1"),
+            Check("shift of the pressure of a spring", -last.offset, float(hand.offset[0]), 0.05, "m"),
+            Check("sticking points of a spring", float((last.status == 2).sum()), 0.0, 0.0, "1", "at most"),
         ]
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Of the six supports: what they press with once inserted, and what pushes the tube through them."""
-    found = Gripped.of(result, parameters)
+    found = SupportForces.of(result, parameters)
     grip, pressed = found.normal[found.inserted], found.normal[-1].sum()
-    spring = Patch.of(result, parameters, "spring_x", found.inserted)
+    spring = ContactPatch.of(result, parameters, "spring_x", found.inserted)
     return {
         "spring_force": aq.Scalar(grip[0], "N", "force of a spring after the insertion"),
         "dimple_force": aq.Scalar(grip[2], "N", "force of a dimple after the insertion"),
         "spring_pressure": aq.Scalar(spring.pressure.max(), "Pa", "largest pressure of a spring after the insertion"),
-        "drag_force": aq.Scalar(found.drag, "N", "axial force at the end"),
+        "drag_force": aq.Scalar(found.drag, "N", "final axial force"),
         "peak_drag_force": aq.Scalar(found.axial.sum(axis=1).max(), "N", "largest axial force"),
-        "push_stiffness": aq.Scalar(found.slope, "N/m", "axial force over way in the first step of the push"),
-        "force_ratio": aq.Scalar(
-            found.drag / pressed if pressed else np.nan, "1", "axial over normal force at the end"
-        ),
+        "push_stiffness": aq.Scalar(found.slope, "N/m", "axial stiffness in the first step of the push"),
+        "force_ratio": aq.Scalar(found.drag / pressed if pressed else np.nan, "1", "final axial over normal force"),
     }
 
 
@@ -280,7 +247,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.grid_cell.plots import forces
 
-    p, found = parameters, Gripped.of(result, parameters)
+    p, found = parameters, SupportForces.of(result, parameters)
     names = list(found.names)
     # halfway up in force: dimples slip, springs stick
     partly = int(np.searchsorted(found.axial.sum(axis=1), 0.7 * found.axial[-1].sum()))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def forces(found: Any, hand: Any) -> "Figure":
     """Normal forces over the ways of the grid's nodes, and the axial force over the way of the tube, with the hand's.
 
-    found: `arlequin.cases.grid_cell.Gripped`; hand: `arlequin.cases.reference.spacer_cell.CellByHand`.
+    found: `arlequin.cases.grid_cell.SupportForces`; hand: `arlequin.cases.reference.spacer_cell.CellByHand`.
     """
     from arlequin.plots import style
 

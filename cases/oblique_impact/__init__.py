@@ -1,14 +1,14 @@
-"""A ball or a disc hits its like, or a rigid plane, at an angle: how the contact sticks, slips and throws back.
+"""Oblique impact of balls or discs with friction: stick, slip and tangential rebound.
 
-The elastic contact can turn the contact point's velocity along the plane: ψ = (k_t/k_n) V_t/(μ V_n) is ψ₁ before and
-ψ₂ after the impact, V_n that of the approach. For alike balls ψ₂(ψ₁) is Maw's, Barber's and Fawcett's curve, which
-depends on ν alone. What it takes for granted:
+The tangential velocity of the contact point can be reversed by the elastic contact: ψ = (k_t/k_n) V_t/(μ V_n) is ψ₁
+before and ψ₂ after the impact, with the approach velocity V_n. For identical balls ψ₂(ψ₁) is the curve of Maw, Barber
+and Fawcett, which depends on ν only. Assumptions of this theory:
 
-* Bodies that are elastically alike. On a rigid plane, pressure draws the surface towards the middle of the contact
+* Equal elastic constants. On a rigid plane, pressure displaces the surface towards the middle of the contact
   (Dundurs' β = (1 − 2ν)/(2(1 − ν)), 0.29 at ν = 0.3), and friction below about β is spent on that: at ψ₁ = 0.7 the
   tangential impulse is 0.32 μ m V_n at μ = 0.1 and 0.38 at μ = 0.05, of alike balls 0.2345, ψ₂ −0.23 and −0.39, not
   +0.024. `partner=rigid` has a reference with this coupling. Only ν → 1/2, or μ well above β, lead back to Maw.
-* Contacts that are small, a/R → 0. Computed for alike balls at ψ₁ = 0.7 (cells=2), where the theory has 0.2345:
+* Small contacts, a/R → 0. Computed for identical balls at ψ₁ = 0.7 (cells=2), where the theory has 0.2345:
 
       half_width                     0.004   0.01    0.025   0.05    0.1
       tangential impulse / (μ m V_n) 0.231   0.236   0.247   0.262   0.293
@@ -32,7 +32,7 @@ import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.maw import maw
-from arlequin.cases.reference.oblique import Impact, Oblique
+from arlequin.cases.reference.oblique import Oblique, ObliqueImpact
 from arlequin.cases.shared.impact import contact_ends, energy_checks, impact_scalars, momentum_check, rigid_velocity
 from arlequin.cases.shared.meshes import disc, upright_half_ball
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young
@@ -50,32 +50,38 @@ CURVE = (0.7, 1.5, 2.5, 4.0, 6.0)  # ψ₁ computed for the figure
 class Parameters:
     """Alike steel balls of radius 20 mm, μ = 0.1, at ψ₁ = 0.7, where the contact sticks at first."""
 
-    shape: Annotated[Literal["sphere", "disc"], Quantity("", "a ball, 3D, or a disc, plane strain")] = "sphere"
-    partner: Annotated[Literal["like", "rigid"], Quantity("", "what it hits: its like, or a rigid plane")] = "like"
-    incidence: Annotated[float, Quantity("", "ψ₁ = (k_t/k_n) V_t/(μ V_n)", finite)] = 0.7
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient", positive)] = 0.1
-    radius: Annotated[float, Quantity("m", "radius", positive)] = 0.02
+    shape: Annotated[Literal["sphere", "disc"], Quantity("", "body: ball (3D) or disc (plane strain)")] = "sphere"
+    partner: Annotated[Literal["like", "rigid"], Quantity("", "impact against an identical body or a rigid plane")] = (
+        "like"
+    )
+    incidence: Annotated[float, Quantity("", "angle of incidence ψ₁ = (k_t/k_n) V_t/(μ V_n)", finite)] = 0.7
+    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
+    radius: Annotated[float, Quantity("m", "radius of the body", positive)] = 0.02
     young: Young = 2.0e11
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.49)] = 0.3
     density: Density = 7800.0
-    half_width: Annotated[float, Quantity("", "a/R at the peak by statics; gives V_n", within, 1e-3, 0.1)] = 0.005
-    cells: Annotated[int | None, Quantity("", "cells over a; none: 3, of a disc 12", positive_integer)] = None
-    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cells", within, 1.01, 1.6)] = 1.6
-    order: Annotated[Literal[1, 2], Quantity("", "order of the cells; 2 follows the surface")] = 2
-    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "where the laws hold")] = "P1"
-    steps: Annotated[int, Quantity("", "steps over the duration of the contact by statics", positive_integer)] = 100
+    half_width: Annotated[
+        float, Quantity("", "contact radius over R at the peak, quasi-static; determines V_n", within, 1e-3, 0.1)
+    ] = 0.005
+    cells: Annotated[
+        int | None, Quantity("", "cells over the contact radius; none: 3, for a disc 12", positive_integer)
+    ] = None
+    growth: Annotated[float, Quantity("", "largest ratio of neighbouring cell sizes", within, 1.01, 1.6)] = 1.6
+    order: Annotated[Literal[1, 2], Quantity("", "cell order; 2: curved cells")] = 2
+    multiplier: Annotated[Literal["nodes", "P1"], Quantity("", "discretisation of the contact pressure")] = "P1"
+    steps: Annotated[int, Quantity("", "steps over the quasi-static contact duration", positive_integer)] = 100
     theta: ThetaValue = 0.5
     fields_every: FieldsEvery = 20
 
 
 def reference(parameters: Parameters) -> Oblique:
-    """The quasi-static impact in units of R, the shear modulus and the density."""
+    """Quasi-static impact in units of R, shear modulus and density."""
     p = parameters
     return Oblique(p.shape, p.partner, p.poisson, p.friction, p.half_width)
 
 
 @lru_cache(maxsize=32)
-def exact(body: Oblique, incidence: float) -> Impact:
+def exact(body: Oblique, incidence: float) -> ObliqueImpact:
     """The reference's impact: alike spheres by the springs of Maw's problem, all others on patches."""
     if body.sphere and body.partner == "like":
         return maw(body, incidence)
@@ -83,7 +89,7 @@ def exact(body: Oblique, incidence: float) -> Impact:
 
 
 @dataclass(frozen=True)
-class Units:
+class ReferenceUnits:
     """What the reference's units are: velocity (m/s), time (s), and force (N; of a disc N/m) of a whole body."""
 
     velocity: float
@@ -91,7 +97,7 @@ class Units:
     force: float
 
     @classmethod
-    def of(cls, parameters: Parameters) -> "Units":
+    def of(cls, parameters: Parameters) -> "ReferenceUnits":
         p = parameters
         shear = p.young / (2 * (1 + p.poisson))
         speed = float(np.sqrt(shear / p.density))
@@ -99,7 +105,7 @@ class Units:
 
 
 def build(parameters: Parameters) -> aq.Study:
-    p, body, units = parameters, reference(parameters), Units.of(parameters)
+    p, body, units = parameters, reference(parameters), ReferenceUnits.of(parameters)
     width = p.half_width * p.radius
     size = width / (p.cells or (3 if p.shape == "sphere" else 12))
     material = aq.LinearElastic(young=p.young, poisson=p.poisson, density=p.density)
@@ -132,7 +138,7 @@ def build(parameters: Parameters) -> aq.Study:
 
 
 @dataclass(frozen=True)
-class Measured:
+class ImpactForces:
     """Of a whole body, in the reference's units: edges (t + 1,) of the steps, forces (t, 2) normal and along the plane.
 
     impulse: normal over m V_n, tangential over −μ m V_n; reflection: ψ₂ by it.
@@ -144,8 +150,8 @@ class Measured:
     reflection: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Measured":
-        p, body, units = parameters, reference(parameters), Units.of(parameters)
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "ImpactForces":
+        p, body, units = parameters, reference(parameters), ReferenceUnits.of(parameters)
         edges = result.dataset["time"].values / units.time
         force = result["interface/contact"].dataset["force"].sel(component=["y", "x"]).values[1:]
         force = force / (SHARE[p.shape] * units.force)
@@ -155,7 +161,7 @@ class Measured:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p, body = parameters, reference(parameters)
-    found, given = Measured.of(result, p), exact(body, p.incidence)
+    found, given = ImpactForces.of(result, p), exact(body, p.incidence)
     begin, end = contact_ends(found.edges, found.force[:, 0])
     first, last = contact_ends(given.time, given.force[1:, 0])
     means = given.means(found.edges)
@@ -173,7 +179,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         Check("normal impulse / (m V_n)", float(found.impulse[0]), float(given.impulse[0]), 0.005, "1"),
         Check("normal force, L2 error", float(distance[0]), 0.0, TOLERANCE, "1", "at most"),
         Check("tangential force, L2 error over μ times the normal one", float(distance[1]), 0.0, 0.06, "1", "at most"),
-        Check("duration of the contact, in R/c_t", end - begin, last - first, TOLERANCE, "1"),
+        Check("duration of the contact over R/c_t", end - begin, last - first, TOLERANCE, "1"),
         momentum_check(result, tuple(result["part"].children), ("x", "y"), None if p.partner == "like" else "contact"),
     ]
     return checks + energy_checks(result)
@@ -181,8 +187,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     p = parameters
-    found = Measured.of(result, p)
-    approach = reference(p).velocity * Units.of(p).velocity
+    found = ImpactForces.of(result, p)
+    approach = reference(p).velocity * ReferenceUnits.of(p).velocity
     return {
         **impact_scalars(result, approach, rigid_velocity(result, "body", "y"), "y"),
         "reflection": aq.Scalar(found.reflection, "1", "ψ₂ by the tangential impulse"),
@@ -196,13 +202,13 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin.cases.oblique_impact.plots import curve_figure, force_figure
 
     p, body = parameters, reference(parameters)
-    computed = {p.incidence: Measured.of(result, p).reflection}
+    computed = {p.incidence: ImpactForces.of(result, p).reflection}
     for incidence in CURVE:
         other = replace(p, incidence=incidence)
-        computed[incidence] = Measured.of(_run(other), other).reflection
+        computed[incidence] = ImpactForces.of(_run(other), other).reflection
     return {
         "curve": curve_figure(body, exact, computed),
-        "force": force_figure(Measured.of(result, p), exact(body, p.incidence)),
+        "force": force_figure(ImpactForces.of(result, p), exact(body, p.incidence)),
         "energies": plots.energies(result),
     }
 

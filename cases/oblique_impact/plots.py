@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.cases.reference.oblique import Impact, Oblique
+from arlequin.cases.reference.oblique import Oblique, ObliqueImpact
 from arlequin.plots import style
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ LABELS = {
 }
 
 
-def curve_figure(body: Oblique, exact: Callable[[Oblique, float], Impact], computed: Mapping[float, float]) -> "Figure":
+def curve_figure(
+    body: Oblique, exact: Callable[[Oblique, float], ObliqueImpact], computed: Mapping[float, float]
+) -> "Figure":
     """ψ₂ over ψ₁: the reference of both partners, gross slip ψ₁ − 4χ, and what was computed for the body's own."""
     limit = max(1.1 * max(computed), 4 * body.chi + 0.5)
     incidence = np.linspace(0.0, limit, POINTS)
@@ -47,9 +49,9 @@ def curve_figure(body: Oblique, exact: Callable[[Oblique, float], Impact], compu
     return figure
 
 
-def force_figure(found: Any, given: Impact) -> "Figure":
+def force_figure(found: Any, given: ObliqueImpact) -> "Figure":
     """Normal and tangential force, the latter over μ, in the largest normal one
-    (`arlequin.cases.oblique_impact.Measured`)."""
+    (`arlequin.cases.oblique_impact.ImpactForces`)."""
     peak = float(given.force[:, 0].max())
     with style.panels(1, 3.2) as (figure, (axes,)):
         for n, (name, factor) in enumerate((("P", 1.0), ("Q/μ", -1.0 / given.body.friction))):

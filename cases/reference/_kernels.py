@@ -1,4 +1,4 @@
-"""Kernel of the delay equation of a contact point: see `interface` for the equations and the method."""
+"""Kernels of the delay equation of a contact point; equations and method: `interface`."""
 
 import math
 
@@ -15,7 +15,7 @@ DONE, FULL, STALLED = 0, 1, 2
 def _rate(mode, g, history, law, z):
     """Gap rate f(g, R) of a mode and its derivative in g; R = `history`, z = 1/z1 + 1/z2.
 
-    The asperity terms are continued oddly beyond g = a, so that a step which goes too far stays smooth.
+    The asperity terms are extended as odd functions beyond g = a, so that trial steps across it stay smooth.
     """
     if mode == FREE:
         return history, 0.0
@@ -67,7 +67,7 @@ def _history(t, side, pair, times, nodes, n):
     for i in range(2):
         if pair[1 + i] > 0.0:
             k = 1
-            if t > 1000.0 * pair[3 + i]:  # this sum grows with time
+            if t > 1000.0 * pair[3 + i]:  # the sum grows with time
                 check_interrupts()
             while t - k * pair[3 + i] + side >= 0.0:
                 total += 2.0 * pair[1 + i] * _past(t - k * pair[3 + i], side, times, nodes, n)
@@ -106,9 +106,10 @@ def _solve(mode, g, h, r1, r2, law, z, out):
 
 
 @numba.njit(cache=True)
-def _left(mode, g, f, history, law, z, gap_tolerance, rate_tolerance):
-    """Mode that the point (g, ġ = f) calls for, seen from `mode`; with the tolerances as hysteresis."""
+def _left(mode, g, f, history, law, z, tolerances):
+    """Mode of the point (g, ġ = f) coming from `mode`; tolerances: (gap, rate), the hysteresis of a change."""
     a, unilateral = law[2], law[5] > 0.0
+    gap_tolerance, rate_tolerance = tolerances
     if mode == FREE:
         if g < a - gap_tolerance:
             return LOADING
@@ -130,9 +131,10 @@ def _left(mode, g, f, history, law, z, gap_tolerance, rate_tolerance):
 
 
 @numba.njit(cache=True)
-def _choose(g, history, law, z, gap_tolerance, rate_tolerance):
+def _choose(g, history, law, z, tolerances):
     """Mode from the gap and the history alone, at the start and after an arrival."""
     a, c, unilateral = law[2], law[3], law[5] > 0.0
+    gap_tolerance, rate_tolerance = tolerances
     if g > a + gap_tolerance or (g >= a - gap_tolerance and history >= -rate_tolerance):
         return FREE
     f, _ = _rate(UNLOADING, g, history, law, z)
@@ -142,29 +144,30 @@ def _choose(g, history, law, z, gap_tolerance, rate_tolerance):
 
 
 @numba.njit(cache=True)
-def _crossed(mode, out, r1, r2, law, z, gt, rt):
+def _crossed(mode, out, r, law, z, tolerances):
     """Whether a stage of the step left the mode."""
-    if _left(mode, out[0], out[2], r1, law, z, gt, rt) != mode:
+    if _left(mode, out[0], out[2], r[1], law, z, tolerances) != mode:
         return True
-    return _left(mode, out[1], out[3], r2, law, z, gt, rt) != mode
+    return _left(mode, out[1], out[3], r[2], law, z, tolerances) != mode
 
 
 @numba.njit(cache=True)
 def _attempt(mode, t, g, h, shift, pair, law, times, nodes, n, out):
-    """One step of length h: (converged, R at θ = 0, 1/3, 1)."""
+    """One step of length h: whether it converged, and R (3,) at θ = 0, 1/3, 1."""
     r0 = _history(t, shift, pair, times, nodes, n)
     r1 = _history(t + h / 3.0, 0.0, pair, times, nodes, n)
     r2 = _history(t + h, -shift, pair, times, nodes, n)
-    return _solve(mode, g, h, r1, r2, law, pair[1] + pair[2], out), r0, r1, r2
+    return _solve(mode, g, h, r1, r2, law, pair[1] + pair[2], out), (r0, r1, r2)
 
 
 @numba.njit(cache=True)
-def _defect(mode, g, h, r0, r1, r2, r, law, z, out, period):
+def _defect(mode, g, h, r, middle, law, z, out, period):
     """Estimated errors of a step, m/s: of the law and its integration, of R(t) on three nodes.
 
-    At θ = 2/3: the quadratics through θ = 0, 1/3, 1 against the law and r = R(2/3). At θ = 0: the defect of
+    At θ = 2/3: the quadratics through θ = 0, 1/3, 1 against the law and `middle` = R(2/3). At θ = 0: the defect of
     the collocation (a line in the rate), whose effect on the gap is at most h times it.
     """
+    r0, r1, r2 = r
     f0, slope = _rate(mode, g, r0, law, z)
     f1, f2 = out[2], out[3]
     wf = -f0 / 3.0 + f1 + f2 / 3.0
@@ -173,27 +176,28 @@ def _defect(mode, g, h, r0, r1, r2, r, law, z, out, period):
     f, _ = _rate(mode, g + h * f1 * 2.0 / 3.0, wr, law, z)
     slope = max(abs(slope), abs(_rate(mode, out[1], r2, law, z)[1]))
     drift = h * abs(f0 - 1.5 * f1 + 0.5 * f2) * (1.0 / period + slope / (1.0 + h * slope))
-    return max(abs(wf - f), drift), abs(wr - r)
+    return max(abs(wf - f), drift), abs(wr - middle)
 
 
 @numba.njit(cache=True)
 def _trial(mode, t, g, step, shift, pair, law, times, nodes, n, out, allowed):
-    """One step: (error over the allowed one, inf where it did not converge, R at θ = 0, 1/3, 1)."""
+    """One step: its error over the allowed one (inf: not converged), and R (3,) at θ = 0, 1/3, 1."""
     z, period = pair[1] + pair[2], min(pair[3], pair[4])
-    good, r0, r1, r2 = _attempt(mode, t, g, step, shift, pair, law, times, nodes, n, out)
+    good, r = _attempt(mode, t, g, step, shift, pair, law, times, nodes, n, out)
     if not good:
-        return math.inf, r0, r1, r2
-    r = _history(t + step * 2.0 / 3.0, 0.0, pair, times, nodes, n)
-    error, past = _defect(mode, g, step, r0, r1, r2, r, law, z, out, period)
-    # the past is known to a few tolerances only: ask no more of its interpolation
+        return math.inf, r
+    middle = _history(t + step * 2.0 / 3.0, 0.0, pair, times, nodes, n)
+    error, past = _defect(mode, g, step, r, middle, law, z, out, period)
+    # the stored history itself is accurate to a few tolerances only
     if step > 1e-6 * period:
         error = max(error, 0.05 * past)
-    return error / allowed, r0, r1, r2
+    return error / allowed, r
 
 
 @numba.njit(cache=True)
-def _store(n, mode, g, r0, r1, r2, law, z, out, nodes, gaps, rates, modes):
+def _store(n, mode, g, r, law, z, out, nodes, gaps, rates, modes):
     """Write segment n."""
+    r0, r1, r2 = r
     f0, _ = _rate(mode, g, r0, law, z)
     if mode == FREE:
         nodes[n] = 0.0
@@ -203,33 +207,33 @@ def _store(n, mode, g, r0, r1, r2, law, z, out, nodes, gaps, rates, modes):
 
 
 @numba.njit(cache=True)
-def _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, gt, rt):
-    """Bisect the step at which the mode is left; leaves that step in `out`: (step, R at θ = 0, 1/3, 1)."""
+def _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances):
+    """Step at which the mode changes, by bisection, and R (3,) at its θ = 0, 1/3, 1; `out` holds its stages."""
     z, period = pair[1] + pair[2], min(pair[3], pair[4])
     low, high = 0.0, step
     for _ in range(200):
         middle = 0.5 * (low + high)
         if high - low <= 1e-15 * period or middle <= low or middle >= high:
             break
-        good, r0, r1, r2 = _attempt(mode, t, g, middle, shift, pair, law, times, nodes, n, out)
-        if not good or _crossed(mode, out, r1, r2, law, z, gt, rt):
+        good, r = _attempt(mode, t, g, middle, shift, pair, law, times, nodes, n, out)
+        if not good or _crossed(mode, out, r, law, z, tolerances):
             high = middle
         else:
             low = middle
-    good, r0, r1, r2 = _attempt(mode, t, g, high, shift, pair, law, times, nodes, n, out)
-    return high, r0, r1, r2
+    good, r = _attempt(mode, t, g, high, shift, pair, law, times, nodes, n, out)
+    return high, r
 
 
 @numba.njit(cache=True)
-def _after(mode, out, r1, r2, law, z, gt, rt):
+def _after(mode, out, r, law, z, tolerances):
     """Mode and gap after the event at the end of a located step."""
     if mode == FREE:
         if law[5] > 0.0 and law[2] == 0.0:
             return CRUSHED, 0.0
-        return (LOADING if law[3] > 0.0 and r2 < 0.0 else UNLOADING), law[2]
-    new = _left(mode, out[1], out[3], r2, law, z, gt, rt)
+        return (LOADING if law[3] > 0.0 and r[2] < 0.0 else UNLOADING), law[2]
+    new = _left(mode, out[1], out[3], r[2], law, z, tolerances)
     if new == mode:
-        new = _left(mode, out[0], out[2], r1, law, z, gt, rt)
+        new = _left(mode, out[0], out[2], r[1], law, z, tolerances)
     if new == CRUSHED:
         return new, 0.0
     return new, (law[2] if new == FREE else out[1])
@@ -237,20 +241,20 @@ def _after(mode, out, r1, r2, law, z, gt, rt):
 
 @numba.njit(cache=True)
 def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, modes):
-    """March to `duration` → status, number n of segments.
+    """Integration of the delay equation up to `duration`: status and number n of segments.
 
     pair = (ġ₀, 1/z1, 1/z2, T1, T2), law = (κ, m, a, c, m', unilateral);
     times (n + 1,), nodes (n, 3) pressure at θ = 0, 1/3, 1, gaps and rates (n, 2) at both ends, modes (n,).
     """
     z, speed, period = pair[1] + pair[2], -pair[0], min(pair[3], pair[4])
     merge, longest, shortest = 1e-10 * period, period / 256.0, 1e-9 * period
-    shift, gt, rt = 2.0 * merge, 1e-12 * speed * period, 1e-10 * speed
+    shift, tolerances = 2.0 * merge, (1e-12 * speed * period, 1e-10 * speed)
     marks = np.full(times.size + 2, math.inf)  # breakpoints, whose delayed images are the arrivals
     marks[0], count, next1, next2 = 0.0, 1, 0, 0
     out, idle = np.zeros(4), 0
     n, t, g, h = 0, 0.0, gap, longest / 16.0
     times[0] = 0.0
-    mode = _choose(g, pair[0], law, z, gt, rt)
+    mode = _choose(g, pair[0], law, z, tolerances)
     while t < duration - merge:
         check_interrupts()
         if n >= modes.size or count >= marks.size:
@@ -263,31 +267,31 @@ def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, mo
                 next2 += 1
             if marks[count - 1] < t:
                 marks[count], count = t, count + 1
-            mode, idle = _choose(g, _history(t, shift, pair, times, nodes, n), law, z, gt, rt), 0
+            mode, idle = _choose(g, _history(t, shift, pair, times, nodes, n), law, z, tolerances), 0
             h = min(h, longest / 16.0)
             continue
         remaining = min(arrival, duration) - t
         step = min(h, longest, remaining)
         if step < remaining < 2.0 * step:
             step = 0.5 * remaining
-        error, r0, r1, r2 = _trial(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerance * speed)
+        error, r = _trial(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerance * speed)
         if error > 1.0 and step > shortest:
             h = max(shortest, step * max(0.2, 0.8 * error ** (-1.0 / 3.0)))
             continue
         if error == math.inf:
             return STALLED, n
-        event = idle < 3 and _crossed(mode, out, r1, r2, law, z, gt, rt)
+        event = idle < 3 and _crossed(mode, out, r, law, z, tolerances)
         if event:
-            step, r0, r1, r2 = _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, gt, rt)
+            step, r = _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances)
         if event and step <= merge:
             idle += 1
         else:
-            _store(n, mode, g, r0, r1, r2, law, z, out, nodes, gaps, rates, modes)
+            _store(n, mode, g, r, law, z, out, nodes, gaps, rates, modes)
             t = min(arrival, duration) if step == remaining else t + step
             g, n, idle = out[1], n + 1, 0
             times[n] = t
         if event:
-            mode, g = _after(mode, out, r1, r2, law, z, gt, rt)
+            mode, g = _after(mode, out, r, law, z, tolerances)
             if marks[count - 1] < t:
                 marks[count], count = t, count + 1
             h = min(h, longest / 16.0)

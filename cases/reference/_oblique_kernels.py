@@ -1,4 +1,4 @@
-"""Kernel of the incremental contact problem of `oblique`."""
+"""Kernel of the incremental frictional contact problem of `oblique`."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The free fall."""
+"""Free fall in closed form."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Fall:
-    """From rest or a velocity v, m/s, downwards under gravity g, m/s².
+class FreeFall:
+    """Free fall with initial downward velocity v, m/s, under gravity g, m/s².
 
     >>> round(Fall(10.0, 10.0).time(15.0), 12)
     1.0
@@ -27,6 +27,6 @@ class Fall:
         return self.velocity + self.gravity * t
 
     def time(self, depth: float) -> float:
-        """To fall so far, s."""
+        """Time to fall a given depth, s."""
         v, g = self.velocity, self.gravity
         return 2.0 * depth / (v + sqrt(v**2 + 2.0 * g * depth)) if depth else 0.0

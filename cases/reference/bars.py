@@ -1,4 +1,4 @@
-"""Unilateral contact of two elastic rods, exactly, event by event.
+"""Unilateral contact of two elastic rods: exact event-driven solution.
 
 With the delay equation of `rods`, ġ = R + Z p, Z = 1/z1 + 1/z2, R = ġ₀ + A1 + A2, where
 A_i(t) = A_i(t − T_i) + 2 p(t − T_i)/z_i. While p is piecewise constant R is too, so g is piecewise linear:
@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from arlequin.cases.reference.rods import ContactHistory, Pair, Rod, clipped, require_positive, runs
+from arlequin.cases.reference.rods import ContactHistory, Rod, RodPair, clipped, require_positive, runs
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-TIME_TOLERANCE = 1e-11  # of the shortest transit: arrivals closer than this are one event
+TIME_TOLERANCE = 1e-11  # of the shortest transit: events closer than this are merged
 RATE_TOLERANCE = 1e-11  # of the approach speed: gap rates below this are zero
 EVENT_LIMIT = 1_000_000
 
@@ -62,13 +62,13 @@ class Collision(ContactHistory):
 
 def collide(left: Rod, right: Rod | None, gap: float, duration: float) -> Collision:
     """Unilateral collision of two rods (right = None: a rigid wall), `gap` m apart at t = 0."""
-    pair = Pair(left, right, gap)
+    pair = RodPair(left, right, gap)
     require_positive(duration=duration)
     times, pressures, gaps = _events(pair, duration)
     return Collision(pair, duration, np.array(times), np.array(pressures), np.array(gaps))
 
 
-def _events(pair: Pair, duration: float) -> tuple[list[float], list[float], list[float]]:
+def _events(pair: RodPair, duration: float) -> tuple[list[float], list[float], list[float]]:
     admittances, transits = pair.admittances, pair.transits
     total, speed, tolerance = sum(admittances), -pair.closing, TIME_TOLERANCE * min(transits)
     arrivals: tuple[deque[tuple[float, float]], ...] = (deque(), deque())
@@ -102,7 +102,7 @@ def _events(pair: Pair, duration: float) -> tuple[list[float], list[float], list
 
 
 def _pop(queue: deque[tuple[float, float]], latest: float) -> float:
-    """Sum of the jumps that arrive up to `latest`."""
+    """Sum of the jumps arriving up to `latest`."""
     amount = 0.0
     while queue and queue[0][0] <= latest:
         amount += queue.popleft()[1]

@@ -10,7 +10,7 @@ from arlequin.models.beams.section import Section
 from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.types import Array
 
-_SCAN = 400  # intervals per decade in which a change of sign is looked for
+_SCAN = 400  # intervals per decade of the search for sign changes
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Coulomb friction with one coefficient in closed form: a block on its own, on a spring, and an elastic column.
+"""Closed-form solutions with Coulomb friction: free rigid block, block on a spring, elastic shear column.
 
-The threshold is f = μN (N) or μp (Pa); nothing falls between stick and slip, as static and dynamic friction agree.
+Threshold f = μN (N) or μp (Pa), equal for static and dynamic friction.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class PushedBlock:
 
     @property
     def acceleration(self) -> float:
-        """While it slides, m/s²."""
+        """Acceleration during sliding, m/s²."""
         return (self.push - self.threshold) / self.mass
 
     @property
     def stop(self) -> float:
-        """Time at which it stops, s; inf where it does not."""
+        """Stopping time, s; inf without."""
         if self.speed == 0.0:
             return 0.0 if self.push <= self.threshold else math.inf
         return self.speed / -self.acceleration if self.acceleration < 0 else math.inf
@@ -72,8 +72,8 @@ class DraggedBlock:
 
         x = V(t − t₁) − (V/ω) sin ω(t − t₁),   ẋ = V(1 − cos ω(t − t₁)),   spring force f + k(V/ω) sin ω(t − t₁).
 
-    Once a period 2π/ω the block comes to rest under exactly f and starts again: the border of stick-slip, so any
-    loss or gain of a scheme shows as a stick phase or as ẋ > 0 throughout.
+    Once per period 2π/ω the block comes to rest under exactly f and starts again, the limit of stick-slip: numerical
+    dissipation or gain shows as a stick phase or as ẋ > 0 throughout.
     """
 
     mass: float
@@ -88,7 +88,7 @@ class DraggedBlock:
 
     @property
     def start(self) -> float:
-        """t₁ = f/(kV), s: it sticks before."""
+        """t₁ = f/(kV), s, end of the initial stick."""
         return self.threshold / (self.stiffness * self.speed)
 
     @property
@@ -119,7 +119,7 @@ class DraggedBlock:
 
 @dataclass(frozen=True)
 class ShearColumn:
-    """An elastic column on a rough base, its top driven: exact waves of shear with stick and slip.
+    """Elastic shear column on a base with Coulomb friction, driven at its top: exact waves with stick and slip.
 
     Height H (m), shear modulus G (Pa), density ρ; at rest at t = 0, then the top moves at drive(t) (m/s, of arrays of
     t ≥ 0). With c = √(G/ρ), z = ρc, T = 2H/c, the wave D that goes down and the wave U that comes up,
@@ -133,7 +133,7 @@ class ShearColumn:
 
     a map of delay T, exact at any t. Under a constant drive the traction climbs by 2zV each T up to f, after which
     the base alternates between two speeds of mean V; a drive that reverses makes it stick and slip.
-    A block moves like this when it can neither tilt nor swell: u_y given at its sides.
+    A block deforms in this way if u_y is prescribed at its sides.
     """
 
     height: float
@@ -164,13 +164,13 @@ class ShearColumn:
         if not math.isfinite(latest):
             raise UserError.parameter("t", t, "must be finite")
         velocity, traction, arriving = (np.zeros(times.shape) for _ in range(3))
-        # the earliest images first: each transit adds one wave to what the base knows
+        # earliest images first: each transit adds one wave
         for k in range(int(latest / self.transit) + 1, -1, -1):
             sent = times - k * self.transit - 0.5 * self.transit
             drive = np.where(sent >= 0, np.asarray(self.drive(np.maximum(sent, 0.0)), dtype=float), 0.0)
             arriving = drive + arriving - velocity
             traction = np.clip(2 * self.impedance * arriving, -self.threshold, self.threshold)
-            velocity = (2 * self.impedance * arriving - traction) / self.impedance  # exactly 0 where it sticks
+            velocity = (2 * self.impedance * arriving - traction) / self.impedance  # exactly 0 in stick
         return velocity, traction
 
     def slip(self, edges: ArrayLike) -> Array:
@@ -239,6 +239,6 @@ class HeldColumn(ShearColumn):
             down = up + np.concatenate([[force], pulled]) / z
             force = float(pulled[-1])
             traction[base] = np.clip(2 * z * down, -self.threshold, self.threshold)
-            velocity[base] = (2 * z * down - traction[base]) / z  # exactly 0 where it sticks
+            velocity[base] = (2 * z * down - traction[base]) / z  # exactly 0 in stick
             rising[base] = velocity[base] - down
         return velocity, traction

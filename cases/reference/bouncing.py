@@ -1,4 +1,4 @@
-"""A bar that meets a rigid wall, by d'Alembert: released against it for ever, or thrown at it once.
+"""D'Alembert solutions of a bar and a rigid wall: periodic bouncing, and a single impact.
 
 Bar 0 ≤ x ≤ L, c = √(E/ρ), contact end x = 0; the wall takes u(0, t) ≥ 0, p ≥ 0, p u(0, t) = 0 (u counted from where
 the end touches, away from the wall). Without p, any motion is u = F(t − x/c) + G(t + x/c).
@@ -37,7 +37,7 @@ from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
-class _Bar:
+class _BouncingBase:
     """E (Pa), ρ (kg/m³), L (m), unit section; jumps take the value after them."""
 
     young: float
@@ -60,7 +60,7 @@ class _Bar:
 
     @property
     def pressure_in_contact(self) -> float:
-        """The one pressure of every contact, Pa."""
+        """Constant contact pressure, Pa."""
         raise NotImplementedError
 
     @property
@@ -99,8 +99,8 @@ class _Bar:
 
 
 @dataclass(frozen=True)
-class BouncingBar(_Bar):
-    """The far end fixed, released at rest with the uniform compression ε; `bounces` bound the breakpoints."""
+class BouncingBar(_BouncingBase):
+    """Bar with a fixed far end, released at rest with the uniform compression ε; `bounces` limits the breakpoints."""
 
     young: float = 1.0
     density: float = 1.0
@@ -175,8 +175,8 @@ class BouncingBar(_Bar):
 
 
 @dataclass(frozen=True)
-class ThrownBar(_Bar):
-    """Both ends free, speed V towards the wall, h₀ from it."""
+class ThrownBar(_BouncingBase):
+    """Bar with free ends, velocity V towards the wall at the distance h₀."""
 
     young: float = 900.0
     density: float = 1.0
@@ -211,7 +211,7 @@ class ThrownBar(_Bar):
         return np.unique(np.concatenate([[0.0], self.contact_intervals.ravel()]))
 
     def _lags(self, x: ArrayLike, t: ArrayLike) -> tuple[Array, Array]:
-        """Times since the outgoing wave and the one that the free end sent back came to x, s."""
+        """Times since the arrival at x of the outgoing wave and of the one reflected at the free end, s."""
         since, lag = (
             np.asarray(t, dtype=float) - self.contact_intervals[0, 0],
             np.asarray(x, dtype=float) / self.wave_speed,

@@ -1,7 +1,7 @@
-"""Cattaneo's and Mindlin's partial slip in closed form: a Hertz contact, pressed by P, then sheared by Q < μP.
+"""Partial slip of Cattaneo and Mindlin in closed form: Hertzian contact under P, then Q < μP.
 
-Full slip, q = μp, would leave a displacement that is quadratic in x, as p's own is; over a smaller contact of
-half-width c a similar traction takes it back, so that the middle |x| < c moves as one (sticks):
+Full slip, q = μp, produces a displacement quadratic in x, as does p; a similar traction over a smaller half-width c
+compensates it, so that the middle |x| < c has a uniform displacement (stick):
 
     q(x) = μ p0 √(1 − x²/b²) − μ p0 (c/b) √(1 − x²/c²)        (the second term where |x| < c)
     line:    c = b √(1 − Q'/(μP')),        sphere:  c = a (1 − Q/(μP))^{1/3}.

@@ -1,4 +1,4 @@
-"""A mass on a spring and on a shock element with a dashpot beside its tangential spring, piece by piece in closed form.
+"""Mass on a spring and a shock element with tangential damping: exact solution phase by phase.
 
 The normal force is constant, so is the threshold f. With the stretch e of the element (K, C), m kg, k N/m, in the frame
 of a support that shakes by a₀ sin ωt,
@@ -8,8 +8,8 @@ of a support that shakes by a₀ sin ωt,
     stuck  ė = ẋ  while |K e + C ẋ| ≤ f;      slip  −T = s f,  C ė = s f − K e,  s = sign (K e + C ẋ).
 
 e and ẋ are continuous, and so K e + C ẋ: a change is where that passes ±f. In each piece
-z = (x, ẋ, e, 1, sin ωt, cos ωt) obeys ż = A z, z(t) = exp(A (t − t₀)) z₀. Changes are found between samples to
-round-off; what stays beyond f for less than a sample is missed. The element takes f |ẋ − ė| + C ė².
+z = (x, ẋ, e, 1, sin ωt, cos ωt) obeys ż = A z, z(t) = exp(A (t − t₀)) z₀. Changes of state are located
+to round-off between samples; excursions beyond f shorter than a sample are missed. Dissipation: f |ẋ − ė| + C ė².
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ class DampedElement:
         return np.asarray(self.tangential * z[..., 2] + self.damping * z[..., 1])
 
     def motion(self, place: float, end: float) -> DampedMotion:
-        """From rest at x = `place`, m, with an element that carries nothing, at t = 0."""
+        """Motion from rest at x = `place`, m, with an unloaded element at t = 0."""
         time, sense = 0.0, 0
         z = np.array([place, 0.0, 0.0, 1.0, 0.0, 1.0])
         pieces = []
         while time < end:
-            piece = Piece(time, sense, z)
+            piece = SlidingPhase(time, sense, z)
             pieces.append(piece)
             if len(pieces) > 10_000:
                 raise UserError("the element chatters: more than 10,000 changes of state", FAILURE)
@@ -92,8 +92,8 @@ class DampedElement:
             time = change
         return DampedMotion(self, tuple(pieces), end)
 
-    def _change(self, piece: Piece, end: float) -> float | None:
-        """When the piece ends, s, if it does."""
+    def _change(self, piece: SlidingPhase, end: float) -> float | None:
+        """End of the phase, s; None if after `end`."""
         a = self.matrix(piece.sense)
 
         def over(z: Array) -> Array:
@@ -111,7 +111,7 @@ class DampedElement:
                 return float(time[k] + root)
         return None
 
-    def samples(self, piece: Piece, end: float, step: float) -> Iterator[tuple[Array, Array]]:
+    def samples(self, piece: SlidingPhase, end: float, step: float) -> Iterator[tuple[Array, Array]]:
         """Instants (n,) from the start of a piece to `end` and states (n, 6); the last of a block is the first of the
         next."""
         once = expm(self.matrix(piece.sense) * step)
@@ -128,8 +128,8 @@ class DampedElement:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
-    """From `start`, s: a slip of `sense` ±1, or stuck (0), and the state (6,) there."""
+class SlidingPhase:
+    """A phase of the motion from `start`, s: slip of `sense` ±1 or stick (0), with its initial state (6,)."""
 
     start: float
     sense: int
@@ -138,10 +138,10 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class DampedMotion:
-    """The pieces of a motion."""
+    """A motion as a sequence of phases."""
 
     element: DampedElement
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SlidingPhase, ...]
     end: float
 
     @cached_property
@@ -166,7 +166,7 @@ class DampedMotion:
         return out
 
     def travel(self, start: float, end: float) -> tuple[float, float, float]:
-        """Over [start, end], s: the length of the way, m, what the element takes, J, and the time stuck, s."""
+        """Path length, m, dissipation of the element, J, and duration of stick, s, in [start, end], s."""
         element, way, taken, held = self.element, 0.0, 0.0, 0.0
         for piece, until in zip(self.pieces, [*self.starts[1:], self.end], strict=True):
             low, high = max(piece.start, start), min(until, end)
@@ -174,7 +174,9 @@ class DampedMotion:
                 continue
             count = math.ceil((high - low) / element.sample)
             begin = expm(element.matrix(piece.sense) * (low - piece.start)) @ piece.state
-            blocks = element.samples(Piece(low, piece.sense, begin), high - 1e-9 * (high - low), (high - low) / count)
+            blocks = element.samples(
+                SlidingPhase(low, piece.sense, begin), high - 1e-9 * (high - low), (high - low) / count
+            )
             states = np.concatenate([z if n == 0 else z[1:] for n, (_, z) in enumerate(blocks)])
             way += float(np.abs(np.diff(states[:, 0])).sum())
             stored = 0.5 * element.tangential * states[[0, -1], 2] ** 2

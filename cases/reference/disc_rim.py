@@ -1,4 +1,4 @@
-"""How the rim of a free elastic disc (plane strain) yields to a point force: rigid motion, vibration, static rest.
+"""Compliance of the rim of a free elastic disc (plane strain) under a point force: rigid, modal and static parts.
 
 Units: R = 1, G = 1, ρ = 1, so that c_t = 1 and m = π. A point force F at θ = 0, along the normal or the tangent, is the
 traction F/(2π) (1 + 2 Σ cos nθ) on the rim; the displacement along it is u = Σ_n w_n D_n(ω) F, w_0 = 1/2π, w_n = 1/π,

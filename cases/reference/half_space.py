@@ -1,4 +1,4 @@
-"""What forces on patches of a half-space (squares) or a half-plane (strips) move its surface by; G = 1.
+"""Influence coefficients of a half-space (squares) and a half-plane (strips): surface displacements; G = 1.
 
 The surface's displacement (u_n into the body, u_t) by a force (f_n pressing, f_t), r from source to point, s = sgn x:
 

@@ -1,4 +1,4 @@
-"""Hertz's contacts in closed form: lines (plane strain) and spheres, pressed; and how b and p0 are measured.
+"""Hertzian contact of lines (plane strain) and spheres in closed form, and the fit of b and p0.
 
 Two bodies of radii R_i (∞: flat, < 0: hollow) and moduli E_i, ν_i, frictionless, with
 

@@ -1,4 +1,4 @@
-"""Hertz's impact of spheres in closed form: duration, peak and the whole history of the force.
+"""Hertzian impact of spheres in closed form: duration, peak force and force history.
 
 Quasi-static contact, F = K δ^{3/2} with K = (4/3) E* √R, between bodies of reduced mass m* (1/m* = Σ 1/m_i, a fixed
 body adds nothing) that meet at V: m* δ̈ = −K δ^{3/2}, whose energy integral is ½ m* (V² − δ̇²) = (2/5) K δ^{5/2}. So

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arlequin.cases.reference.rods import ContactHistory, Pair, Rod, clipped, require, require_non_negative, runs
+from arlequin.cases.reference.rods import ContactHistory, Rod, RodPair, clipped, require, require_non_negative, runs
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
@@ -100,7 +100,7 @@ def velocity_penalty(damping: float) -> ContactLaw:
 
 
 @dataclass(frozen=True)
-class Contact(ContactHistory):
+class RodContact(ContactHistory):
     """Integrated history: times (n + 1,) s; nodes (n, 3) Pa at θ = 0, 1/3, 1; gaps and rates (n, 2)."""
 
     law: ContactLaw
@@ -184,11 +184,11 @@ class Contact(ContactHistory):
 
 def touch(
     left: Rod, right: Rod | None, law: ContactLaw, gap: float, duration: float, tolerance: float = 1e-9
-) -> Contact:
+) -> RodContact:
     """Contact of two rods (right = None: a rigid wall) under `law`; substrates `gap` (m) apart at t = 0."""
     from arlequin.cases.reference._kernels import integrate
 
-    pair = Pair(left, right, gap)
+    pair = RodPair(left, right, gap)
     require(math.isfinite(duration) and duration > 0, "duration", duration, "must be positive and finite")
     require(1e-13 <= tolerance <= 1e-2, "tolerance", tolerance, "must lie in [1e-13, 1e-2]")
     rods = np.array([pair.closing, *pair.admittances, *pair.transits])
@@ -202,6 +202,6 @@ def touch(
             raise UserError(f"the delay equation did not converge at t = {times[n]:g} s: try another tolerance", 1)
         if status != FULL:
             kept = (times[: n + 1], nodes[:n], gaps[:n], rates[:n], modes[:n])
-            return Contact(pair, duration, law, *kept)
+            return RodContact(pair, duration, law, *kept)
         capacity *= 4
     raise UserError(f"duration = {duration:g}: more than {SEGMENT_LIMIT} steps, choose a shorter one", 1)

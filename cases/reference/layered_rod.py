@@ -1,12 +1,12 @@
-"""An elastic rod hits a rigid wall through a layer whose pressure p(g) is any falling function of the gap.
+"""Impact of an elastic rod on a rigid wall through a layer with any decreasing pressure-gap law p(g).
 
 At the contact end d'Alembert's waves give, with z = ρc and the time T = 2L/c in which a wave comes back,
 
     ġ(t) = −V + [p(t) + 2 Σ_{k ≥ 1} p(t − kT)]/z,    p(t) = p(g(t)),
 
-a delay equation: over each interval [kT, (k + 1)T] an ordinary one whose history is known, here by an explicit
-Runge–Kutta method of order 8 with dense output, interval after interval. The rod's momentum m V − A ∫ p dt gives the
-velocity of its centre; restitution is what it has when the last pressure has gone, over V.
+a delay equation, solved as ordinary differential equations on the intervals [kT, (k + 1)T] by an explicit Runge–Kutta
+method of order 8 with dense output. The rod's momentum m V − A ∫ p dt gives the
+velocity of its centre; restitution is its final value over V.
 """
 
 from collections.abc import Callable
@@ -96,7 +96,7 @@ class LayeredRod:
 
     @property
     def breakpoints(self) -> Array:
-        """Where waves come back, s."""
+        """Arrival times of reflected waves, s."""
         return np.arange(0.0, self.duration, self.transit)
 
     def impulse(self, t: ArrayLike) -> Array:

@@ -1,4 +1,4 @@
-"""A cylinder on a flat layer of asperities, both rigid else: the 1D integral of a line contact."""
+"""Line contact of a rigid cylinder on a layer of asperities on a rigid plane, in closed form."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Oblique impact of alike spheres after Maw, Barber and Fawcett, by the springs to which its contact problem reduces.
+"""Oblique impact of identical spheres (Maw, Barber and Fawcett) by reduction to independent springs.
 
 Where normal and tangential tractions do not couple, the contact of a sphere of radius R that sticks in part behaves
 as a row of independent springs under the profile x²/R (Jäger's superposition of circles; Popov's and Heß's reduction
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from arlequin.cases.reference.oblique import Impact, Oblique
+from arlequin.cases.reference.oblique import Oblique, ObliqueImpact
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
 
-def maw(body: Oblique, psi: float, *, springs: int = 400, steps: int = 4000) -> Impact:
+def maw(body: Oblique, psi: float, *, springs: int = 400, steps: int = 4000) -> ObliqueImpact:
     """The impact at ψ₁, by so many springs over the half-width and steps (Störmer and Verlet) of the duration."""
     if not body.sphere or body.partner != "like":
         raise UserError("Maw's problem is that of alike spheres: others have no such springs")
@@ -43,4 +43,4 @@ def maw(body: Oblique, psi: float, *, springs: int = 400, steps: int = 4000) -> 
         tangential = np.clip(tangential - body.ratio * step * rate[1], -limit, limit)
         force[n] = stiffness * normal.sum(), stiffness * tangential.sum()
         rate += 0.5 * step / body.mass * force[n] * [-1.0, body.lever]
-    return Impact(body, psi, np.asarray(step * np.arange(count + 1), dtype=float), force)
+    return ObliqueImpact(body, psi, np.asarray(step * np.arange(count + 1), dtype=float), force)

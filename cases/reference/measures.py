@@ -18,7 +18,7 @@ from arlequin.models.types import Array
 
 
 class Reference(Protocol):
-    """What the measures ask of a reference."""
+    """Interface of a reference: pressure, impulse and breakpoints."""
 
     @property
     def breakpoints(self) -> Array: ...

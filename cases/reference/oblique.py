@@ -1,9 +1,9 @@
-"""Oblique impact of a sphere or a disc on a rigid plane, or on its like, by quasi-static contact mechanics.
+"""Oblique impact of a sphere or disc on a rigid plane or an identical body, by quasi-static contact mechanics.
 
-Units: R = 1, G = 1, ρ = 1 of the body. Between alike bodies the plane of contact stays plane and normal forces cause no
-slip: each then moves as against a plane that is rigid and has no influence of normal forces on tangential displacements
-or the reverse ("like", the problem of Maw, Barber and Fawcett). Against a rigid plane ("rigid") it has: Dundurs' β is
-(1 − 2ν)/(2(1 − ν)), not 0, pressure draws the surface towards the centre, and where μ ≲ β it slips there at once.
+Units: R = 1, G = 1, ρ = 1 of the body. Between identical bodies the plane of contact stays plane and normal forces
+cause no slip: each moves as against a rigid plane without coupling of normal forces and tangential displacements
+("like", the problem of Maw, Barber and Fawcett). Against a rigid plane ("rigid") it has: Dundurs' β is (1 − 2ν)/(2(1 −
+ν)), not 0, pressure draws the surface towards the centre, and where μ ≲ β it slips there at once.
 
 The surface is a half-space's or a half-plane's (`half_space`), for the disc with the constants C of `disc_rim`. The
 forces at the end of each step follow from Signorini's and Coulomb's conditions on the gaps x²/2 − V t + u_n and on the
@@ -127,14 +127,14 @@ class Oblique:
         """V_t of a ψ, c_t."""
         return psi * self.friction * self.velocity / self.ratio
 
-    def impact(self, psi: float, *, points: int | None = None, steps: int = 120) -> Impact:
-        """The impact at ψ₁, with so many patches across (15; disc 61) and so many steps over the duration."""
+    def impact(self, psi: float, *, points: int | None = None, steps: int = 120) -> ObliqueImpact:
+        """The impact at ψ₁; points: patches across the contact (15; disc 61), steps: over the duration."""
         from arlequin.cases.reference._oblique_kernels import sweep
 
         step = self.duration / steps
         matrix, bow = self._patches(points or (15 if self.sphere else 61))
         axes = matrix.shape[1]
-        motions = [Motion.of(*self._modes(min(axis, TANGENT)), step) for axis in range(axes)]
+        motions = [ModalMotion.of(*self._modes(min(axis, TANGENT)), step) for axis in range(axes)]
         for axis, motion in enumerate(motions):
             matrix[:, axis, :, axis] += motion.yield_now
         velocity = np.zeros(axes)
@@ -150,7 +150,7 @@ class Oblique:
             totals[n] = force.sum(axis=0)
             for motion, before, after in zip(motions, totals[n - 1], totals[n], strict=True):
                 motion.advance(before, after)
-        return Impact(self, psi, np.asarray(step * np.arange(len(totals)), dtype=float), totals)
+        return ObliqueImpact(self, psi, np.asarray(step * np.arange(len(totals)), dtype=float), totals)
 
     def _modes(self, direction: int) -> tuple[Array, Array]:
         """ω (k,) and r (k,) of the motions along the normal or the tangent, the rigid one first."""
@@ -181,7 +181,7 @@ def _rim(poisson: float) -> DiscRim:
 
 
 @dataclass
-class Motion:
+class ModalMotion:
     """Σ r z of the modes z̈ + ω² z = F along one axis: position and rate (k,) now; the recurrence of a step.
 
     F is linear in the step: z₁ = cos ωh z₀ + sin ωh/ω ż₀ + early F₀ + late F₁, ż₁ likewise.
@@ -194,7 +194,7 @@ class Motion:
     state: Array  # (2, k)
 
     @classmethod
-    def of(cls, rates: Array, residues: Array, step: float) -> Motion:
+    def of(cls, rates: Array, residues: Array, step: float) -> ModalMotion:
         h, still = step, rates == 0.0
         w = np.where(still, 1.0, rates)
         c, s = np.cos(w * h), np.sin(w * h)
@@ -207,11 +207,11 @@ class Motion:
 
     @property
     def yield_now(self) -> float:
-        """Displacement at the end of a step by a unit of the force there."""
+        """Displacement at the end of a step per unit force there."""
         return float(self.residues @ self.late[0])
 
     def ahead(self, force: float) -> float:
-        """Displacement at the end of the step without the force there; force: at its start."""
+        """Displacement at the end of the step without the force there; force: at the start of the step."""
         return float(self.residues @ (np.einsum("ik,ik->k", self.turn[0], self.state) + self.early[0] * force))
 
     def advance(self, before: float, after: float) -> None:
@@ -220,7 +220,7 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class Impact:
+class ObliqueImpact:
     """time (t,), R/c_t, and the forces on the body (t, axis): normal, tangential; G R² (G R of the disc)."""
 
     body: Oblique

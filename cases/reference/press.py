@@ -1,4 +1,4 @@
-"""A static elastic bar pressed on a wall through asperities and unilateral contact, in closed form.
+"""Static elastic bar on a wall with asperities and unilateral contact, in closed form.
 
 Bar of length L, modulus E; the far end moves by U towards the wall, the substrates are g₀ apart at U = 0.
 With compliance e = L/E the bar shortens by e p, hence g = g₀ − U + e p; p = κ⟨a − g⟩^m + λ, 0 ≤ g ⊥ λ ≥ 0.
@@ -25,7 +25,7 @@ from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
-class Press:
+class PressedBar:
     """Bar (length, young) on asperities (stiffness Pa/m^m, exponent, height m), substrates `gap` m apart."""
 
     length: float
@@ -81,7 +81,7 @@ class Press:
 
     @staticmethod
     def _newton(s: Array, ke: float, m: float) -> Array:
-        """Root of x + ke x^m = s: convex and increasing, so Newton from above falls monotonely."""
+        """Root of x + ke x^m = s: convex and increasing, so Newton from above falls monotonically."""
         x = np.minimum(s, (s / ke) ** (1 / m))
         for _ in range(100):
             following = np.minimum(x, x - (x + ke * x**m - s) / (1 + ke * m * x ** (m - 1)))

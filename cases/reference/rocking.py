@@ -1,4 +1,4 @@
-"""A rigid block that rocks about its lower corners without sliding: exact flights, impacts without rebound (SDNV105).
+"""Rigid block rocking about its lower corners without sliding, with inelastic impacts (SDNV105).
 
 Block 2b × 2l, M = 4ρble, R² = b² + l², J_G = MR²/3, about a corner J = 4MR²/3; tan θ₀ = l/b. It turns by θ about its
 left corner O (θ > 0, the right corner A lifts) or about A (θ < 0). With s = sign θ, the lean φ = |θ|, ψ = θ₀ + φ, the
@@ -145,7 +145,7 @@ class RockingBlock:
         return first * (2 * np.cumsum(powers) - 1), np.asarray(energy * powers**2, dtype=float)
 
     def check_tilt(self, tilt: float) -> None:
-        """Refuse a tilt at which the block topples."""
+        """UserError for a tilt at which the block topples."""
         limit = 0.5 * math.pi - self.base_angle
         if not abs(checks.finite("tilt", tilt)) < limit:
             raise UserError.parameter("tilt", tilt, f"must be less than {limit:g} in size: the block topples")

@@ -1,4 +1,4 @@
-"""The motion of a rocking block, flight by flight: DOP853 at 1e-13, impacts polished by Newton's steps in time.
+"""Motion of a rocking block: flights integrated by DOP853 at 1e-13, impact times refined by Newton steps.
 
 Equations in `arlequin.cases.reference.rocking`. A flight ends where φ = 0; the dense output gives the neighbourhood and
 the time is corrected by −φ/φ̇ of a new integration that ends there, so that the interpolant's error does not enter the
@@ -56,14 +56,14 @@ class Shaking:
             return start
         low, high = times[above[0] - 1], times[above[0]]
         root = float(brentq(lambda t: float(excess(t)), low, high, xtol=1e-15, rtol=1e-15))
-        beyond = 1e-15 / self.frequency  # the side of the root where it does lift
+        beyond = 1e-15 / self.frequency  # the side of the root at which the block lifts
         while excess(root) <= 0:
             root, beyond = root + beyond, 2 * beyond
         return root
 
 
 @dataclass(frozen=True)
-class Flight:
+class RockingFlight:
     """From `start` to `end` (s) about O (sense 1) or A (−1), or at rest (0); `top` is the largest lean (rad)."""
 
     sense: int
@@ -74,7 +74,7 @@ class Flight:
 
 
 @dataclass(frozen=True)
-class Impact:
+class CornerImpact:
     """Time (s), speed of the corner before (m/s), kinetic energy before (J), (I_x, I_y) (N·s), next lift (m)."""
 
     time: float
@@ -86,12 +86,12 @@ class Impact:
 
 @dataclass(frozen=True)
 class Rocking:
-    """A motion: its flights and what holds at any time t from 0 to `end`."""
+    """Motion of the block: flights, impacts, and state at any time 0 ≤ t ≤ end."""
 
     block: RockingBlock
     shaking: Shaking
-    flights: tuple[Flight, ...]
-    impacts: tuple[Impact, ...]
+    flights: tuple[RockingFlight, ...]
+    impacts: tuple[CornerImpact, ...]
 
     @property
     def end(self) -> float:
@@ -143,7 +143,7 @@ def rock(
     count, time = checks.positive_integer("impacts", impacts), 0.0
     if not end > 0:
         raise UserError.parameter("end", end, "must be positive")
-    flights: list[Flight] = []
+    flights: list[RockingFlight] = []
     landings: list[tuple[float, float, int, int]] = []  # time, rate, sense, number of the next flight
     lean, rate, sense = abs(tilt), 0.0, int(np.sign(tilt))
     while len(landings) <= count and time < end:
@@ -161,7 +161,7 @@ def rock(
             landings.append((time, -float(last[1]), sense, len(flights)))
         lean, rate, sense = 0.0, block.velocity_ratio * -float(last[1]), -sense
     hits = [
-        Impact(
+        CornerImpact(
             at,
             2 * block.half_width * speed,
             float(block.kinetic(speed)),
@@ -173,16 +173,18 @@ def rock(
     return Rocking(block, shaking, tuple(flights), tuple(hits))
 
 
-def _rest(block: RockingBlock, shaking: Shaking, start: float, end: float) -> Flight:
+def _rest(block: RockingBlock, shaking: Shaking, start: float, end: float) -> RockingFlight:
     """Until `end`; of a rest that does not end, a period."""
     stop = end if math.isfinite(end) else start + 1 / shaking.frequency
     across, up = shaking(np.linspace(start, stop, 2001))
     if np.any(np.abs(across) > block.friction * (block.gravity + up)):
         raise UserError("the block slides on the support at rest: the reference rocks without sliding", FAILURE)
-    return Flight(0, start, stop, 0.0, lambda t: np.zeros((2, *np.shape(t))))
+    return RockingFlight(0, start, stop, 0.0, lambda t: np.zeros((2, *np.shape(t))))
 
 
-def _fly(block: RockingBlock, shaking: Shaking, state: tuple[float, float, float], sense: int, end: float) -> Flight:
+def _fly(
+    block: RockingBlock, shaking: Shaking, state: tuple[float, float, float], sense: int, end: float
+) -> RockingFlight:
     """One flight from (t, φ, φ̇) to its landing, or the end."""
     start, lean, rate = state
 
@@ -229,12 +231,12 @@ def _fly(block: RockingBlock, shaking: Shaking, state: tuple[float, float, float
     if len(run.t_events[0]) == 0:
         if horizon < end:
             raise UserError(f"the block does not land within {horizon - start:g} s", FAILURE)
-        return Flight(sense, start, end, float(max(leans.max(), run.y[0, -1])), run.sol)
+        return RockingFlight(sense, start, end, float(max(leans.max(), run.y[0, -1])), run.sol)
     stop = float(run.t_events[0][0])
     for _ in range(2):
         last = solve_ivp(motion, (start, stop), y0, dense_output=True, **options)
         stop -= float(last.y[0, -1] / last.y[1, -1])
-    return Flight(sense, start, stop, float(leans.max()), last.sol)
+    return RockingFlight(sense, start, stop, float(leans.max()), last.sol)
 
 
 def _sliding(time: float) -> UserError:

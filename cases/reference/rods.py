@@ -1,4 +1,4 @@
-"""Elastic rods in contact by d'Alembert's solution: what every contact history of two rods has in common.
+"""D'Alembert's solution of two elastic rods in contact: base of all contact histories.
 
 Rod i (length L, density ρ, speed c = √(E/ρ), impedance z = ρc, transit T = 2L/c) flies at uniform velocity V,
 its far end free. Let s be the distance to the contact end, p(t) the contact pressure (compression positive,
@@ -77,7 +77,7 @@ class Rod:
 
     @property
     def transit(self) -> float:
-        """T = 2L/c, s: there and back."""
+        """Transit time T = 2L/c, s, to the free end and back."""
         return 2.0 * self.length / self.wave_speed
 
     @property
@@ -87,7 +87,7 @@ class Rod:
 
 
 @dataclass(frozen=True)
-class Pair:
+class RodPair:
     """A rod on the left, a rod or a rigid wall at rest (None) on the right, `gap` (m) apart at t = 0."""
 
     left: Rod
@@ -134,7 +134,7 @@ class ContactHistory:
     breakpoints (s), between which the pressure is a polynomial.
     """
 
-    pair: Pair
+    pair: RodPair
     duration: float
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A mass on a shock element on a support that shakes: what penalised runs of SDND104 converge to as the step falls.
+"""Mass on a shock element on a shaken support: limit of the penalised model of SDND104 for small time steps.
 
 In the frame of the support the normal force is mg throughout and friction an undamped spring K_T that slips at f = μmg,
 T = −K_T (x − a), in pieces that are known in closed form: stuck, with ω_T² = K_T/m and τ = t − t₀,
@@ -9,7 +9,7 @@ and in a slip of sense s = −sign T
 
     ẋ = v₀ − s f τ/m + (a₀/ω) (cos ωt − cos ωt₀)      until ẋ = 0, from where T = −s f.
 
-Changes are found between samples to round-off, peaks of |T| between two samples too. The work rate mg|ẋ| counts the
+Changes of state are located to round-off between samples, peaks of |T| included. The work rate mg|ẋ| counts the
 elastic slides of the stuck mass; friction takes f times the length of the slips. Nothing damps the ringing.
 """
 
@@ -31,8 +31,8 @@ CYCLES = 200  # that are sampled at once
 
 
 @dataclass(frozen=True)
-class Spell:
-    """From `start` to `end`, s: a slip of `sense` ±1, or stuck (0), and where and how fast it starts, m, m/s."""
+class SlidingSpell:
+    """A phase from `start` to `end`, s: slip of `sense` ±1 or stick (0), with initial position and velocity, m, m/s."""
 
     start: float
     end: float
@@ -60,7 +60,7 @@ class ShakenElement:
         """f, N."""
         return self.slider.friction * self.slider.normal_force
 
-    def position(self, spell: Spell, t: Any) -> Any:
+    def position(self, spell: SlidingSpell, t: Any) -> Any:
         """x in a spell, m."""
         s, tau = self.slider, t - spell.start
         w, first = s.pulsation, s.pulsation * spell.start
@@ -74,20 +74,20 @@ class ShakenElement:
         ring = across * np.cos(self.ringing * tau) + along * np.sin(self.ringing * tau)
         return spell.anchor + gain * np.sin(w * t) + ring
 
-    def speed(self, spell: Spell, t: Any) -> Any:
+    def speed(self, spell: SlidingSpell, t: Any) -> Any:
         """ẋ in a slip, m/s."""
         s = self.slider
         forced = np.cos(s.pulsation * t) - math.cos(s.pulsation * spell.start)
         slowed = spell.sense * self.threshold / s.mass * (t - spell.start)
         return spell.speed - slowed + s.acceleration / s.pulsation * forced
 
-    def excess(self, spell: Spell, t: Any) -> Any:
+    def excess(self, spell: SlidingSpell, t: Any) -> Any:
         """|T| − f of the stuck mass, N."""
         return self.tangential * np.abs(self.position(spell, t) - spell.anchor) - self.threshold
 
     @cached_property
-    def spells(self) -> tuple[Spell, ...]:
-        """From the start, stuck and unloaded."""
+    def spells(self) -> tuple[SlidingSpell, ...]:
+        """Phases from the unloaded initial state."""
         found = [self._stuck(0.0, 0.0, 0.0)]
         while found[-1].end < self.end:
             last = found[-1]
@@ -98,8 +98,8 @@ class ShakenElement:
                 found.append(self._slip(t, x, last))
         return tuple(found)
 
-    def _stuck(self, start: float, place: float, anchor: float) -> Spell:
-        spell, cycle = Spell(start, self.end, 0, place, 0.0, anchor), 2.0 * math.pi / self.ringing
+    def _stuck(self, start: float, place: float, anchor: float) -> SlidingSpell:
+        spell, cycle = SlidingSpell(start, self.end, 0, place, 0.0, anchor), 2.0 * math.pi / self.ringing
         low = start
         while low < self.end:
             t = low + cycle / RINGING * np.arange(CYCLES * RINGING + 2)
@@ -114,11 +114,11 @@ class ShakenElement:
                 if -top.fun > 0.0:
                     before = t[: k + 1][over[: k + 1] < 0.0]
                     root = brentq(lambda s: float(self.excess(spell, s)), before[-1], top.x, xtol=1e-16, rtol=1e-15)
-                    return Spell(start, min(float(root), self.end), 0, place, 0.0, anchor)
+                    return SlidingSpell(start, min(float(root), self.end), 0, place, 0.0, anchor)
             low = t[-2]
         return spell
 
-    def _slip(self, start: float, place: float, stuck: Spell) -> Spell:
+    def _slip(self, start: float, place: float, stuck: SlidingSpell) -> SlidingSpell:
         sense = 1 if place > stuck.anchor else -1
         s, tau = self.slider, start - stuck.start
         w, turn = s.pulsation, self.ringing * tau
@@ -126,7 +126,7 @@ class ShakenElement:
         across = stuck.place - stuck.anchor - gain * math.sin(w * stuck.start)
         along = -gain * w * math.cos(w * stuck.start) / self.ringing
         ring = self.ringing * (along * math.cos(turn) - across * math.sin(turn))
-        spell = Spell(start, self.end, sense, place, gain * w * math.cos(w * start) + ring, stuck.anchor)
+        spell = SlidingSpell(start, self.end, sense, place, gain * w * math.cos(w * start) + ring, stuck.anchor)
         fine, low = 1.0 / (s.frequency * FORCED), start
         while low < self.end:
             t = low + fine * np.arange(1, FORCED + 1)
@@ -134,7 +134,7 @@ class ShakenElement:
             if back.size:
                 k = back[0]
                 root = brentq(lambda x: float(self.speed(spell, x)), t[k] - fine, t[k], xtol=1e-16, rtol=1e-15)
-                return Spell(start, min(float(root), self.end), sense, place, spell.speed, stuck.anchor)
+                return SlidingSpell(start, min(float(root), self.end), sense, place, spell.speed, stuck.anchor)
             low = t[-1]
         return spell
 

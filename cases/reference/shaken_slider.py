@@ -1,4 +1,4 @@
-"""A mass held by friction alone on a support that shakes: stick, slip and reversal event by event (SDND104).
+"""Mass held by friction on a shaken support: exact event-driven stick, slip and reversal (SDND104).
 
 The support has Ẍ = a₀ sin ωt and Ẋ = −(a₀/ω) cos ωt; the mass starts stuck, ẋ = Ẋ. With φ = ωt, η = μg/a₀ and
 W = ω(ẋ − Ẋ)/a₀, while it slips in the sense s = sign W
@@ -43,7 +43,7 @@ SLIP_SLIP = 2 / math.sqrt(math.pi**2 + 4)  # η*, 0.5370
 
 
 @dataclass(frozen=True)
-class Event:
+class StickSlipEvent:
     """At `time` (s) the mass starts to slip in `sense` (sign of ẋ − Ẋ), reverses to it, or sticks (sense 0)."""
 
     time: float
@@ -89,8 +89,8 @@ def _slips(eta: float, turns: int) -> Array:
 
 
 @dataclass(frozen=True)
-class _Latest:
-    """Of each instant: sense and p of its latest slip, y in it (cut at its end), whether it goes on, those before."""
+class _LatestSlip:
+    """Latest slip at given instants: sense, p, y (bounded by its end), whether it continues, sums of earlier slips."""
 
     sense: Array
     p: Array
@@ -159,7 +159,7 @@ class ShakenSlider:
             raise UserError.parameter("t", t, "must be finite and not negative")
         return _slips(self._eta, math.floor(float(times.max(initial=0.0)) * self.frequency) + 1)
 
-    def _latest(self, t: ArrayLike) -> _Latest:
+    def _latest(self, t: ArrayLike) -> _LatestSlip:
         j, p, extent, _ = self._rows(t).T
         phase, start = np.asarray(t, dtype=float) * self.pulsation, j * math.pi + p
         sense, areas = np.where(j % 2 == 0, -1.0, 1.0), _swept(self._eta, p, extent)
@@ -168,20 +168,20 @@ class ShakenSlider:
         k = np.maximum(np.searchsorted(start, phase, side="right") - 1, 0)
         since = phase - start[k]
         going = (since > 0) & (since < extent[k])
-        return _Latest(sense[k], p[k], np.clip(since, 0.0, extent[k]), going, path[k], shift[k])
+        return _LatestSlip(sense[k], p[k], np.clip(since, 0.0, extent[k]), going, path[k], shift[k])
 
-    def events(self, end: float) -> tuple[Event, ...]:
+    def events(self, end: float) -> tuple[StickSlipEvent, ...]:
         """All changes of state up to `end` (s)."""
-        found: list[Event] = []
+        found: list[StickSlipEvent] = []
         rows = self._rows(end)
         reversals = np.append(rows[1:, 3], 0)
         for (j, p, extent, reversal), reverses in zip(rows, reversals, strict=True):
             if extent == 0:
                 continue
             start = (j * math.pi + p) / self.pulsation
-            found.append(Event(start, "reversal" if reversal else "slip", -1 if j % 2 == 0 else 1))
+            found.append(StickSlipEvent(start, "reversal" if reversal else "slip", -1 if j % 2 == 0 else 1))
             if not reverses:
-                found.append(Event(start + extent / self.pulsation, "stick", 0))
+                found.append(StickSlipEvent(start + extent / self.pulsation, "stick", 0))
         return tuple(event for event in found if event.time <= end)
 
     def support_velocity(self, t: ArrayLike) -> Array:

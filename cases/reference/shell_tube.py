@@ -1,4 +1,4 @@
-"""A tube as a shell of the first order (Sanders, with transverse shear): its radial compliance as a double series.
+"""Radial compliance of a tube by first-order shell theory (Sanders, with transverse shear) as a double series.
 
 Both ends slide on smooth planes z = const (no axial motion, no slope), so that cosines in z and in the angle θ are its
 exact motions:

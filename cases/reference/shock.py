@@ -1,4 +1,4 @@
-"""Bodies on penalised shock elements, integrated event by event: what penalised runs converge to as the step falls.
+"""Event-driven integration of bodies on shock elements: limit of penalised models for small time steps.
 
 A point at (x, y) over the plane y = 0 meets the element (K_N, C_N, K_T, μ) while y < 0 and K_N y + C_N ẏ < 0:
 
@@ -36,7 +36,7 @@ SLACK = 1e-6  # m/s²: an element opens where it pulls by this times the mass, s
 
 
 @dataclass(frozen=True)
-class Shock:
+class ShockElement:
     """K_N, K_T (N/m), C_N (N·s/m), μ."""
 
     normal: float
@@ -52,11 +52,11 @@ class Shock:
 
 
 class Body(Protocol):
-    """A body of n coordinates q with p points that may touch."""
+    """Body with n coordinates q and p contact points."""
 
     @property
     def lightest(self) -> float:
-        """A mass that no point, pushed, seems lighter than, kg."""
+        """Lower bound of the effective mass at the points, kg."""
 
     def points(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Positions and velocities of the points, (2, p) each."""
@@ -124,7 +124,7 @@ class SpringBlock:
 
 
 @dataclass(frozen=True)
-class Event:
+class ContactEvent:
     """At `time` (s) a `point` goes to the state open (0), stick (2) or slip of a sense (±1)."""
 
     time: float
@@ -133,14 +133,14 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Motion:
+class ShockMotion:
     """The pieces of a motion and its events."""
 
     body: Body
-    shock: Shock
+    shock: ShockElement
     starts: Array
     pieces: tuple[tuple[OdeSolution, Array, Array], ...]  # with states and anchors of the points
-    events: tuple[Event, ...]
+    events: tuple[ContactEvent, ...]
 
     def _piece(self, t: float) -> int:
         return max(int(np.searchsorted(self.starts, t, side="right")) - 1, 0)
@@ -166,7 +166,7 @@ class Motion:
         return self.body.energy(*self.state(t))[0]
 
 
-def _forces(shock: Shock, x: Array, v: Array, states: Array, anchors: Array) -> Array:
+def _forces(shock: ShockElement, x: Array, v: Array, states: Array, anchors: Array) -> Array:
     """(T, F) on the points, (2, p)."""
     normal = np.where(states == OPEN, 0.0, -shock.normal * x[1] - shock.damping * v[1])
     held = -shock.tangential * (x[0] - anchors) if shock.friction > 0 else 0.0 * anchors
@@ -174,8 +174,8 @@ def _forces(shock: Shock, x: Array, v: Array, states: Array, anchors: Array) -> 
 
 
 def integrate(
-    body: Body, shock: Shock, q: Array, v: Array, force: Array, end: float, tolerance: float = 1e-11
-) -> Motion:
+    body: Body, shock: ShockElement, q: Array, v: Array, force: Array, end: float, tolerance: float = 1e-11
+) -> ShockMotion:
     """From q, v (n,) and elements that carry `force` (2, p): those without normal force are open at first."""
     checks.positive("end", end)
     x, _ = body.points(q, v)
@@ -185,7 +185,7 @@ def integrate(
     count, slack = len(states), SLACK * body.lightest
     starts: list[float] = []
     pieces: list[tuple[OdeSolution, Array, Array]] = []
-    events: list[Event] = []
+    events: list[ContactEvent] = []
 
     def anchor_rate(y: Array, force: Array) -> Array:
         """K_T sȧ of slipping points, (p,)."""
@@ -264,18 +264,18 @@ def integrate(
         stopped = (np.abs(states) == 1) & (anchor_rate(y, _forces(shock, x, v, states, anchors)) < 0)
         anchors[stopped] = (x[0] + force[0] / shock.tangential)[stopped]
         states[stopped] = STICK
-        events.append(Event(time, point, now))
-    return Motion(body, shock, np.array(starts), tuple(pieces), tuple(events))
+        events.append(ContactEvent(time, point, now))
+    return ShockMotion(body, shock, np.array(starts), tuple(pieces), tuple(events))
 
 
-def released_mass(mass: SlidingMass, shock: Shock, release: float, end: float) -> Motion:
+def released_mass(mass: SlidingMass, shock: ShockElement, release: float, end: float) -> ShockMotion:
     """SDND100: at rest at x = release, the weight on K_N, no tangential force."""
     weight = mass.mass * mass.gravity
     q = np.array([release, -weight / shock.normal])
     return integrate(mass, shock, q, np.zeros(2), np.array([[0.0], [weight]]), end)
 
 
-def released_block(block: RockingBlock, shock: Shock, tilt: float, end: float) -> Motion:
+def released_block(block: RockingBlock, shock: ShockElement, tilt: float, end: float) -> ShockMotion:
     """SDNV105: at rest at θ = tilt > 0, the left corner under the reactions of the rigid block there."""
     block.check_tilt(checks.positive("tilt", tilt))
     body = SpringBlock(block)

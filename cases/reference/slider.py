@@ -1,4 +1,4 @@
-"""A mass on a spring released against Coulomb friction, in closed form (Code_Aster's SDND100).
+"""Mass on a spring released with Coulomb friction, in closed form (SDND100 of Code_Aster).
 
 Released at rest from u = r₀ (m) along a fixed direction, under m ü + k u + f sign(u̇) = 0, f = μmg; a spring alike in
 all directions, or a guide, keeps it on that line. With ω = √(k/m) and d = f/k, half the width of the zone where

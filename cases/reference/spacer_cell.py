@@ -1,6 +1,6 @@
-"""Springs and dimples on a tube by hand: rigid pads, a layer of asperities, the tube as a shell.
+"""Semi-analytical model of springs and dimples on a tube: rigid pads, asperity layer, shell theory of the tube.
 
-Each pad's line of contact is cut in slices of length l; a slice k of the pad i, crushed by δ_k, carries
+The contact line of each pad is divided into slices of length l; a slice k of the pad i, compressed by δ_k, carries
 f_k = l F'(δ_k) (`LineLayer`). With the ways a_i of the grid's nodes beyond the first touch, stiffness K_i of each
 support, tilt stiffness T_i = K_i h²/12 of the springs spread over a back of height h, and the compliance G of the tube,
 

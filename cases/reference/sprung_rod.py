@@ -1,4 +1,4 @@
-"""Statics of a straight rod on springs across it, by the flexibility of its fields."""
+"""Statics of a straight rod on lateral springs, by the flexibility method."""
 
 import numpy as np
 

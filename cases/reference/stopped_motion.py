@@ -1,4 +1,4 @@
-"""The motion of a rod on a stop (`stopped_rod`) from piece to piece: what ends them, impacts, and their sums."""
+"""Motion of a rod on a stop (`stopped_rod`) phase by phase: changes of state, impacts and integrals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StoppedPiece:
 
 @dataclass(frozen=True, eq=False)
 class StoppedMotion:
-    """The pieces of a motion, and the impacts (k, 5) on a rigid stop.
+    """Motion as a sequence of phases, with the impacts (k, 5) on a rigid stop.
 
     Of an impact: the instant, s; ∫ F dt, N s; ∫ F |v| dt, J; |v| before and after it, m/s.
     """
@@ -83,8 +83,8 @@ class StoppedMotion:
         return total
 
 
-class Run:
-    """One motion under way: the state z of the rod, and what there was before."""
+class StopIntegrator:
+    """Integrator of one motion: the state z of the rod and the completed phases."""
 
     def __init__(self, rod: StoppedRod) -> None:
         self.rod, self.step = rod, rod.sample
@@ -185,7 +185,7 @@ class Run:
         return "backward" if rubbing > 0.0 else "forward"
 
     def _impact(self, time: float, slip: float) -> float:
-        """Takes the velocity onto a rigid stop away, and what friction takes of the slip meanwhile; the slip left."""
+        """Impact on a rigid stop: normal velocity set to zero, slip reduced by friction; returns the remaining slip."""
         rod, n = self.rod, self.rod.modes
         normal = float(rod.shapes @ self.z[2 * n : 3 * n]) / rod.mobility
         rub = min(rod.friction * normal, abs(slip) / rod.mobility)

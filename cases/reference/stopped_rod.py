@@ -1,4 +1,4 @@
-"""A pinned rod that knocks and rubs on a stop within its span: sine modes, in pieces that are known in closed form.
+"""Pinned rod with impacts and friction on a stop: exact modal solution phase by phase.
 
 A Timoshenko rod of the length L along z is pinned at both ends, for deflections along x and along y alike. Its n lowest
 modes are w = sin kz, ψ = β cos kz, k = jπ/L, of the modal mass L/2 (m + ρI β²) and the lower root of
@@ -16,7 +16,7 @@ along −x and rubs by |T| ≤ μF along y, against the slip v = u̇_y. The stop
 
 F and T are linear in z = (q, q̇, 1, sin Ωt, cos Ωt) as long as the rod is open, slips one way, or sticks (T from v̇ = 0).
 So ż = A z and z(t) = exp(A (t − t₀)) z₀ in each piece, without a time step; ends of pieces are found between samples to
-round-off. What closes or turns and returns within a sample is missed.
+round-off. Changes that reverse within a sample are missed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from arlequin.cases.reference.stopped_motion import SENSE, Run, State, StoppedMotion
+from arlequin.cases.reference.stopped_motion import SENSE, State, StopIntegrator, StoppedMotion
 from arlequin.models import checks
 from arlequin.models.beams.section import Section
 from arlequin.models.errors import UserError
@@ -75,7 +75,7 @@ class StoppedRod:
 
     @property
     def rigid(self) -> bool:
-        """Whether the stop does not give way."""
+        """Whether the stop is rigid."""
         return self.stiffness == math.inf
 
     @cached_property
@@ -186,4 +186,4 @@ class StoppedRod:
 
     def solve(self, end: float) -> StoppedMotion:
         """The motion from rest, over [0, end] s."""
-        return Run(self).to(checks.positive("end", end))
+        return StopIntegrator(self).to(checks.positive("end", end))

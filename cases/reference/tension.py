@@ -1,4 +1,4 @@
-"""Tension of a metal bar, in closed form: uniform (Considère), or of slices each in uniaxial stress.
+"""Tension of an elastoplastic bar in closed form: uniform (Considère), or slices in uniaxial stress.
 
 A slice of the section A of the reference, with Hencky's elasticity and the plastic strain α, carries
 

@@ -1,4 +1,4 @@
-"""A rounded pin on an elastic layer that wears as it slides: an independent reference for wear.
+"""Wear of a rigid rounded pin on an elastic layer in sliding.
 
 The pin is rigid, z(x) = x²/(2R) over |x| ≤ L, and its layer a row of springs κ (Pa/m): pressed by F (N/m), sunk by d,
 

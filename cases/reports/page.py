@@ -1,4 +1,4 @@
-"""HTML of one page that needs nothing else: text is escaped, images are in it, nothing is loaded."""
+"""Self-contained HTML page: escaped text, embedded images, no external resources."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ figcaption { font-size: 0.9rem; } pre { white-space: pre-wrap; font-size: 0.85re
 }
 """
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-LONG = 20  # letters of a text that is not squeezed to a column of single words
+LONG = 20  # characters from which a text column has a minimum width
 MARKS = {"ok": "good", "OUT": "bad", "failed": "bad"}
-# a click on a header sorts by its column, numbers as numbers and empty cells last; a second one the other way
+# sorting of a table by a click on a header: numerically, empty cells last; a second click reverses the order
 SORT = """
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0];
@@ -59,7 +59,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
 
 
 def page(title: str, line: str, sections: Iterable[str], script: str = "") -> str:
-    """The page: title, the line under it, sections; script: runs at the end, the only one that is let."""
+    """HTML page of title, subtitle and sections; script: the only one admitted by the security policy."""
     policy, code = POLICY, ""
     if script:
         digest = base64.b64encode(sha256(script.encode()).digest()).decode()
@@ -83,19 +83,19 @@ def paragraph(text: str) -> str:
 
 
 def preformatted(title: str, text: str) -> str:
-    """A text as it stands, folded until it is asked for."""
+    """Preformatted text, collapsed."""
     return folded(title, f"<pre>{escape(text)}</pre>\n")
 
 
 def folded(title: str, content: str) -> str:
-    """Content that is shown when it is asked for."""
+    """Collapsed content."""
     return f"<details>\n<summary>{escape(title)}</summary>\n{content}</details>\n"
 
 
 def table(
     rows: Iterable[Sequence[str]], headers: Sequence[str] = (), numbers: Sequence[int] = (), sortable: bool = False
 ) -> str:
-    """Rows of text; `numbers` are the columns set to the right; `ok` and `OUT` are marked; sortable: needs `SORT`."""
+    """Table of text; `numbers`: right-aligned columns; `ok` and `OUT` are coloured; sortable: needs `SORT`."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         marks = [
@@ -108,12 +108,12 @@ def table(
     head = f"<thead><tr>{cells(headers, 'th')}</tr></thead>\n" if headers else ""
     body = "\n".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     kind = ' class="sortable"' if sortable else ""
-    # a table that is wider than the page scrolls by itself
+    # wide tables scroll separately
     return f'<div class="wide">\n<table{kind}>\n{head}<tbody>\n{body}\n</tbody>\n</table>\n</div>\n'
 
 
 def image(data: bytes, kind: str, caption: str) -> str:
-    """A picture of the kind `png` or `gif` and its caption."""
+    """Embedded image of kind `png` or `gif` with caption."""
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
     text = escape(caption)
     return f'<figure>\n<img src="{source}" alt="{text}">\n<figcaption>{text}</figcaption>\n</figure>\n'

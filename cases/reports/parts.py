@@ -1,4 +1,4 @@
-"""What the reports of runs and of sweeps share: parameters with their meaning, figures with captions, versions."""
+"""Sections common to reports of runs and sweeps: parameters, figures with captions, versions."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ PARAMETERS = ("parameter", "value", "unit", "default", "meaning")
 
 
 def write(target: Path, case: Case | None, title: str, sections: Sequence[str], script: str = "") -> Path:
-    """Write the page, which ends with the versions here."""
+    """Write the page, with the installed versions as its last section."""
     line = "" if case is None else case.line
-    ended = [*sections, page.section("Versions where this report was made", page.table(versions()))]
+    ended = [*sections, page.section("Installed versions", page.table(versions()))]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(page.page(title, line, ended, script), encoding="utf-8")
     return target
 
 
 def made() -> tuple[str, str]:
-    """When the report was made, a row."""
-    return "report made", datetime.now().astimezone().isoformat(" ", "minutes")
+    """Row with the date of the report."""
+    return "date of the report", datetime.now().astimezone().isoformat(" ", "minutes")
 
 
 def about(case: Case | None) -> str:
-    """The whole text of the case, folded."""
+    """Documentation of the case, collapsed."""
     text = "" if case is None else (case.module.__doc__ or "").strip()
     return page.preformatted("About the case", text) if text else ""
 
 
 def parameters(case: Case | None, given: Mapping[str, Any], leave: Collection[str] = ()) -> str:
-    """The parameters but those of `leave`, with what their case says of them; given: some or all."""
+    """Table of the parameters except `leave`, with units, defaults and meanings; given: their values."""
     if case is None:
         rows = [(name, tables.value(value)) for name, value in given.items() if name not in leave]
         return page.table(rows, PARAMETERS[:2], numbers=(1,)) if rows else ""
@@ -59,7 +59,7 @@ def parameters(case: Case | None, given: Mapping[str, Any], leave: Collection[st
 
 
 def pictures(figures: Mapping[str, Figure]) -> Iterator[str]:
-    """The figures with captions."""
+    """Figures with captions."""
     for name, figure in figures.items():
         with warn_and_skip(f"the figure {name}"):
             stream = io.BytesIO()
@@ -68,7 +68,7 @@ def pictures(figures: Mapping[str, Figure]) -> Iterator[str]:
 
 
 def caption(name: str, figure: Figure) -> str:
-    """The name of a figure and what its axes show: «Contact: Contact force (N), Least gap (m) over Time (s)»."""
+    """Caption of a figure from its name and axis labels: «Contact: Contact force (N) over Time (s)»."""
     text = name.replace("_", " ").replace("-", " ")
     text = text[:1].upper() + text[1:]
     up = _joined([figure.get_supylabel(), *(axes.get_ylabel() for axes in figure.axes)])
@@ -77,5 +77,5 @@ def caption(name: str, figure: Figure) -> str:
 
 
 def _joined(labels: Sequence[str]) -> str:
-    """Labels without repetition and line breaks."""
+    """Distinct labels without line breaks, joined by commas."""
     return ", ".join(dict.fromkeys(" ".join(label.split()) for label in labels if label))

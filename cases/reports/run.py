@@ -1,4 +1,4 @@
-"""The report of a run: one HTML page with its parameters, checks, energies and figures, to keep and to send."""
+"""Report of a run: HTML page with parameters, checks, energies and figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_report(result: xarray.DataTree, target: Path, film: Path | None = None, named: str | None = None) -> Path:
-    """Write the page of a result; film: a GIF that it takes in; named: the case, as of `results.case_of`."""
+    """Write the report of a result; film: GIF to include; named: the case, see `results.case_of`."""
     made, about = made_by(result, named), summary(result)
     case = None if made is None else made[0]
     sections = [
@@ -32,22 +32,22 @@ def write_report(result: xarray.DataTree, target: Path, film: Path | None = None
         page.section("Figures", *_figures(result, about, made)),
     ]
     if film is not None:
-        sections.append(page.section("Motion", page.image(film.read_bytes(), "gif", "The parts over time.")))
+        sections.append(page.section("Motion", page.image(film.read_bytes(), "gif", "Motion of the parts.")))
     return report_parts.write(target, case, "Study" if case is None else case.short, sections)
 
 
 def _run(about: Summary, case: Case | None) -> str:
-    """What ran: step, scheme, times, version, solver statistics; the whole text of the case."""
+    """Section on step, scheme, run time, version, solver statistics and documentation of the case."""
     rows = [(name, text) for name, text in about.facts.items() if text]
     return page.section("Run", page.table([*rows, report_parts.made()]), report_parts.about(case))
 
 
 def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any) -> Iterator[str]:
-    """The comparison with the case's reference, computed from the result as it is on disk."""
+    """Section of the checks, computed from the stored result."""
     if not case.has("check"):
         return
     if _stopped_early(about):
-        yield page.section("Checks", page.paragraph("The run stopped early: it is not compared with the reference."))
+        yield page.section("Checks", page.paragraph("The run is incomplete and is not compared with the reference."))
         return
     with warn_and_skip("the comparison with the reference"):
         checks = list(case.call("check", result, parameters))
@@ -57,7 +57,7 @@ def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any
 
 
 def _parameters(about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
-    """The parameters with their units, defaults and meanings."""
+    """Section of the parameters."""
     given = about.parameters if made is None else asdict(made[1])
     table = report_parts.parameters(None if made is None else made[0], given)
     if table:
@@ -65,20 +65,20 @@ def _parameters(about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
 
 
 def _energies(about: Summary) -> Iterator[str]:
-    """Each kind of energy, and how well they add up."""
+    """Section of the energies and their balance."""
     if not about.energies:
         return
     rows = [(e.kind.replace("_", " "), *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in about.energies]
     worst = about.facts.get("largest energy imbalance")
     yield page.section(
         "Energies",
-        page.table(rows, ("energy (J)", "at the start", "at the end", "largest"), numbers=(1, 2, 3)),
-        page.paragraph(f"Worst balance at any step: {worst} of the largest energy.") if worst else "",
+        page.table(rows, ("energy (J)", "initial", "final", "largest"), numbers=(1, 2, 3)),
+        page.paragraph(f"Largest energy imbalance of a step: {worst} of the largest energy.") if worst else "",
     )
 
 
 def _figures(result: xarray.DataTree, about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
-    """The figures with captions; of a run that stopped early those that any result has."""
+    """Figures with captions; generic ones for an incomplete run."""
     from arlequin import plots
 
     yield from report_parts.pictures(plots.overview(result) if _stopped_early(about) else figures_of(result, made))

@@ -1,4 +1,4 @@
-"""The report of a sweep: one HTML page with what was swept, its figures, extremes, points and what failed."""
+"""Report of a sweep: HTML page with parameters, figures, extremes, points and failures."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from arlequin.cases.case.registry import Case
 
-LISTED = 8  # values of a parameter that are written out
-CELLS = 8_000  # of the table of points: about 400 kB
-FAILURES = 200  # that are listed
-OPEN = 40  # points, up to which their table is not folded
+LISTED = 8  # largest number of values that are listed
+CELLS = 8_000  # largest table of points, about 400 kB
+FAILURES = 200  # largest number of failures that are listed
+OPEN = 40  # points up to which their table is shown expanded
 
 
 def write_sweep_report(dataset: xarray.Dataset, target: Path, named: str | None = None) -> Path:
-    """Write the page of a sweep, as far as it has got; named: the case, as of `results.case_of`."""
+    """Write the report of a complete or partial sweep; named: the case, see `results.case_of`."""
     case = _case(dataset, named)
     rows = sweep_points.table(dataset)
     states = sweep_points.states(dataset).values.ravel()
@@ -51,7 +51,7 @@ def write_sweep_report(dataset: xarray.Dataset, target: Path, named: str | None 
 
 
 def _case(dataset: xarray.Dataset, named: str | None) -> Case | None:
-    """The case that was swept; None where it was a function, or a file that is not run."""
+    """The swept case; None for a function, or for a file that is not trusted."""
     from arlequin.cases.case.parameters import fields
 
     try:
@@ -61,24 +61,24 @@ def _case(dataset: xarray.Dataset, named: str | None) -> Case | None:
         if named is not None:
             raise
         if is_file_name(str(dataset.attrs.get("case", ""))):
-            warnings.warn(f"without what its case says: {error}", ResultWarning, stacklevel=2)
+            warnings.warn(f"documentation of its case is omitted: {error}", ResultWarning, stacklevel=2)
         return None
     return case if known.issuperset(sweep_points.parameters(dataset)) else None
 
 
 def _facts(dataset: xarray.Dataset, rows: Any) -> str:
-    """How many points, how long they took, what computed them."""
+    """Table of the number of points, run times and provenance."""
     facts = [("points", sweep_points.counts_text(dataset))]
     seconds = rows["seconds"][np.isfinite(rows["seconds"])] if "seconds" in rows else np.zeros(0)
     if seconds.size:
-        span = f"{seconds.min():.3g} to {seconds.max():.3g} s each, {seconds.sum():.4g} s in all"
-        facts.append(("wall time of the points", span))
+        span = f"{seconds.min():.3g} to {seconds.max():.3g} s per point, {seconds.sum():.4g} s in total"
+        facts.append(("wall time", span))
     facts += [(key, str(dataset.attrs[key])) for key in ("case", "version", "commit") if dataset.attrs.get(key)]
     return page.table([*facts, report_parts.made()])
 
 
 def _swept(dataset: xarray.Dataset) -> str:
-    """The parameters that were swept and their values."""
+    """Table of the swept parameters and their values."""
     rows = []
     for name in sweep_points.parameters(dataset):
         values, about = dataset[name].values, dataset[name].attrs
@@ -92,13 +92,13 @@ def _values(values: Any) -> str:
     different = list(dict.fromkeys(sweep_points.text(value) for value in values))
     if len(different) <= LISTED or values.dtype.kind not in "iuf":
         return ", ".join(different)
-    spread = " by even ratios" if geometric(values) else ""
+    spread = ", geometrically spaced" if geometric(values) else ""
     ends = (sweep_points.text(value) for value in (np.nanmin(values), np.nanmax(values)))
     return f"{' to '.join(ends)}, {len(different)} values{spread}"
 
 
 def _figures(dataset: xarray.Dataset) -> Iterator[str]:
-    """The figures; which scalars have none."""
+    """Section of the figures, and the scalars without one."""
     from arlequin import plots
     from arlequin.plots.sweep_figures import changing
 
@@ -108,12 +108,12 @@ def _figures(dataset: xarray.Dataset) -> Iterator[str]:
         yield page.section("Figures", page.paragraph(f"{str(error)[:1].upper()}{str(error)[1:]}."))
         return
     left = [name for name in changing(dataset) if name not in figures]
-    note = page.paragraph(f"Without a figure here: {', '.join(left)}.") if left else ""
+    note = page.paragraph(f"Without a figure: {', '.join(left)}.") if left else ""
     yield page.section("Figures", *report_parts.pictures(figures), note)
 
 
 def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[str]:
-    """The least and the largest of each scalar, and at which point."""
+    """Section of the smallest and largest value of each scalar, with their points."""
     lines = []
     for name in sweep_points.scalars(dataset):
         values, about = rows[name], dataset[name].attrs
@@ -126,28 +126,28 @@ def _extremes(dataset: xarray.Dataset, rows: Any) -> Iterator[str]:
             ends += [_number(values[n]), "" if values[low] == values[high] else _at(dataset, rows, n)]
         lines.append((name, *ends, "" if unit == "1" else unit, str(about.get("long_name", ""))))
     if lines:
-        headers = ("quantity", "least", "at", "largest", "at", "unit", "meaning")
+        headers = ("quantity", "smallest", "at", "largest", "at", "unit", "meaning")
         yield page.section("Extremes over the sweep", page.table(lines, headers, numbers=(1, 3)))
 
 
 def _failures(dataset: xarray.Dataset, rows: Any, states: Any) -> Iterator[str]:
-    """Where the sweep failed and why."""
+    """Section of the failed points with their messages."""
     failed = np.flatnonzero(states == sweep_points.FAILED)
     if failed.size:
         lines = [(_at(dataset, rows, n), str(rows["message"][n])) for n in failed[:FAILURES]]
         more = failed.size - len(lines)
         note = page.paragraph(f"And {more} more.") if more else ""
-        yield page.section("Points that failed", page.table(lines, ("point", "message")), note)
+        yield page.section("Failed points", page.table(lines, ("point", "message")), note)
 
 
 def _left_out(dataset: xarray.Dataset) -> Iterator[str]:
-    """Series that had other dimensions at some points than at the first."""
+    """Section of the series whose dimensions differ between points."""
     if lines := left_out(dataset):
-        yield page.section("Series left out", page.table(lines, ("series", "kept in the files of its points alone")))
+        yield page.section("Omitted series", page.table(lines, ("series", "stored in the files of the points")))
 
 
 def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
-    """The table of the points, its beginning where it is long."""
+    """Table of the points, truncated if long."""
     swept = sweep_points.parameters(dataset)
     columns = {name: rows[name] for name in swept} | ({"state": states} if (states != "").any() else {})
     columns |= {name: values for name, values in rows.items() if name not in (*swept, "message")}
@@ -160,12 +160,12 @@ def _points(dataset: xarray.Dataset, rows: Any, states: Any) -> str:
     numbers = [n for n, values in enumerate(columns.values()) if values.dtype.kind in "iuf"]
     table = page.table(zip(*texts, strict=True), headers, numbers, sortable=True)
     if states.size > most:
-        table = page.paragraph(f"The first {most} of {states.size}; the dataset has all.") + table
+        table = page.paragraph(f"The first {most} of {states.size} points; the dataset contains all.") + table
     return table if states.size <= OPEN else page.folded(f"Table of {min(most, states.size)} points", table)
 
 
 def _fixed(dataset: xarray.Dataset, case: Case | None) -> Iterator[str]:
-    """The parameters that all points share."""
+    """Section of the parameters common to all points."""
     try:
         given = json.loads(dataset.attrs.get("parameters", "{}"))
     except ValueError:
@@ -186,5 +186,5 @@ def _cell(value: Any, whole: bool) -> str:
 
 
 def _number(value: float) -> str:
-    """Five digits; nothing where there is no number."""
+    """Number with five digits; empty for nan."""
     return f"{value:.5g}" if np.isfinite(value) else ""

@@ -1,4 +1,4 @@
-"""A control rod falls through misaligned guide cards: a flexible rod, travelling contacts, friction, drop time.
+"""Drop of a flexible control rod through misaligned guide cards: contacts, friction and drop time.
 
 A steel tube with an absorber inside, one rod of a cluster, hangs straight in cards in which it fits, and falls at some
 10 m/s through further ones, k of them, that stand aside by a misalignment A in directions that turn by 135° from each
@@ -38,114 +38,23 @@ first_contacts; `contact_checks` says how much). Spells in the table are pressed
 them; counted for each card, that of the default is 3.6 ms, and its largest force on any step 501 N.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from math import pi, sqrt
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.ballistic import Fall
-from arlequin.cases.rod_drop.measures import SHORT, Spells, depth_limit, drop_time, fall
+from arlequin.cases.reference.ballistic import FreeFall
+from arlequin.cases.rod_drop.measures import SHORT, ContactSpells, depth_limit, drop_time, fall
+from arlequin.cases.rod_drop.parameters import POISSON, Parameters
 from arlequin.cases.shared.impact import worst_balance
-from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Young
-from arlequin.models.checks import non_negative, positive, positive_integer, within
-from arlequin.models.types import Array
 
-POISSON = 0.3
-TURN = 0.75 * pi  # from the offset of a card to that of the next
-INSIDE = 0.5  # pitches from the top of the rod to the first card, and at least so many from its end to the next card
 ROUND_OFF = 1e-10
 FIRST = 0.1  # s, of the fall, over which laws and schemes are compared in the figure
 WINDOW = 0.012  # s, of it that is drawn
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A rod of 4 m at 10 m/s through cards 0.7 mm out of line, with 0.5 mm of clearance all round."""
-
-    length: Annotated[float, Quantity("m", "length of the rod", positive)] = 4.0
-    diameter: Annotated[float, Quantity("m", "of the rod", positive)] = 9.7e-3
-    thickness: Annotated[float | None, Quantity("m", "wall of the tube; none: a full rod", positive)] = 0.5e-3
-    young: Young = 2.0e11
-    density: Density = 7900.0
-    carried_mass: Annotated[float, Quantity("kg/m", "absorber in the rod", non_negative)] = 0.6
-    damping: Annotated[float, Quantity("", "ratio of viscous damping between two cards", non_negative)] = 0.01
-    top_mass: Annotated[float, Quantity("kg", "carried on top, along the fall only", non_negative)] = 0.0
-    clearance: Annotated[float, Quantity("m", "between rod and card all round, half that in diameter", positive)] = 5e-4
-    guides: Annotated[int, Quantity("", "cards", positive_integer)] = 66
-    pitch: Annotated[float, Quantity("m", "from card to card", positive)] = 0.3
-    misalignment: Annotated[float, Quantity("m", "of the cards below the start", non_negative)] = 7e-4
-    nose_length: Annotated[float, Quantity("m", "of the thin end of the rod", positive)] = 0.1
-    nose_depth: Annotated[float, Quantity("m", "by which the end is thinner all round", positive)] = 4e-3
-    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.3
-    velocity: Annotated[float, Quantity("m/s", "of the fall at the start", non_negative)] = 10.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", non_negative)] = 9.81
-    drop: Annotated[float, Quantity("m", "fall of the tip that the drop time is for", positive)] = 12.0
-    duration: Annotated[float, Quantity("s", "of the run", positive)] = 1.4
-    scheme: Annotated[Literal["theta", "newmark"], Quantity("", "θ = 1/2, or Newmark (β = 0.4, γ = 0.7)")] = "theta"
-    law: Annotated[
-        Literal["velocity", "gap", "shock"], Quantity("", "unilateral on velocity or gap; shock element")
-    ] = "velocity"
-    shock_stiffness: Annotated[float, Quantity("N/m", "K_N of law=shock", positive)] = 1e6
-    shock_damping: Annotated[float, Quantity("N s/m", "C_N of law=shock", non_negative)] = 50.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of law=shock", positive)] = 1e5
-    tangential_damping: Annotated[float, Quantity("N s/m", "C_T of law=shock", non_negative)] = 100.0
-    cells: Annotated[int, Quantity("", "beam elements", within, 4, 2000)] = 80
-    step: Annotated[float, Quantity("s", "Δt", positive)] = 5e-5
-    fields_every: FieldsEvery = 10
-
-    def __post_init__(self) -> None:
-        if self.thickness is not None and not self.thickness < 0.5 * self.diameter:
-            raise aq.UserError.parameter(
-                "thickness", self.thickness, f"must be below {0.5 * self.diameter:g} m, or none"
-            )
-        if not self.nose_depth <= 0.5 * self.diameter:
-            raise aq.UserError.parameter("nose_depth", self.nose_depth, f"must be up to {0.5 * self.diameter:g} m")
-        if not self.misalignment < self.clearance + self.nose_depth:
-            most = f"{self.clearance + self.nose_depth:g} m (clearance + nose_depth)"
-            raise aq.UserError.parameter(
-                "misalignment", self.misalignment, f"must be below {most}, or the nose lands on the card"
-            )
-        free = Fall(self.velocity, self.gravity)
-        if not free.depth(self.duration) >= self.drop:
-            deepest = f"{free.depth(self.duration):.4g} m, which the rod falls in the duration without contact"
-            raise aq.UserError.parameter("drop", self.drop, f"must be up to {deepest}")
-
-    @property
-    def section(self) -> aq.Section:
-        """Of the tube or the full rod."""
-        if self.thickness is None:
-            return aq.Section.circle(0.5 * self.diameter, POISSON)
-        return aq.Section.tube(0.5 * self.diameter, 0.5 * self.diameter - self.thickness, POISSON)
-
-    @property
-    def line_mass(self) -> float:
-        """Of the rod, kg/m."""
-        return self.density * self.section.area + self.carried_mass
-
-    @property
-    def bending(self) -> float:
-        """Lowest angular frequency of the rod between two cards that hold it, rad/s."""
-        return (pi / self.pitch) ** 2 * sqrt(self.young * self.section.inertia_z / self.line_mass)
-
-    @property
-    def centres(self) -> Array:
-        """Of the cards (k, 3), m, from the top; the tip of the rod starts at z = 0."""
-        height = self.length - self.pitch * (INSIDE + np.arange(self.guides))
-        ahead = height < -INSIDE * self.nose_length
-        angle = TURN * np.arange(self.guides)
-        aside = np.where(ahead, self.misalignment, 0.0)
-        return np.column_stack([aside * np.cos(angle), aside * np.sin(angle), height])
-
-    @property
-    def straight(self) -> bool:
-        """Whether a straight rod passes all cards."""
-        return self.misalignment < self.clearance
 
 
 def build(parameters: Parameters) -> aq.Study:
@@ -183,9 +92,9 @@ def laws(parameters: Parameters) -> tuple[Any, aq.Coulomb]:
     return aq.Unilateral(level=p.law), aq.Coulomb(p.friction)
 
 
-def reference(parameters: Parameters) -> Fall:
-    """The fall without contact."""
-    return Fall(parameters.velocity, parameters.gravity)
+def reference(parameters: Parameters) -> FreeFall:
+    """Free fall without contact."""
+    return FreeFall(parameters.velocity, parameters.gravity)
 
 
 def momentum_error(result: xarray.DataTree, parameters: Parameters) -> float:
@@ -226,7 +135,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         checks.append(Check("drop time", drop_time(result, p.drop), late, 1e-9 * late, "s", kind))
     if p.straight:
         apart = float(np.abs(depth - exact.depth(time)).max())
-        return [*checks, Check("fall, the worst instant", apart, 0.0, 1e-9 * p.duration, "m", "absolute")]
+        return [*checks, Check("fall, largest error", apart, 0.0, 1e-9 * p.duration, "m", "absolute")]
     return checks + contact_checks(result, p)
 
 
@@ -239,37 +148,37 @@ def contact_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
     or two. In the first 0.15 s of the default these are 17 % of the openings, by the gap law 34 % with Newmark and 72 %
     with θ = 1/2, which does not pass; spells have 50, 37 and 12 steps in the mean. In the full default: 15 %, 72 steps.
     """
-    p, cards, spells = parameters, result["interface/cards"].dataset, Spells.of(result, parameters.step)
+    p, cards, spells = parameters, result["interface/cards"].dataset, ContactSpells.of(result, parameters.step)
     checks = []
     if p.law == "velocity":
         limit = depth_limit(result, build(p).system.interfaces[0].pairing(), p.step)
         deepest = float((np.maximum(-cards["gap"].values, 0.0) / limit).max())
-        checks.append(Check("penetration of a card over its limit", deepest, 1.0, 0.0, "1", "at most"))
+        checks.append(Check("penetration into a card over its limit", deepest, 1.0, 0.0, "1", "at most"))
     elif p.law == "gap":
         deepest = max(-float(cards["gap_min"].min()), 0.0)
         # what the rod's turning within a step makes is kept: pushed out, it would make energy
-        checks.append(Check("deepest penetration of a card", deepest, 0.0, 5e-3 * p.clearance, "m", "at most"))
+        checks.append(Check("largest penetration into a card", deepest, 0.0, 5e-3 * p.clearance, "m", "at most"))
     if p.law != "shock":  # whose friction is elastic where it sticks
         taken, wear = (p.step * float(cards[name].sum()) for name in ("friction_power", "wear_power"))
         checks.append(Check("friction work", taken, p.friction * wear, 1e-3, "J"))
     if spells.openings:
         checks += [
-            Check("mean spell of a contact", spells.mean / p.step, 2.0 * SHORT, 0.0, "steps", "at least"),
-            Check("openings of up to two steps", spells.reopened, 0.5, 0.0, "1", "at most"),
+            Check("mean duration of a contact phase", spells.mean / p.step, 2.0 * SHORT, 0.0, "steps", "at least"),
+            Check("fraction of openings of up to two steps", spells.reopened, 0.5, 0.0, "1", "at most"),
         ]
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """The drop time is nan where the rod has not fallen so far; means of nothing are too."""
-    spells, (_, depth, speed) = Spells.of(result, parameters.step), fall(result)
+    spells, (_, depth, speed) = ContactSpells.of(result, parameters.step), fall(result)
     return {
         "drop_time": aq.Scalar(drop_time(result, parameters.drop), "s", "drop time"),
-        "fall": aq.Scalar(depth[-1], "m", "how far the tip has fallen"),
-        "fall_velocity": aq.Scalar(speed[-1], "m/s", "velocity of the tip at the end"),
-        "cards_touched": aq.Scalar(spells.cards, "1", "cards that were touched"),
-        "impacts": aq.Scalar(spells.count, "1", "spells of contact of all cards"),
-        "mean_spell": aq.Scalar(spells.mean, "s", "mean spell of a contact"),
+        "fall": aq.Scalar(depth[-1], "m", "final fall of the tip"),
+        "fall_velocity": aq.Scalar(speed[-1], "m/s", "final velocity of the tip"),
+        "cards_touched": aq.Scalar(spells.cards, "1", "number of cards in contact"),
+        "impacts": aq.Scalar(spells.count, "1", "number of contact phases of all cards"),
+        "mean_spell": aq.Scalar(spells.mean, "s", "mean duration of a contact phase"),
         "peak_card_force": aq.Scalar(spells.largest, "N", "largest force of a card"),
         "force_variation": aq.Scalar(spells.variation, "1", "total variation of the cards' forces / 2 peak"),
     }

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray
+from scipy.interpolate import CubicHermiteSpline
 
 from arlequin.models.types import Array
 
@@ -13,7 +14,7 @@ _AHEAD = 1e-7  # s, over which the rates of gaps are differenced
 
 
 @dataclass(frozen=True)
-class Spells:
+class ContactSpells:
     """Of all cards, from the normal force of each on every step.
 
     A spell is a run of steps on which a card is pressed. cards: how many are; count: spells; openings:
@@ -31,7 +32,7 @@ class Spells:
     largest: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, step: float) -> "Spells":
+    def of(cls, result: xarray.DataTree, step: float) -> "ContactSpells":
         """step: Δt, s. Means of nothing are nan."""
         force = result["interface/cards"].dataset["point_force"].values
         closed = np.pad((force > 0.0).T.astype(np.int8), ((0, 0), (1, 1)))
@@ -92,8 +93,6 @@ def fall(result: xarray.DataTree) -> tuple[Array, Array, Array]:
 
 def drop_time(result: xarray.DataTree, drop: float) -> float:
     """When the tip has fallen so far, s, on Hermite's cubics between the frames; nan where it has not."""
-    from scipy.interpolate import CubicHermiteSpline
-
     time, depth, speed = fall(result)
     roots = CubicHermiteSpline(time, depth, speed).solve(drop, extrapolate=False)
     return float(roots[0]) if roots.size else float("nan")

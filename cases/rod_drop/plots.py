@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray
 
-from arlequin.cases.reference.ballistic import Fall
-from arlequin.cases.rod_drop.measures import Spells
+from arlequin.cases.reference.ballistic import FreeFall
+from arlequin.cases.rod_drop.measures import ContactSpells
 from arlequin.models.types import Array
 from arlequin.plots import style
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def fall_figure(time: Array, depth: Array, speed: Array, exact: Fall, dropped: tuple[float, float]) -> "Figure":
+def fall_figure(time: Array, depth: Array, speed: Array, exact: FreeFall, dropped: tuple[float, float]) -> "Figure":
     """How far (m) and how fast (m/s) the tip has fallen over the time (s), over the fall without contact; dropped: the
     drop (m) and its time."""
     with style.panels(2, 4.6, sharex=True) as (figure, (above, below)):
@@ -42,7 +42,7 @@ def busiest(result: xarray.DataTree) -> int:
 def force_figure(runs: Mapping[str, xarray.DataTree], card: int, window: float) -> "Figure":
     """Normal force of a card on every step, a panel for each run, over a window (s) from its contact in the first run.
 
-    Beside the titles stands what is measured of all cards over the whole runs (`Spells`) and what the scheme takes.
+    The titles add measures of all cards over the whole runs (`ContactSpells`) and the dissipation of the scheme.
     """
     first = next(iter(runs.values()))
     begin = float(first.dataset["time"].values[int(np.argmax(_forces(first)[:, card] > 0.0))])
@@ -68,7 +68,7 @@ def force_figure(runs: Mapping[str, xarray.DataTree], card: int, window: float) 
 
 def _measured(run: xarray.DataTree) -> str:
     time, energy = run.dataset["time"].values, run.dataset["energy"]
-    spells = Spells.of(run, float(time[1] - time[0]))
+    spells = ContactSpells.of(run, float(time[1] - time[0]))
     taken = 1e3 * float(energy.sel(kind="scheme")[-1])
     return (
         f"{spells.count / max(spells.cards, 1):.1f} spells a card of {1e3 * spells.mean:.2g} ms, "

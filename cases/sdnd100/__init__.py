@@ -1,4 +1,4 @@
-"""A mass on a spring released on a rough floor: turning points, rest and dissipation against the closed form.
+"""Mass on a spring released on a floor with Coulomb friction: turning points, rest and dissipation (SDND100).
 
 The spring is alike in all directions of the floor, so that the mass stays on the line of its release and a slip along
 `direction` has the components (cos, sin) of it. Located events (`events=locate`) have one line to slip on: the model
@@ -12,7 +12,7 @@ lies inside a step over which friction acts one way: each moves the later turnin
 ½ (2f/m) Δt² = d (ωΔt)², d = f/k. There a turn is read from the cubic through both ends of its step, to (ωΔt)⁴/50 of
 the release; θ > ½ damps each half swing by (2θ − 1) π ωΔt/2.
 
-Penalised models (`slider_models`: modal, two-body, direct) have another exact motion, that of the shock element of
+Penalised models (modal, two-body, direct) have another exact motion, that of the shock element of
 finite K_T and C_T (`arlequin.cases.reference.damped_shock`, undamped `shock`): turns are where a slip ends. Its turning
 points are checked against that, and at the benchmark's data displacements at nπ/ω against Coulomb's turning points, to
 0.5 %. C_T is what Code_Aster's modal element takes where none is given, critical: 2 √(m (k + K_T)). Off Coulomb's, %:
@@ -41,106 +41,34 @@ Modal, two-body and direct agree to round-off under the same scheme.
 Source of the case: Code_Aster V5.01.100 (SDND100), after F. Axisa, Cours IPSI, 1991.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import isfinite
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.slider import ReleasedSlider
-from arlequin.cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
-from arlequin.cases.shared.impact import end_time, energy_checks
-from arlequin.cases.shared.sliders import (
-    EXACT,
-    PENALISED,
+from arlequin.cases.sdnd100.parameters import Parameters
+from arlequin.cases.sdnd100.plots import released_figure
+from arlequin.cases.sdnd100.shock_checks import (
     SHOWN,
     ExactMotion,
-    Floor,
-    Model,
-    Scheme,
-    check_scheme,
-    critical_damping,
     exact_turns,
     published_checks,
     shock_checks,
-    slider,
     turning_tolerance,
 )
-from arlequin.cases.shared.vocabulary import EventsName, ThetaValue, scheme_of
-from arlequin.models.checks import finite, non_negative, positive
+from arlequin.cases.sdnd100.turns import located_turns, stepped_turns, turn_scalars
+from arlequin.cases.shared.impact import end_time, energy_checks
+from arlequin.cases.shared.sliders import Floor, slider
+from arlequin.cases.shared.vocabulary import scheme_of
 from arlequin.models.types import Array
 
 PHASE = 0.07  # of (ωΔt)⁴: the lag of the located scheme, relative
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A kilogram on 10⁴ N/m, 0.85 mm from the middle: it turns at −0.65, 0.45, −0.25 mm and rests at 0.05 mm."""
-
-    stiffness: Annotated[float, Quantity("N/m", "stiffness of the spring", positive)] = 1e4
-    mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
-    friction: Annotated[float, Quantity("", "coefficient of friction", non_negative)] = 0.1
-    release: Annotated[float, Quantity("m", "displacement at the start, at rest", finite)] = 0.85e-3
-    direction: Annotated[float, Quantity("°", "of the release, in the floor", finite)] = 45.0
-    model: Annotated[Model, Quantity("", "exact, or by a shock element: modal, two bodies, direct")] = "nonsmooth"
-    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of the shock element", positive)] = 20.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of the shock element", positive)] = 4e5
-    tangential_damping: Annotated[
-        float | None, Quantity("N s/m", "C_T of the shock element; none: critical, 2 √(m (k + K_T))", non_negative)
-    ] = None
-    scheme: Annotated[Scheme | None, Quantity("", "none: theta if nonsmooth, hht if direct, else symplectic-euler")] = (
-        None
-    )
-    theta: ThetaValue = 0.5
-    events: Annotated[
-        EventsName | None,
-        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
-    ] = None
-    step: Annotated[float | None, Quantity("s", "time step; none: 1e-3, or 5e-4 penalised", positive)] = None
-    duration: Annotated[float | None, Quantity("s", "none: two half swings past rest", positive)] = None
-
-    def __post_init__(self) -> None:
-        check_scheme(self.time_scheme, PENALISED if self.penalised else EXACT, self.model)
-        if self.penalised and self.located:
-            raise aq.UserError.parameter("events", self.events, f'must be step or none with model="{self.model}"')
-
-    @property
-    def penalised(self) -> bool:
-        """Whether contact is a shock element."""
-        return self.model != "nonsmooth"
-
-    @property
-    def dashpot(self) -> float:
-        """C_T, N s/m."""
-        if self.tangential_damping is not None:
-            return self.tangential_damping
-        return critical_damping(self.mass, self.stiffness + self.tangential_stiffness)
-
-    @property
-    def time_scheme(self) -> Scheme:
-        """The scheme's name."""
-        usual: dict[Model, Scheme] = {"nonsmooth": "theta", "direct": "hht"}
-        return self.scheme if self.scheme is not None else usual.get(self.model, "symplectic-euler")
-
-    @property
-    def located(self) -> bool:
-        """Whether events are located inside the step."""
-        if self.events is None:
-            return not self.penalised and self.time_scheme == "theta"
-        return self.events == "locate"
-
-    @property
-    def time_step(self) -> float:
-        """Δt, s."""
-        if self.step is not None:
-            return self.step
-        return 5e-4 if self.penalised else 1e-3
 
 
 def duration(parameters: Parameters) -> float:
@@ -203,7 +131,7 @@ def turning_points(result: xarray.DataTree, parameters: Parameters) -> tuple[Arr
 
 
 def tolerance(parameters: Parameters, n: float) -> float:
-    """Of the n-th turning point, m (see the head of this file and of `slider_shock`)."""
+    """Of the n-th turning point, m (module docstring, `shock_checks`)."""
     p, exact = parameters, reference(parameters)
     phase = exact.frequency * p.time_step
     if p.located:
@@ -215,16 +143,25 @@ def tolerance(parameters: Parameters, n: float) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """Turning points one by one, rest, dissipation and balance."""
+    """Checks of turning points, rest, dissipation and energy balance."""
     p = parameters
     u, _, beside = motion(result, p)
     checks = penalised_checks(result, p, u) if p.penalised else exact_checks(result, p, u)
-    checks.append(Check("way off the line", float(beside.max()), 0.0, 1e-12 * abs(p.release), "m", "absolute"))
+    checks.append(
+        Check(
+            "lateral deviation from the line of release",
+            float(beside.max()),
+            0.0,
+            1e-12 * abs(p.release),
+            "m",
+            "absolute",
+        )
+    )
     return [*checks, *energy_checks(result)]
 
 
 def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> list[Check]:
-    """Of the nonsmooth model, which comes to rest for good; u (t,) m."""
+    """Checks of the nonsmooth model, which reaches permanent rest; u (t,) m."""
     p, exact, end = parameters, reference(parameters), end_time(result)
     checks = turning_checks(result, p)
     if exact.rest_time + p.time_step < end:
@@ -233,7 +170,7 @@ def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> l
         checks.append(Check("position at rest", u[-1], rest, limit, "m", "absolute"))
         late = result.dataset["time"].values >= np.append(0.0, turning_points(result, p)[0])[-1]
         creep = float(np.abs(u[late] - u[-1]).max())
-        checks.append(Check("creep at rest", creep, 0.0, 1e-12 * abs(p.release), "m", "absolute"))
+        checks.append(Check("displacement after rest", creep, 0.0, 1e-12 * abs(p.release), "m", "absolute"))
         path = sum(2.0 * tolerance(p, n) for n in range(1, int(exact.half_swings) + 1))
         checks.append(
             Check(
@@ -249,13 +186,13 @@ def exact_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> l
 
 
 def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) -> list[Check]:
-    """Of the shock element, u (t,) m: its turning points, its motion, its loss."""
+    """Checks of the shock element, u (t,) m: turning points, motion, dissipation."""
     p, exact, element = parameters, reference(parameters), shock_reference(parameters)
     _, found = turning_points(result, p)
-    # later ones may be turns of the ringing
+    # later ones may belong to oscillations of the stuck mass
     _, places = exact_turns(element, int(min(exact.half_swings, len(found))))
     checks = [
-        Check(f"turning point {n} of the element", found[n - 1], places[n - 1], tolerance(p, n), "m", "absolute")
+        Check(f"turning point {n} of the shock element", found[n - 1], places[n - 1], tolerance(p, n), "m", "absolute")
         for n in range(1, min(len(places), SHOWN) + 1)
     ]
     return [
@@ -266,7 +203,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters, u: Array) 
 
 
 def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """How many turning points there are, and where and, if located, when the first few are."""
+    """Checks of the number of turning points, their displacements and, if located, instants."""
     p, exact = parameters, reference(parameters)
     instants, places = turning_points(result, p)
     phase = exact.frequency * p.time_step
@@ -288,13 +225,12 @@ def turning_checks(result: xarray.DataTree, parameters: Parameters) -> list[Chec
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Turning points, with a shock element those of its ringing too."""
-    last = aq.Scalar(motion(result, parameters)[0][-1], "m", "position at the end")
+    last = aq.Scalar(motion(result, parameters)[0][-1], "m", "final position")
     return {"final_position": last, **turn_scalars(*turning_points(result, parameters), SHOWN)}
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.sliders import released_figure
 
     p = parameters
     u, _, _ = motion(result, p)

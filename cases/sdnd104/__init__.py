@@ -1,4 +1,4 @@
-"""A mass held by friction on a floor that shakes: stick, slip and the mean wear power, against the exact events.
+"""Mass held by friction on a shaken floor: stick-slip and mean wear power against the exact solution (SDND104).
 
 The frame is that of the floor: its acceleration a₀ sin ωt acts on the mass as a gravity of −a₀ sin ωt, and the mass
 starts stuck. The work rate is F_n |V|, without μ; the friction power is μ times it. With η = μg/a₀ the mass sticks for
@@ -37,104 +37,28 @@ accelerations). What damps the ringing has less of it; HHT is refused.
 Source of the case: Code_Aster V5.01.104 (SDND104), whose two columns of means are interchanged.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import pi, sin
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
-from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.shaken_slider import ShakenSlider
 from arlequin.cases.sdnd104.measures import ElementMeans, changes, slip_rate, stuck_share
+from arlequin.cases.sdnd104.parameters import Parameters
+from arlequin.cases.sdnd104.plots import shaken_figure, support_figure
 from arlequin.cases.shared.impact import BALANCE_LIMIT, worst_balance
-from arlequin.cases.shared.sliders import EXACT, RINGING, Floor, Scheme, check_scheme, critical_damping, slider
-from arlequin.cases.shared.vocabulary import EventsName, scheme_of
-from arlequin.models.checks import non_negative, positive, within
+from arlequin.cases.shared.sliders import Floor, slider
+from arlequin.cases.shared.vocabulary import scheme_of
 
 POWERS: tuple[Literal["wear", "friction"], ...] = ("wear", "friction")
 ROUND_OFF = 2.0**-53
 PUBLISHED = tuple(ShakenSlider(acceleration) for acceleration in (15.0, 1.5, 1.01, 0.99))
 LOCATED, PLAIN = 1e-6, 4e-5  # of the mean work rate, at the default steps
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """A kilogram under 10 m/s², μ = 0.1, on a floor shaken once a second by 15 m/s²: it slips all the time."""
-
-    acceleration: Annotated[float, Quantity("m/s2", "largest acceleration of the floor", non_negative)] = 15.0
-    friction: Annotated[float, Quantity("", "coefficient of friction", positive)] = 0.1
-    mass: Annotated[float, Quantity("kg", "mass", positive)] = 1.0
-    gravity: Annotated[float, Quantity("m/s2", "gravity", positive)] = 10.0
-    frequency: Annotated[float, Quantity("Hz", "of the floor", positive)] = 1.0
-    model: Annotated[Literal["nonsmooth", "penalised"], Quantity("", "contact: exact, or a shock element")] = (
-        "nonsmooth"
-    )
-    normal_stiffness: Annotated[float, Quantity("N/m", "K_N of model=penalised", positive)] = 20.0
-    tangential_stiffness: Annotated[float, Quantity("N/m", "K_T of model=penalised", positive)] = 9e5
-    tangential_damping: Annotated[
-        float | None, Quantity("N s/m", "C_T of model=penalised; none: critical, 2 √(m (k + K_T))", non_negative)
-    ] = None
-    spring: Annotated[float, Quantity("N/m", "weak spring of model=penalised", non_negative)] = 3e-5
-    scheme: Annotated[Scheme | None, Quantity("", "none: theta, or symplectic-euler if penalised")] = None
-    theta: Annotated[float | None, Quantity("", "θ; none: 1/2 with events=locate, else 1", within, 0.5, 1.0)] = None
-    events: Annotated[
-        EventsName | None,
-        Quantity("", "at the end of their step, or located inside it; none: locate if nonsmooth with theta, else step"),
-    ] = None
-    step: Annotated[
-        float | None,
-        Quantity("s", "none: 1/2000 of a period, 1/10000 with events=step, 3e-5 of one if penalised", positive),
-    ] = None
-    start: Annotated[float, Quantity("s", "of the interval of the means", non_negative)] = 4.0
-    end: Annotated[float, Quantity("s", "of the interval of the means and of the run", positive)] = 12.0
-
-    def __post_init__(self) -> None:
-        check_scheme(self.time_scheme, RINGING if self.penalised else EXACT, self.model)
-        if self.penalised and self.located:
-            raise aq.UserError.parameter("events", self.events, f'must be step or none with model="{self.model}"')
-
-    @property
-    def penalised(self) -> bool:
-        """Whether contact is a shock element."""
-        return self.model == "penalised"
-
-    @property
-    def dashpot(self) -> float:
-        """C_T, N s/m."""
-        if self.tangential_damping is not None:
-            return self.tangential_damping
-        return critical_damping(self.mass, self.spring + self.tangential_stiffness)
-
-    @property
-    def time_scheme(self) -> Scheme:
-        """The scheme's name."""
-        if self.scheme is not None:
-            return self.scheme
-        return "symplectic-euler" if self.penalised else "theta"
-
-    @property
-    def located(self) -> bool:
-        """Whether events are located inside the step."""
-        if self.events is None:
-            return not self.penalised and self.time_scheme == "theta"
-        return self.events == "locate"
-
-    @property
-    def time_step(self) -> float:
-        """Δt, s."""
-        if self.step is not None:
-            return self.step
-        return (3e-5 if self.penalised else 5e-4 if self.located else 1e-4) / self.frequency
-
-    @property
-    def theta_value(self) -> float:
-        """θ of the θ-scheme; elastic stick is conserved by ½."""
-        return self.theta if self.theta is not None else 0.5 if self.located or self.penalised else 1.0
 
 
 def build(parameters: Parameters) -> aq.Study:
@@ -168,7 +92,7 @@ def shock_reference(parameters: Parameters) -> ElementMeans:
 
 
 def stuck_time(exact: ShakenSlider, start: float, end: float) -> float:
-    """The same share of the exact motion."""
+    """Fraction of the time in stick, exact."""
     events = exact.events(end)
     bounds = [0.0, *(event.time for event in events), end]
     sticks = [True, *(event.kind == "stick" for event in events)]
@@ -192,7 +116,7 @@ def tolerance(parameters: Parameters) -> float:
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The means of both powers, the regime, the instants of its changes, and the energy balance."""
+    """Checks of mean powers, regime, instants of the changes of state, and energy balance."""
     p, exact, limit = parameters, reference(parameters), tolerance(parameters)
     mean, friction_loss = exact.mean_work_rate(p.start, p.end), p.friction * exact.mean_work_rate(p.start, p.end)
     found, taken = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
@@ -206,7 +130,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
-    """The same of the shock element: means, share of the time stuck; the balance.
+    """Checks of the shock element: mean powers, fraction of the time in stick, energy balance.
 
     Relative to the means, schemes of order 2 are off by up to (ω_T Δt)²/2 (seen), and the weak spring k pulls with
     k a₀/(ω² f) of friction at most.
@@ -222,7 +146,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Ch
         Check("mean work rate", found, element.rate, limit * element.rate, "W", "absolute"),
         Check("mean friction power", lost, element.friction, limit * element.friction + one, "W", "absolute"),
         Check(
-            f"share of the time stuck ({exact.regime})",
+            f"fraction of the time in stick ({exact.regime})",
             stuck_share(result, p.start, p.end), element.held, late, "1", "absolute",
         ),
         balance_check(result),
@@ -230,7 +154,7 @@ def penalised_checks(result: xarray.DataTree, parameters: Parameters) -> list[Ch
 
 
 def balance_check(result: xarray.DataTree) -> Check:
-    """Round-off is of one sign in each step."""
+    """Check of the energy balance, with a bound proportional to the number of steps."""
     limit = max(BALANCE_LIMIT, ROUND_OFF * result.sizes["time"])
     return Check("energy balance, worst step", worst_balance(result), 0.0, limit, "1", "absolute")
 
@@ -243,12 +167,12 @@ def change_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check
     inside = np.count_nonzero(events > p.start)
     share, limit = stuck_time(exact, p.start, p.end), (inside + 2) * step / (p.end - p.start)
     stuck = stuck_share(result, p.start, p.end)
-    checks = [Check(f"share of the time stuck ({exact.regime})", stuck, share, limit, "1", "absolute")]
+    checks = [Check(f"fraction of the time in stick ({exact.regime})", stuck, share, limit, "1", "absolute")]
     if not events.size:
         return [*checks, Check("changes of state", found.size, 0.0, 0.0, "1", "absolute")]
     apart = float(np.abs(found[:, None] - events).min(axis=0).max()) if found.size else np.inf
     near = LOCATED / p.frequency * max(1.0, step * p.frequency / 5e-4) ** 4 if p.located else 2.0 * step
-    return [*checks, Check("changes of state, the worst instant", apart, 0.0, near, "s", "absolute")]
+    return [*checks, Check("changes of state, largest error of an instant", apart, 0.0, near, "s", "absolute")]
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
@@ -260,14 +184,13 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     return {
         "wear_power": aq.Scalar(found, "W", "mean wear power of the interval"),
         "friction_power": aq.Scalar(taken, "W", "mean friction power of the interval"),
-        "stuck_share": aq.Scalar(stuck_share(result, p.start, p.end), "1", "share of the interval that it sticks"),
+        "stuck_share": aq.Scalar(stuck_share(result, p.start, p.end), "1", "fraction of the interval in stick"),
         "changes": aq.Scalar(inside, "1", "changes of state in the interval"),
     }
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
-    from arlequin.cases.shared.sliders import shaken_figure, support_figure
 
     p, exact = parameters, reference(parameters)
     # a few periods, from the start of the interval on

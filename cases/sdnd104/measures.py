@@ -1,10 +1,6 @@
-"""Means of the exact motion of a shock element on a support that shakes (SDND104, penalised model).
-
-What is read off the run of a slider on a floor that shakes: its slip, when its state changes, how long it sticks.
-"""
+"""Measures of the shaken slider: slip velocity, changes of state, stick; exact means of the shock element (SDND104)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
@@ -13,15 +9,13 @@ from numpy.typing import NDArray
 from arlequin.cases.reference.damped_shock import DampedElement
 from arlequin.cases.reference.shaken_shock import ShakenElement
 from arlequin.cases.reference.shaken_slider import ShakenSlider
+from arlequin.cases.sdnd104.parameters import Parameters
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.cases.sdnd104 import Parameters
 
 
 @dataclass(frozen=True)
 class ElementMeans:
-    """Means of the work rate and of what friction takes, W, share of the time stuck, and how often that changes."""
+    """Mean work rate and friction power, W, fraction of the time in stick, number of changes of state."""
 
     rate: float
     friction: float
@@ -29,7 +23,7 @@ class ElementMeans:
     changes: int
 
     @classmethod
-    def of(cls, parameters: "Parameters", exact: ShakenSlider) -> "ElementMeans":
+    def of(cls, parameters: Parameters, exact: ShakenSlider) -> "ElementMeans":
         """Over the interval of the parameters, with and without a dashpot."""
         p = parameters
         time = p.end - p.start

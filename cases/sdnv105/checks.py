@@ -1,10 +1,6 @@
-"""Checks of the rocking block of SDNV105, by model.
-
-What the motion of the rocking block of SDNV105 is compared with.
-"""
+"""References and checks of the rocking block, by model (SDNV105)."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray
@@ -12,27 +8,18 @@ import xarray
 from arlequin.cases.case.checks import Check
 from arlequin.cases.reference.rocking import RockingBlock
 from arlequin.cases.reference.rocking_motion import Rocking, Shaking, rock
-from arlequin.cases.reference.shock import Shock
+from arlequin.cases.reference.shock import ShockElement
 from arlequin.cases.reference.spring_rocking import SpringRocking, rock_on_springs
 from arlequin.cases.sdnv105.measures import BlockMotion, Landing
 from arlequin.cases.sdnv105.models import drawn, is_elastic, located
+from arlequin.cases.sdnv105.parameters import Parameters
 from arlequin.models.types import Array
-
-if TYPE_CHECKING:
-    from arlequin.cases.sdnv105 import Parameters
-
 
 LOCATED = 1e-5  # of times and energies, with located impacts
 
 
-def rocks(parameters: "Parameters") -> bool:
-    """Whether the block rocks without sliding, as far as its impacts tell: the exact motion exists."""
-    b, l = parameters.half_width, parameters.half_height  # noqa: E741
-    return l > b / np.sqrt(2) and parameters.friction >= 3 * b * l / (4 * l**2 + b**2)
-
-
 @lru_cache(maxsize=8)
-def reference(parameters: "Parameters") -> Rocking:
+def reference(parameters: Parameters) -> Rocking:
     """The rigid block, event by event."""
     p = parameters
     block = RockingBlock(p.half_width, p.half_height, p.density, p.friction, p.gravity)
@@ -40,27 +27,27 @@ def reference(parameters: "Parameters") -> Rocking:
     return rock(block, p.tilt, p.impacts, shaking)
 
 
-def duration(parameters: "Parameters") -> float:
+def duration(parameters: Parameters) -> float:
     """End of the run, s."""
     return reference(parameters).end if parameters.duration is None else parameters.duration
 
 
 @lru_cache(maxsize=4)
-def spring_reference(parameters: "Parameters") -> SpringRocking:
+def spring_reference(parameters: Parameters) -> SpringRocking:
     """The rigid block on the same springs, over a table at rest."""
     p = parameters
-    shock = Shock(p.spring_stiffness, p.spring_tangential, p.spring_damping, p.friction)
+    shock = ShockElement(p.spring_stiffness, p.spring_tangential, p.spring_damping, p.friction)
     return rock_on_springs(reference(p).block, shock, p.tilt, p.impacts, duration(p))
 
 
-def small_first(parameters: "Parameters") -> tuple[float, float]:
+def small_first(parameters: Parameters) -> tuple[float, float]:
     """Time (s) and kinetic energy (J) of the first impact in small kinematics: the weight's moment Mgb is constant."""
     p, block = parameters, reference(parameters).block
     energy = block.mass * p.gravity * p.half_width * p.tilt
     return float(np.sqrt(2 * block.inertia * p.tilt**2 / energy)), energy
 
 
-def tolerances(parameters: "Parameters") -> tuple[Array, Array]:
+def tolerances(parameters: Parameters) -> tuple[Array, Array]:
     """Of times (s) and, relative, of energies: order 1 in Δt (module docstring), or those of located impacts."""
     p, exact = parameters, reference(parameters)
     hits = exact.impacts
@@ -77,7 +64,7 @@ def tolerances(parameters: "Parameters") -> tuple[Array, Array]:
     return time, energy
 
 
-def spring_tolerances(parameters: "Parameters") -> tuple[Array, Array]:
+def spring_tolerances(parameters: Parameters) -> tuple[Array, Array]:
     """Of times (s) and, relative, of energies, on springs.
 
     The step in which an impact begins is known to its half: 4 Δt/t₁ of an energy that grows as t² at most. Through an
@@ -100,17 +87,17 @@ REACTIONS = 1e-3  # of the exact forces in flight
 FIRST_IMPACT = 1e-3  # of its exact time, elastic
 
 
-def motion(result: xarray.DataTree, parameters: "Parameters") -> BlockMotion:
+def motion(result: xarray.DataTree, parameters: Parameters) -> BlockMotion:
     """What is measured of the block."""
     return BlockMotion.of(result, drawn(parameters), parameters.gravity, parameters.half_height)
 
 
-def landings(result: xarray.DataTree, parameters: "Parameters") -> list[Landing]:
+def landings(result: xarray.DataTree, parameters: Parameters) -> list[Landing]:
     """The impacts of a run."""
     return motion(result, parameters).landings(parameters.impacts, 2 * parameters.half_width)
 
 
-def rigid_checks(result: xarray.DataTree, parameters: "Parameters") -> list[Check]:
+def rigid_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Every impact, and the reactions in flight."""
     p, exact = parameters, reference(parameters)
     block = motion(result, p)
@@ -141,7 +128,7 @@ def rigid_checks(result: xarray.DataTree, parameters: "Parameters") -> list[Chec
     return checks
 
 
-def exact_reactions(block: BlockMotion, found: list[Landing], parameters: "Parameters") -> tuple[Array, Array, Array]:
+def exact_reactions(block: BlockMotion, found: list[Landing], parameters: Parameters) -> tuple[Array, Array, Array]:
     """Middles of the steps (s), and (H, F), N, that the exact F(θ, θ̇), H(θ, θ̇) give for the run's own motion there."""
     exact = reference(parameters)
     time, angle, rate = (0.5 * (x[1:] + x[:-1]) for x in (block.time, block.angle, block.rate))
@@ -150,7 +137,7 @@ def exact_reactions(block: BlockMotion, found: list[Landing], parameters: "Param
     return time, *exact.block.reactions(sense * angle, sense * rate, sense, exact.shaking(time))
 
 
-def mean_reactions(block: BlockMotion, found: list[Landing], parameters: "Parameters") -> list[Check]:
+def mean_reactions(block: BlockMotion, found: list[Landing], parameters: Parameters) -> list[Check]:
     """Of the first flight, where an elastic block vibrates, or the scheme alternates."""
     chosen = block.in_flight(found[:1], parameters.gravity)
     checks = []
@@ -160,7 +147,7 @@ def mean_reactions(block: BlockMotion, found: list[Landing], parameters: "Parame
     return checks
 
 
-def elastic_checks(result: xarray.DataTree, parameters: "Parameters") -> list[Check]:
+def elastic_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """The first impact: against the rigid block, or the closed form of small kinematics on a table at rest."""
     p, found = parameters, landings(result, parameters)
     if not found or (p.kinematics == "small" and p.support_acceleration):
@@ -177,7 +164,7 @@ def elastic_checks(result: xarray.DataTree, parameters: "Parameters") -> list[Ch
     return checks
 
 
-def spring_checks(result: xarray.DataTree, parameters: "Parameters") -> list[Check]:
+def spring_checks(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Against the rigid block on the same springs, over a table at rest: its impacts; of an elastic one the first."""
     p = parameters
     if p.support_acceleration or (is_elastic(p) and p.kinematics == "small"):

@@ -1,20 +1,18 @@
 """Models of the rocking block of SDNV105, let go from its tilt."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import arlequin as aq
+from arlequin.cases.sdnv105.parameters import Parameters
 from arlequin.cases.shared.vocabulary import scheme_of
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
 
-if TYPE_CHECKING:
-    from arlequin.cases.sdnv105 import Parameters
 
-
-def drawn(parameters: "Parameters") -> float:
+def drawn(parameters: Parameters) -> float:
     """θ at which the block is drawn: small kinematics turn it from upright."""
     return 0.0 if is_elastic(parameters) and parameters.kinematics == "small" else parameters.tilt
 
@@ -24,31 +22,31 @@ def rotation(angle: float) -> Array:
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
-def is_elastic(parameters: "Parameters") -> bool:
+def is_elastic(parameters: Parameters) -> bool:
     """Whether the block is a solid."""
     return parameters.model in ("elastic", "elastic-springs")
 
 
-def on_springs(parameters: "Parameters") -> bool:
+def on_springs(parameters: Parameters) -> bool:
     """Whether three shock elements carry the block, as in the benchmark's model B."""
     return parameters.model in ("springs", "elastic-springs")
 
 
-def located(parameters: "Parameters") -> bool:
+def located(parameters: Parameters) -> bool:
     """Whether impacts are located inside the step."""
     p = parameters
     usual = p.events == "usual" and p.model == "rigid" and p.scheme == "theta" and p.theta in (None, 0.5)
     return p.events == "locate" or usual
 
 
-def scheme(parameters: "Parameters") -> Any:
+def scheme(parameters: Parameters) -> Any:
     """The time scheme; θ is 1/2 with located impacts and on springs, else 1 (rigid) or 0.55 (elastic)."""
     p = parameters
     usual = 0.5 if located(p) or on_springs(p) else 0.55 if is_elastic(p) else 1.0
     return scheme_of(p.scheme, usual if p.theta is None else p.theta, "locate" if located(p) else "step")
 
 
-def rigid_block(p: "Parameters") -> tuple[aq.RigidBody, Array]:
+def rigid_block(p: Parameters) -> tuple[aq.RigidBody, Array]:
     """The rigid block, its base with a corner at the middle on springs; and its start, m: the springs give way."""
     b, height = p.half_width, 2 * p.half_height
     base = [(0, 0), (b, 0), (2 * b, 0)] if on_springs(p) else [(0, 0), (2 * b, 0)]
@@ -57,13 +55,13 @@ def rigid_block(p: "Parameters") -> tuple[aq.RigidBody, Array]:
     return aq.RigidBody("block", outline, density=p.density, names=names), np.array([0.0, -sink(p)])
 
 
-def sink(p: "Parameters") -> float:
+def sink(p: Parameters) -> float:
     """How far the weight presses one shock element, m: Mg/K."""
     mass = 4 * p.density * p.half_width * p.half_height
     return mass * p.gravity / p.spring_stiffness if on_springs(p) else 0.0
 
 
-def elastic_block(p: "Parameters") -> tuple[aq.Solid, Any]:
+def elastic_block(p: Parameters) -> tuple[aq.Solid, Any]:
     """The solid, and its start: in equilibrium under its weight, held at both ends of its base, at the tilt."""
     size = 2 * p.half_width, 2 * p.half_height
     rows = max(1, round(p.cells * p.half_height / p.half_width))
@@ -83,7 +81,7 @@ def elastic_block(p: "Parameters") -> tuple[aq.Solid, Any]:
     return solid, lambda x: sunk + x @ turn + (0.0, -sink(p))
 
 
-def contact(block: Any, p: "Parameters") -> tuple[aq.Interface, tuple[Any, ...]]:
+def contact(block: Any, p: Parameters) -> tuple[aq.Interface, tuple[Any, ...]]:
     """What the block stands on, and the parts that it takes: none, or the table of the benchmark."""
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     if on_springs(p):
@@ -101,7 +99,7 @@ def contact(block: Any, p: "Parameters") -> tuple[aq.Interface, tuple[Any, ...]]
     return touch, (table,)
 
 
-def feet(block: Any, p: "Parameters") -> Surface:
+def feet(block: Any, p: Parameters) -> Surface:
     """Both ends and the middle of the base, each a point of 1 m²: laws per area are laws of its force."""
     places = np.array([(x, 0.0) for x in (0.0, p.half_width, 2 * p.half_width)]) @ rotation(drawn(p)).T
     nodes = np.array([int(((block.positions - place) ** 2).sum(axis=1).argmin()) for place in places])
@@ -109,7 +107,7 @@ def feet(block: Any, p: "Parameters") -> Surface:
     return Surface(block, "feet", nodes, np.ones(3), down, nodes[:, None])
 
 
-def elastic_table(p: "Parameters") -> aq.Solid:
+def elastic_table(p: Parameters) -> aq.Solid:
     """The table, twice as wide as the block, its underside held; it hardly moves: small kinematics."""
     half, depth = p.half_width, 0.08
     mesh = aq.mesh.rectangle((-half, 3 * half), (-depth, 0.0), cells=(2 * p.cells, 2))

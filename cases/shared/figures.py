@@ -1,9 +1,4 @@
-"""Figures of the cases: the generic ones with the case's reference curves.
-
-Figures of the cases of contact between deformable bodies.
-
-Figures of metals that flow in statics: the load of a bar that necks, the deflection of a panel.
-"""
+"""Figures of the cases: generic figures with reference curves, contact of deformable bodies, plasticity."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -43,10 +38,10 @@ def press_figures(result: xarray.DataTree, reference: Any, displacement: float) 
         gap={"closed form": (time, reference.gap_at(imposed))},
     )
     for line in contact.axes[0].lines:
-        line.set_drawstyle("default")  # statics: the pressure at an instant, no mean over a step
+        line.set_drawstyle("default")  # statics: instantaneous pressure, not the mean over a step
     figures = {"energies": plots.energies(result), "contact": contact}
     for figure in figures.values():
-        figure.axes[-1].set_xlabel(f"Share of the imposed displacement of {1e3 * displacement:.4g} mm")
+        figure.axes[-1].set_xlabel(f"Fraction of the imposed displacement of {1e3 * displacement:.4g} mm")
     return figures
 
 
@@ -56,9 +51,9 @@ def multiscale_figures(
     fine: xarray.DataTree | None = None,
     instant: float | None = None,
 ) -> Figures:
-    """Energies, contact against the all-fine model and the 1D solution, velocity along and on the parts.
+    """Energies, contact against the all-fine model and the 1D solution, velocity along the bar and on the mesh.
 
-    instant: when the gluing zone is shown, s (None: there is none).
+    instant: time at which the overlap is shown, s (None: no overlap).
     """
     both = {"Arlequin": result} if fine is None else {"Arlequin": result, "all fine": fine}
     curves = {} if reference is None else _curves(result, reference)
@@ -77,18 +72,18 @@ def multiscale_figures(
 
 
 def _junction(result: xarray.DataTree, instant: float) -> "Figure":
-    """The tip with the gluing zone at the frame next to `instant` (s), coloured by the velocity along the bar."""
+    """Axial velocity on the tip and the overlap at the frame nearest to `instant` (s)."""
     frame = int(np.abs(result.dataset["frame_time"].values - instant).argmin())
     coarse, fine = (_places(result, part, frame) for part in ("coarse", "fine"))
     figure = plots.shape(result, "velocity", frame=frame, component=0)
     axes = figure.axes[0]
-    # metres to the unit of the axis
+    # unit of the axis
     scale = 10.0 ** round(np.log10(axes.dataLim.x1 / fine.max()))
     width = fine.max() - fine.min()
     axes.set_xlim(scale * (fine.min() - 0.5 * width), scale * (fine.max() + 0.1 * width))
     for x in (fine.min(), coarse.max()):
         axes.axvline(scale * x, color="#D55E00", linestyle="--", linewidth=1.2)
-    title = f"{axes.get_title(loc='left')}; the parts are glued between the dashed lines"
+    title = f"{axes.get_title(loc='left')}; overlap between the dashed lines"
     axes.set_title(title, loc="left", fontsize=10)
     figure.set_figheight(2.45)
     return figure
@@ -101,7 +96,7 @@ def _places(result: xarray.DataTree, part: str, frame: int) -> np.ndarray:
 
 
 def beam_figures(result: xarray.DataTree, parts: dict[str, Any], theory: tuple[Any, Any]) -> Figures:
-    """Energies; the deflected axis (x, deflection) of every part against the theory's."""
+    """Energies; deflection of the axis of every part against the theory."""
     from arlequin.plots import style
 
     with style.panels(1, 3.0) as (figure, (axes,)):
@@ -128,12 +123,12 @@ def _curves(result: xarray.DataTree, reference: Any) -> dict[str, Any]:
 
 
 def spectrum_figure(result: xarray.DataTree) -> "Figure":
-    """Reflected energy over wavelength, from both sides, beside one mesh with the same jump of cell size."""
+    """Reflected energy over wavelength from both sides, for the junction and one mesh with the jump of cell size."""
     from arlequin.plots import style
 
     spectrum = result["spectrum"].dataset
     waves = spectrum["wavelength"].values
-    labels = {"fine": "from the fine side", "coarse": "from the coarse side"}
+    labels = {"fine": "wave from the fine side", "coarse": "wave from the coarse side"}
     with style.panels(1, 4.0) as (figure, (axes,)):
         for n, (name, label) in enumerate(labels.items()):
             colour = style.COLOURS[n]
@@ -146,7 +141,7 @@ def spectrum_figure(result: xarray.DataTree) -> "Figure":
 
 
 def bounces_figure(shares: np.ndarray) -> "Figure":
-    """Pressure of each bounce over the exact one."""
+    """Plateau pressure of each bounce over the exact one."""
     from matplotlib.ticker import MaxNLocator
 
     from arlequin.plots import style
@@ -164,7 +159,7 @@ def bounces_figure(shares: np.ndarray) -> "Figure":
 def variants_figure(
     result: xarray.DataTree, exact: Any, variation: dict[str, float], error: dict[str, float]
 ) -> "Figure":
-    """Contact pressure of each variant over the exact one, a panel each, with its total variation and L1 error."""
+    """Contact pressure of each variant with total variation and L1 error, one panel each."""
     from arlequin.plots import style
 
     time = result.dataset["time"].values
@@ -192,7 +187,7 @@ def variants_figure(
 
 
 def tip_figure(motions: dict[str, Any]) -> "Figure":
-    """Deflection of a tip over time, one curve a model: (times in s, deflections in m)."""
+    """Tip deflection over time, one curve (times, s; deflections, m) per model."""
     from arlequin.plots import style
 
     with style.panels(1, 3.2) as (figure, (axes,)):
@@ -206,7 +201,7 @@ def tip_figure(motions: dict[str, Any]) -> "Figure":
 
 
 def four_models(finals: dict[str, Any]) -> "Figure":
-    """Displacement along the bar at the end of the run, a panel a model; the title gives the energy before the zone."""
+    """Final displacement along the bar, one panel per model, with the energy left before the overlap."""
     from arlequin.plots import style
 
     with style.panels(len(finals), 1.6 * len(finals), sharex=True, sharey=True) as (figure, panels):
@@ -216,17 +211,17 @@ def four_models(finals: dict[str, Any]) -> "Figure":
                 x, u = group["position"].values[:, 0], group["displacement"].values[-1][:, 0]
                 order = np.argsort(x)
                 axes.plot(x[order], u[order], color=style.COLOURS[n], linewidth=1.0)
-            axes.set_title(f"{name}: {fraction:.2g} of the energy before the zone", fontsize="medium")
+            axes.set_title(f"{name}: {fraction:.2g} of the energy left before the overlap", fontsize="medium")
             axes.set_ylabel("u (m)")
         panels[-1].set_xlabel("x (m)")
     return figure
 
 
-FLOOR = 1e-16  # where an error is exactly zero
+FLOOR = 1e-16  # plotted value of an error of exactly zero
 
 
 def patch_survey(errors: Mapping[Any, tuple[float | None, float | None]], cells: str, order: int) -> "Figure":
-    """Worst stress error of each multiplier and slave, plain and stabilised form; what is refused is said so."""
+    """Largest stress error of each multiplier and slave, plain and stabilised forms; refused combinations marked."""
     with style.panels(1, 0.3 * len(errors) + 1.4) as (figure, (axes,)):
         marks = (("o", "plain form", style.COLOURS[0]), ("x", "stabilised form", style.COLOURS[1]))
         for form, (mark, name, colour) in enumerate(marks):
@@ -241,14 +236,14 @@ def patch_survey(errors: Mapping[Any, tuple[float | None, float | None]], cells:
         axes.set_xlim(FLOOR, 2.0)
         axes.set_yticks(range(len(errors)), [f"{multiplier}, slave {slave}" for multiplier, slave in errors])
         axes.invert_yaxis()
-        axes.set_xlabel("Worst stress error / pressure")
-        axes.set_title(f"{cells}, order {order}; dashed: the limit of the check", loc="left")
+        axes.set_xlabel("Largest stress error / pressure")
+        axes.set_title(f"{cells}, order {order}; dashed: tolerance", loc="left")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
 def patch_errors(result: xarray.DataTree, errors: Mapping[str, Any]) -> "Figure":
-    """Stress error of every cell of two plane blocks, over the pressure, on a logarithmic scale."""
+    """Stress error of each cell over the pressure, logarithmic scale."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LogNorm
 
@@ -270,7 +265,7 @@ def patch_errors(result: xarray.DataTree, errors: Mapping[str, Any]) -> "Figure"
 
 
 def pad_base(base: Any, threshold: float) -> "Figure":
-    """Slip velocity and traction of a pad's base, means over the steps, against the exact ones."""
+    """Slip velocity and traction of the base of a pad (means over steps), computed and exact."""
     clock, second = style.prefix(base.edges, "s")
     panels = (
         ("Slip velocity", "m/s", base.slip, base.exact_slip),
@@ -292,7 +287,7 @@ def pad_base(base: Any, threshold: float) -> "Figure":
 
 
 def ironing_forces(forces: Mapping[str, Any], friction: float) -> "Figure":
-    """Vertical force over the way, its mean, and the ratio of the forces against μ; one curve a multiplier."""
+    """Vertical force, its deviation from the mean and the force ratio over the sliding distance, per multiplier."""
     with style.panels(3, 6.2, sharex=True) as (figure, (all_of, closer, ratio)):
         largest = np.concatenate([f.slider.ravel() for f in forces.values()])
         factor, unit = style.prefix(largest, "N")
@@ -307,21 +302,23 @@ def ironing_forces(forces: Mapping[str, Any], friction: float) -> "Figure":
             ratio.plot(way, -horizontal / vertical, **style_of)
         ratio.axhline(friction, color=style.REFERENCE, linestyle=":", linewidth=1.2, label="μ")
         all_of.set_ylabel(style.label("Vertical and\nhorizontal force", f"{unit}"))
-        closer.set_ylabel("Vertical force,\noff its mean (%)")
+        closer.set_ylabel("Deviation of vertical\nforce from mean (%)")
         closer.set_ylim(-1.5, 1.5)
         ratio.set_ylabel("Horizontal\n/ vertical force")
         ratio.legend(loc="lower right")
-        ratio.set_xlabel("Way of the slider (mm)")
+        ratio.set_xlabel("Displacement of the slider (mm)")
         figure.legend(*all_of.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
 def pull_figure(pull: Any, radius: float, sliced: tuple[Array, Array]) -> "Figure":
-    """Load and radius of the neck against the elongation; sliced: elongations, m, and loads, N, of slices."""
+    """Load and radius of the neck over the elongation; sliced: elongations, m, and loads, N, of the slices."""
     with style.panels(2, 4.8, sharex=True) as (figure, (load, neck)):
         middles = 0.5 * (pull.elongation[1:] + pull.elongation[:-1])
         load.plot(1e3 * middles, 1e-3 * pull.load[1:], label="computed")
-        load.plot(1e3 * sliced[0], 1e-3 * sliced[1], "--", color=style.REFERENCE, label="slices, to their largest load")
+        load.plot(
+            1e3 * sliced[0], 1e-3 * sliced[1], "--", color=style.REFERENCE, label="slices up to their largest load"
+        )
         load.set_ylabel(style.label("Load", "kN"))
         load.set_ylim(bottom=0.0)
         load.legend()
@@ -332,13 +329,13 @@ def pull_figure(pull: Any, radius: float, sliced: tuple[Array, Array]) -> "Figur
 
 
 def deflection_figure(force: Array, tip: Array, limits: tuple[float, float] | None) -> "Figure":
-    """Displacement of the tip (t,), m, against the force (t,), N; limits: published ones at the end, m."""
+    """Displacement of the corner (t,), m, over the force (t,), N; limits: published final values, m."""
     with style.panels(1, 3.2) as (figure, (axes,)):
         axes.plot(1e-3 * force, 1e3 * tip, "o-", markersize=3, label="computed")
         if limits is not None:
             ends = [1e-3 * force[-1]] * 2
-            axes.plot(ends, 1e3 * np.array(limits), "k_-", markersize=12, label="published, converged")
+            axes.plot(ends, 1e3 * np.array(limits), "k_-", markersize=12, label="published limits")
         axes.set_xlabel(style.label("Force", "kN"))
-        axes.set_ylabel(style.label("Displacement of the tip", "mm"))
+        axes.set_ylabel(style.label("Displacement of the corner", "mm"))
         axes.legend()
     return figure

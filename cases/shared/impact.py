@@ -1,7 +1,4 @@
-"""What the bar cases share: pressure histories, their comparison with a reference, checks and figures.
-
-What is read off an impact: how long it lasts, how the body leaves, what it has lost.
-"""
+"""Measures and checks of impacts: contact pressure, duration, rebound, energy and momentum."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +25,7 @@ def mean_pressures(result: xarray.DataTree, interface: str = "contact") -> tuple
 
 
 def plateaus(result: xarray.DataTree, intervals: Array) -> Array:
-    """Mean pressure, Pa, over the inner four fifths of each contact interval (k, 2), s, that the run covers."""
+    """Mean pressure, Pa, over the inner 80 % of each contact interval (k, 2), s, covered by the run."""
     edges, pressure = mean_pressures(result)
     trim = 0.1 * np.diff(intervals, axis=1) * np.array([1.0, -1.0])
     inner = (intervals + trim)[intervals[:, 1] <= edges[-1]]
@@ -37,7 +34,7 @@ def plateaus(result: xarray.DataTree, intervals: Array) -> Array:
 
 
 def stored_energy(result: xarray.DataTree) -> Array:
-    """Kinetic, strain and asperity energy together (t,), J."""
+    """Sum of kinetic, strain and asperity energy (t,), J."""
     energy = result.dataset["energy"]
     kinds = [kind for kind in ("kinetic", "strain", "asperity") if kind in energy["kind"].values]
     return np.asarray(energy.sel(kind=kinds).sum("kind").values)
@@ -55,12 +52,12 @@ def rigid_velocity(result: xarray.DataTree, part: str, axis: str = "x") -> float
 
 
 def worst_balance(result: xarray.DataTree) -> float:
-    """Largest energy balance of the run, relative."""
+    """Largest relative energy imbalance of the run."""
     return float(np.abs(result.dataset["balance"]).max())
 
 
 def worst(result: xarray.DataTree, kind: str) -> float:
-    """Largest value of an energy column, relative to the largest energy; 0 where the run has none."""
+    """Largest value of an energy column over the largest energy; 0 without that column."""
     energy = result.dataset["energy"]
     if kind not in energy["kind"].values:
         return 0.0
@@ -70,9 +67,9 @@ def worst(result: xarray.DataTree, kind: str) -> float:
 def momentum_check(
     result: xarray.DataTree, parts: Sequence[str], axes: Sequence[str], interface: str | None = None
 ) -> Check:
-    """Newton's second law for the parts together: Σ p(t) − Σ p(0) − ∫ F dt, worst step, over the largest of a part.
+    """Check of the linear momentum of the parts: largest |Σ p(t) − Σ p(0) − ∫ F dt| over the largest of a part.
 
-    interface: the one whose force F acts on the parts from outside; None where they are free.
+    interface: name of the one whose force F is external; None without external forces.
     """
     momenta = [result[f"part/{name}"].dataset["momentum"].sel(component=list(axes)).values for name in parts]
     given = np.zeros(momenta[0].shape)
@@ -85,7 +82,7 @@ def momentum_check(
 
 
 def energy_checks(result: xarray.DataTree) -> list[Check]:
-    """The balance, and the work of junctions where there are any."""
+    """Checks of the energy balance and of the work of junctions."""
     checks = [Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE_LIMIT, "1", "absolute")]
     if "junction" in result.dataset["energy"]["kind"].values:
         checks.append(Check("work of the junctions", worst(result, "junction"), 0.0, 1e-12, "1", "absolute"))
@@ -93,17 +90,19 @@ def energy_checks(result: xarray.DataTree) -> list[Check]:
 
 
 def stored_checks(result: xarray.DataTree, conserving: bool) -> list[Check]:
-    """The stored and kinetic energy never rises above its start; a conserving scheme keeps it."""
+    """Checks that the mechanical energy does not exceed its initial value, or is conserved."""
     ratio = stored_energy(result) / stored_energy(result)[0]
-    checks = [Check("energy over its start, largest less 1", float(ratio.max()) - 1.0, 0.0, 1e-12, "1", "at most")]
+    checks = [
+        Check("energy over its initial value, largest less 1", float(ratio.max()) - 1.0, 0.0, 1e-12, "1", "at most")
+    ]
     if conserving:
         worst_step = float(np.abs(ratio - 1.0).max())
-        checks.append(Check("energy kept, worst step", worst_step, 0.0, 1e-9, "1", "absolute"))
+        checks.append(Check("energy conservation, worst step", worst_step, 0.0, 1e-9, "1", "absolute"))
     return checks
 
 
 def conserving(parameters: Any) -> bool:
-    """Whether contact conserves energy: massless contact nodes condensed by the midpoint scheme."""
+    """Whether contact conserves energy: midpoint scheme with massless contact nodes."""
     p = parameters
     return bool(p.scheme == "midpoint" and p.mass == "redistributed" and p.law == "unilateral")
 
@@ -114,7 +113,7 @@ def pressure_checks(result: xarray.DataTree, reference: Any, tolerance: float) -
     impulse = float(np.sum(np.diff(edges) * pressure))
     exact = float(np.diff(reference.impulse(edges[[0, -1]]))[0])
     if exact == 0.0:
-        return [Check("contact impulse, no contact in this time", impulse, 0.0, 0.0, "N s", "absolute")]
+        return [Check("contact impulse (no contact in the run)", impulse, 0.0, 0.0, "N s", "absolute")]
     scale = float(np.max(reference.mean_pressure(edges)))
     variation = total_variation(reference.mean_pressure(edges), scale)
     return [
@@ -132,9 +131,9 @@ def pressure_checks(result: xarray.DataTree, reference: Any, tolerance: float) -
 
 
 def contact_ends(edges: Array, force: ArrayLike, level: float = 0.0) -> tuple[float, float]:
-    """Start of the first and end of the last step with more force (t,) than the level, s; nan where there is none.
+    """Start of the first and end of the last step whose force (t,) exceeds the level, s; nan without contact.
 
-    edges (t + 1,): of the steps, s.
+    edges (t + 1,): limits of the steps, s.
 
     >>> contact_ends(np.array([0.0, 1.0, 2.0, 3.0]), [0.0, 5.0, 0.0])
     (1.0, 2.0)
@@ -144,13 +143,13 @@ def contact_ends(edges: Array, force: ArrayLike, level: float = 0.0) -> tuple[fl
 
 
 def roughness(force: Array) -> float:
-    """Total variation of a force over that of one rise to its peak and one fall: 1 without oscillation."""
+    """Total variation of a force over that of one rise and fall (2 × peak): 1 without oscillation."""
     peak = float(force.max(initial=0.0))
     return total_variation(np.append(force, 0.0), 2.0 * peak) if peak > 0.0 else 1.0
 
 
 def centre_velocity(result: xarray.DataTree, axis: str) -> float:
-    """Of the centre of mass of all parts together at the end, m/s."""
+    """Final velocity of the centre of mass of all parts, m/s."""
     groups = [part.dataset for part in result["part"].children.values()]
     momentum = sum(float(group["momentum"].sel(component=axis)[-1]) for group in groups)
     return momentum / sum(float(group["mass"]) for group in groups)
@@ -159,17 +158,17 @@ def centre_velocity(result: xarray.DataTree, axis: str) -> float:
 def impact_scalars(
     result: xarray.DataTree, before: float, after: float, axis: str = "x", interface: str = "contact"
 ) -> dict[str, Scalar]:
-    """Of one impact along an axis: the body came with `before` and has `after` at the end, away from what it hit, m/s.
+    """Scalars of an impact along an axis: approach velocity `before`, final rebound velocity `after`, m/s.
 
-    While the contact goes on, and where there was none, nothing has rebounded: nan.
+    nan during contact and without contact.
     """
     force = np.abs(result[f"interface/{interface}"].dataset["force"].sel(component=axis).values[1:])
     time = result.dataset["time"].values
     start, end = contact_ends(time, force)
     rebound = after if end < time[-1] else np.nan
     return {
-        "rebound_velocity": Scalar(rebound, "m/s", "velocity of the rebound"),
-        "restitution": Scalar(rebound / before, "1", "velocity of the rebound over that of the approach"),
+        "rebound_velocity": Scalar(rebound, "m/s", "rebound velocity"),
+        "restitution": Scalar(rebound / before, "1", "rebound velocity over approach velocity"),
         "contact_span": Scalar(end - start, "s", "from the first contact to the end of the last"),
         "force_variation": Scalar(roughness(force), "1", "total variation of the contact force / 2 peak"),
         "energy_loss": energy_loss(result),
@@ -177,20 +176,20 @@ def impact_scalars(
 
 
 def bar_scalars(result: xarray.DataTree, before: float, after: float) -> dict[str, Scalar]:
-    """Of the impact of a bar, whose end is under one pressure."""
+    """Scalars of the impact of a bar with a uniform contact pressure."""
     return impact_scalars(result, before, after) | {"contact_pressure": contact_pressure(result)}
 
 
 def contact_pressure(result: xarray.DataTree) -> Scalar:
-    """Mean over the steps in contact, Pa."""
+    """Mean pressure over the steps in contact, Pa."""
     edges, pressure = mean_pressures(result)
     inside, steps = pressure > 0.0, np.diff(edges)
     mean = float(steps[inside] @ pressure[inside] / steps[inside].sum()) if inside.any() else np.nan
-    return Scalar(mean, "Pa", "mean contact pressure while in contact")
+    return Scalar(mean, "Pa", "mean pressure during contact")
 
 
 def energy_loss(result: xarray.DataTree) -> Scalar:
-    """Share of the kinetic, strain and asperity energy that is lost between start and end."""
+    """Lost fraction of the initial kinetic, strain and asperity energy."""
     energy: Any = stored_energy(result)
     lost = 1.0 - energy[-1] / energy[0] if energy[0] else np.nan
-    return Scalar(lost, "1", "share of the energy that is lost")
+    return Scalar(lost, "1", "lost fraction of the energy")

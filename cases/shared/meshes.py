@@ -1,17 +1,15 @@
-"""Meshes of contact cases: discs and balls fine at their contact point, and two blocks that do not match.
+"""Meshes of contact cases: discs and balls refined at their contact point, rings, non-matching and graded blocks.
 
-Discs and balls touch the plane y = 0 at the origin; their centre is (0, R). Second-order cells are curved: their nodes,
-mid-nodes too, lie on the circle or sphere. How they are cut: `arlequin.cases.shared.meshes`.
+Discs and balls touch the plane y = 0 at the origin; their centre is (0, R). Second-order cells are curved: all their
+nodes, mid-side nodes included, lie on the circle or sphere.
 
-Blocks of a disc or a ball that is fine around one point of its surface.
-
-The body of radius R touches the plane y = 0 at the origin P, its axis is y, its centre is C = (0, R). A quarter of the
-disc has three corners, P, C and the end E of the arc; an eighth of the ball has four, E and F on two meridians. As a
-triangle (tetrahedron) it is cut into one block for each corner; they meet at middles of edges ("EP": between E and P),
-of faces ("CEP") and inside:
+**Block structure.** The body of radius R touches the plane y = 0 at the origin P, its axis is y, its centre C = (0, R).
+A quarter of the disc has three corners, P, C and the end E of the arc; an eighth of the ball has four, E and F on two
+meridians. Like a triangle (tetrahedron) it is divided into one block per corner; the blocks meet at mid-points of edges
+("EP": between E and P), of faces ("CEP") and in the interior:
 
        C ──── CE ──── E                P:    the box of the contact, `zone` wide, cells of `size`,
-       │  C   │   E   │                      rows that grow with the depth
+       │  C   │   E   │                      rows growing with the depth
        │      │      ╱                 E, C: fans around it, whose cells grow outwards, at most by
       CP ── CEP    ╱                         `growth` from one to the next
        │  P  ╲   ╱
@@ -20,13 +18,11 @@ of faces ("CEP") and inside:
 Edges from a key without the letter l to the key with it have N_l cells: N_E = N_F along the surface, N_C rows in depth,
 N_P outwards. Keys without C lie on the circle (sphere), and so does every point between them, mid-nodes too.
 
-Blocks of structured points: transfinite interpolation, and one conforming mesh of any kind and order from them.
+**Points.** Structured blocks by transfinite interpolation, merged to a conforming mesh of any cell type and order.
 
-A block holds its points at half-steps, (axis, 2n₁ + 1, 2n₂ + 1 …): cells of order 1 take the even ones, cells of
-order 2 all. Simplices are Kuhn's: the corners of a cell reached by adding its directions in every order, so that every
-face is cut from its lowest to its highest index, and two blocks that number a common face alike conform.
-
-What a graded disc is pressed on: a block that is fine at the contact, or its own image.
+A block holds its points at half-steps, (axis, 2n₁ + 1, 2n₂ + 1 …): cells of order 1 use the even ones, cells of order 2
+all. Simplices by Kuhn's subdivision: corners reached by adding the directions of a cell in every order, so that every
+face is divided from its lowest to its highest index and blocks with equal numbering of a common face conform.
 """
 
 from __future__ import annotations
@@ -57,14 +53,14 @@ _KINDS: dict[str, tuple[tuple[type, type], tuple[type, type]]] = {
 
 
 def halved(points: Array) -> Array:
-    """Values at cell ends (n + 1,) → ends and middles (2n + 1,)."""
+    """Values at cell ends and mid-points (2n + 1,) from those at cell ends (n + 1,)."""
     return np.interp(np.arange(2 * points.size - 1) / 2, np.arange(points.size), points)
 
 
 def graded(cells: int, first: float, total: float) -> Array:
-    """Fractions 0 … 1 (2·cells + 1,) of ends and middles of cells that grow geometrically from the size `first`.
+    """Fractions 0 … 1 (2·cells + 1,) of ends and mid-points of cells growing geometrically from the size `first`.
 
-    Cells never shrink: where equal cells are smaller than `first`, they are equal.
+    Equal cells if these are smaller than `first`.
 
     >>> graded(2, 1.0, 3.0)
     array([0.        , 0.16666667, 0.33333333, 0.66666667, 1.        ])
@@ -74,7 +70,7 @@ def graded(cells: int, first: float, total: float) -> Array:
     def excess(ratio: float) -> float:
         return share * float(np.sum(ratio ** np.arange(cells))) - 1.0
 
-    # Σ rᵏ = 1/share: its last term is the largest, and no more than all
+    # Σ rᵏ = 1/share, bounded by its last term
     most = share ** (-1.0 / max(cells - 1, 1))
     ratio = brentq(excess, 1.0, most, xtol=1e-14) if share * cells < 1.0 else 1.0
     ends = np.concatenate([[0.0], np.cumsum(ratio ** np.arange(cells))])
@@ -84,7 +80,7 @@ def graded(cells: int, first: float, total: float) -> Array:
 def transfinite(sides: Sequence[tuple[Array, Array]], fractions: Sequence[Array]) -> Array:
     """Points (axis, …) of a block from its sides (low, high) across each direction, which must meet at their borders.
 
-    The Boolean sum of the linear blends: along each direction in turn, what the sides still miss is added.
+    Boolean sum of the linear blends: along each direction in turn the residual at the sides is added.
     Source: Gordon & Hall, IJNME 7, 1973.
     """
     shape = tuple(f.size for f in fractions)
@@ -97,7 +93,7 @@ def transfinite(sides: Sequence[tuple[Array, Array]], fractions: Sequence[Array]
 
 
 def mesh_of(blocks: Sequence[Array], kind: str, order: int) -> Any:
-    """The mesh of the blocks, points in common merged; cells right-handed (scikit-fem re-sorts linear triangles)."""
+    """Mesh of the blocks with coincident points merged and right-handed cells."""
     dimension = blocks[0].shape[0]
     checks.one_of("kind", kind, ("quad", "tri") if dimension == 2 else ("hex", "tet"))
     checks.one_of("order", order, (1, 2))
@@ -115,7 +111,7 @@ def mesh_of(blocks: Sequence[Array], kind: str, order: int) -> Any:
 
 
 def _shifted(numbers: Indices, offset: tuple[int, ...]) -> Indices:
-    """The numbers of the points at one place of every cell, (c,)."""
+    """Point numbers (c,) at one local position of every cell."""
     window = tuple([slice(o, o + n - 2, 2) for o, n in zip(offset, numbers.shape, strict=True)])
     return numbers[window].ravel()
 
@@ -145,7 +141,7 @@ def _offsets(locations: Array, dimension: int, kind: str, handed: bool) -> list[
 
 
 def _merged(points: Array, cells: Indices, mesh_class: Any) -> Any:
-    """One number for points at one place, unused points left out."""
+    """Mesh with coincident points merged and unused points removed."""
     tolerance = 1e-9 * float(np.ptp(points, axis=0).max())
     same = np.arange(len(points))
     pairs = cKDTree(points).query_pairs(tolerance, output_type="ndarray")
@@ -155,14 +151,14 @@ def _merged(points: Array, cells: Indices, mesh_class: Any) -> Any:
     return mesh_class(np.ascontiguousarray(points[used].T), np.ascontiguousarray(numbers))
 
 
-DEPTH = 0.7  # depth of the box in zones: below, stresses vary on the scale of the depth itself
-LARGEST_ZONE = 0.5  # of the radius; the fans need room
-SMALLEST_CELL = 1e-7  # of the radius: points nearer than 1e-9 of the body are one
+DEPTH = 0.7  # depth of the box over the zone
+LARGEST_ZONE = 0.5  # of the radius: largest box
+SMALLEST_CELL = 1e-7  # of the radius: smallest cell, above the merging distance of 1e-9
 
 
 @dataclass(frozen=True)
 class _Meridian:
-    """A quarter disc in the coordinates (s, y) of a plane through the axis: key points, lines outwards from the box."""
+    """Quarter disc in the coordinates (s, y) of a plane through the axis: key points, lines out of the box."""
 
     radius: float
     zone: float
@@ -191,7 +187,7 @@ class _Meridian:
 
     @cached_property
     def _span(self) -> dict[str, tuple[float, float]]:
-        """Where the lines start and end: polar angle about C (E), height (C), distance from P (CE)."""
+        """Ranges of the lines: polar angle about C (E), height (C), distance from P (CE)."""
         r = self.radius
         start = math.hypot(self.zone, r - math.sqrt(r * r - self.zone**2) + self.depth)
         end = brentq(lambda d: float(self._middle(np.array([d]))[1, 0]) - r, r, math.sqrt(2) * r, xtol=1e-15 * r)
@@ -253,7 +249,7 @@ class BallBlocks:
         return DEPTH * self.zone
 
     def _meridian(self, key: str) -> tuple[_Meridian, Array, str]:
-        """The plane that holds a key: its quarter disc, its direction across the axis, the key's name there."""
+        """Plane of a key: its quarter disc, its direction normal to the axis, the name of the key in it."""
         if "E" in key and "F" in key:  # half-way between the two
             diagonal = _Meridian(self.radius, math.sqrt(2) * self.zone, self._depth)
             return diagonal, np.full(2, math.sqrt(0.5)), key.replace("F", "")
@@ -261,7 +257,7 @@ class BallBlocks:
         return _Meridian(self.radius, self.zone, self._depth), direction, key.replace("F", "E")
 
     def _first(self, key: str) -> float:
-        """Size of the first cell outside the box: that of the box's own cells at its side."""
+        """Size of the first cell outside the box, equal to the adjacent cell of the box."""
         lateral = self.size * (math.sqrt(2) if "E" in key and "F" in key else 1.0)
         rows = graded(cell_count(self.size, self._depth, self.growth), self.size, self._depth)
         last = self._depth * float(rows[-1] - rows[-3])
@@ -271,7 +267,7 @@ class BallBlocks:
 
     @cached_property
     def _cells_outward(self) -> int:
-        """N_P: the least for which no line grows faster than `growth`."""
+        """N_P: the smallest number for which no line grows faster than `growth`."""
         keys = ("E", "C", "CE") if self.dimension == 2 else ("E", "C", "CE", "EF", "CEF")
         counts = []
         for key in keys:
@@ -330,7 +326,7 @@ def _joined(key: str, letter: str) -> str:
 
 
 def cell_count(first: float, total: float, growth: float) -> int:
-    """Least number of cells from `first` on, each at most `growth` times the one before, that fill `total`."""
+    """Smallest number of cells that fill `total` from the size `first` on, growing at most by the factor `growth`."""
     return max(1, math.ceil(math.log1p(total / first * (growth - 1)) / math.log(growth) - 1e-9))
 
 
@@ -359,7 +355,7 @@ def half_disc(
 
 
 def disc(radius: float, zone: float, size: float, *, growth: float = 1.15, kind: str = "quad", order: int = 1) -> Any:
-    """A whole disc (m), fine at the bottom (`contact`) and at the top (`opposite`); `arc` is the whole rim."""
+    """A disc (m), refined at the bottom (`contact`) and at the top (`opposite`); `arc` is the whole boundary."""
     ball = BallBlocks(2, radius, zone, size, growth)
     return _named(mesh_of(_mirrored(_doubled(ball), (0,)), kind, order), ball, {})
 
@@ -443,8 +439,8 @@ def ring(radius: float, thickness: float, cells: int, around: int) -> Any:
 def quarter_cylinder(radius: float, length: float, cells: int, rows: int, *, order: int = 1) -> Any:
     """A quarter of a cylinder, x ≥ 0, z ≥ 0, 0 ≤ y ≤ length (m), of hexahedra: `cells` across the radius, `rows` along.
 
-    A square of half of the cells around the axis, bulged, in a ring of the others. Boundaries: `bottom` (y = 0), `top`,
-    `left` (x = 0), `back` (z = 0), `side`.
+    A rounded square with half of the cells around the axis, inside a ring with the others. Boundaries: `bottom`
+    (y = 0), `top`, `left` (x = 0), `back` (z = 0), `side`.
 
     >>> mesh = quarter_cylinder(1.0, 2.0, 4, 3)
     >>> mesh.nelements, sorted(mesh.boundaries)
@@ -484,7 +480,7 @@ def stacked(
     thickness: float | None = None,
     kind: str | None = None,
 ) -> tuple[Any, Any]:
-    """Two blocks, one on the other, on [0, width]: the lower one's top is y = 0, the upper one's bottom y = gap (m).
+    """Two stacked blocks on [0, width]: top of the lower one y = 0, bottom of the upper one y = gap (m).
 
     cells: (along, up) of the lower and of the upper block; with a thickness, 3D, as many along z as along x. Numbers
     along without a common divisor share no node but the ends. Boundaries as in `aq.mesh.rectangle` and `aq.mesh.box`.
@@ -529,7 +525,7 @@ def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> A
     centre = np.array([0.0, ball.radius, 0.0])[: ball.dimension, None, None]
     names["arc"] = (np.abs(np.linalg.norm(corners - centre, axis=0) - ball.radius) <= tolerance).all(axis=0)
     middle = corners.mean(axis=1)
-    # middles: the sides of the zone bulge by the sphere's curvature between its corners
+    # mid-points: the sides of the zone follow the curvature of the sphere
     over = names["arc"] & (np.abs(np.delete(middle, 1, axis=0)) <= ball.zone).all(axis=0)
     names["contact"] = over & (middle[1] < ball.radius)
     names["opposite"] = over & (middle[1] > ball.radius)
@@ -537,7 +533,7 @@ def _named(mesh: Any, ball: BallBlocks, ends: dict[str, tuple[int, float]]) -> A
 
 
 def disc_of_square(radius: float, low: int, high: int, side: int, ratio: int = 1) -> Any:
-    """The rows low … high (in fine cells, of `side` in all) of the disc, its cells `ratio` fine ones wide.
+    """Rows low … high (in fine cells, `side` in total) of the disc, with cells `ratio` fine cells wide.
 
     The boundary "bottom" of the lowest rows is the contact arc.
     """
@@ -573,10 +569,10 @@ def graded_block(
 
 
 def turned(mesh: Any) -> Any:
-    """The plane mesh turned by half a turn about the origin; boundaries keep their names."""
+    """The plane mesh rotated by 180° about the origin; boundaries keep their names."""
     return replace(mesh, doflocs=-mesh.doflocs)
 
 
 def _growing(first: float, total: float, growth: float) -> Array:
-    """Ends and middles (2n + 1,) of cells that grow from `first` on over [0, total], m."""
+    """Ends and mid-points (2n + 1,) of cells growing from `first` over [0, total], m."""
     return total * graded(cell_count(first, total, growth), first, total)

@@ -1,7 +1,4 @@
-"""What cases of pressed bodies share: formulations by name, pressures over the distance, their checks.
-
-Figures of pressed bodies: pressures and tractions against the exact ones.
-"""
+"""Hertzian contact cases: formulations by name, contact pressures, checks and figures."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,18 +24,18 @@ if TYPE_CHECKING:
 Formulation = Literal["lagrangian", "augmented", "stabilised", "penalty", "perturbed-lagrangian"]
 Multiplier = Literal["default", "nodes", "gauss", "P0", "P1", "P2"]
 
-STIFF = 1e3  # default penalty in units of E*/b, whose pressure p0 = E* b/2R would press in by b²/2R: a thousandth of it
-HALF_SPACE = 0.03  # largest b/R for which half-space theory holds within the tolerance
+STIFF = 1e3  # default penalty over E*/b: at p0 = E* b/2R a penetration of 1/1000 of b²/2R
+HALF_SPACE = 0.03  # largest b/R at which half-space theory holds within the tolerance
 TOLERANCE = 0.005
 
 
 def penalised(formulation: Formulation) -> bool:
-    """Whether the surfaces may penetrate."""
+    """Whether the formulation allows penetration."""
     return formulation in ("penalty", "perturbed-lagrangian")
 
 
 def laws_of(formulation: Formulation, penalty: float | None, theory: LineContact | SphereContact) -> dict[str, Any]:
-    """The normal law and how it is solved: arguments `normal` of an interface, `contact` of a system.
+    """Normal law and contact solver: arguments `normal` of an interface and `contact` of a system.
 
     penalty (Pa/m): by default 1000 E*/b.
     """
@@ -58,24 +55,25 @@ def laws_of(formulation: Formulation, penalty: float | None, theory: LineContact
 
 
 def multiplier_of(name: Multiplier) -> Any:
-    """The interface's multiplier, None where it chooses."""
+    """Multiplier of the interface; None: default."""
     return None if name == "default" else name
 
 
 @dataclass(frozen=True)
-class Pressed:
-    """The contact after the last step: distances (k,), m, of its points from the axis, pressures (k,), Pa, force, N."""
+class PressedContact:
+    """Contact state after the last step: distances from the axis (k,), m, pressures (k,), Pa, force, N."""
 
     distance: Array
     pressure: Array
     force: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, share: float = 1.0, gauss: Surface | None = None) -> "Pressed":
-        """share: of the contact force that the model carries (1/2 of a line contact cut at its plane of symmetry).
+    def of(cls, result: xarray.DataTree, share: float = 1.0, gauss: Surface | None = None) -> "PressedContact":
+        """Contact state of a result.
 
-        gauss: the slave surface where the points are its Gauss points. Their forces are not unique, those that they
-        make at the nodes are: pressures are these, over the areas of the nodes.
+        share: fraction of the contact in the model (1/2 for a line contact cut at its plane of symmetry).
+        gauss: slave surface of a Gauss-point formulation. Its point forces are not unique, but the nodal forces are:
+        pressures are nodal forces over nodal areas.
         """
         group = result["interface/contact"].dataset
         force = float(group["force"].values[-1, 1]) / share
@@ -91,23 +89,23 @@ class Pressed:
 
     @property
     def fit(self) -> PressureFit:
-        """Half-width and peak by the fit of p²."""
+        """Half-width and peak pressure by the fit of p²."""
         return fit_pressure(self.distance, self.pressure)
 
     def worst(self, exact: LineContact | SphereContact) -> float:
-        """Largest error of the pressures within 0.9 b, over p0: shows multipliers that oscillate."""
+        """Largest pressure error within 0.9 b, over p0; detects oscillating multipliers."""
         inside = self.distance <= 0.9 * exact.half_width
         error = self.pressure[inside] - exact.pressure(self.distance[inside])
         return float(np.abs(error).max() / exact.peak)
 
 
 def tolerance(exact: LineContact | SphereContact, radius: float) -> float:
-    """0.5 % up to b/R = 0.03; half-space theory itself is wrong by terms of order (b/R)²."""
+    """Relative tolerance: 0.5 % up to b/R = 0.03, then growing as (b/R)², the error of half-space theory."""
     return TOLERANCE * max(1.0, (exact.half_width / radius / HALF_SPACE) ** 2)
 
 
-def hertz_checks(pressed: Pressed, exact: LineContact | SphereContact, radius: float) -> list[Check]:
-    """Peak and half-width against the theory at the force that was found."""
+def hertz_checks(pressed: PressedContact, exact: LineContact | SphereContact, radius: float) -> list[Check]:
+    """Checks of peak pressure and half-width against the theory at the computed force."""
     fit, limit = pressed.fit, tolerance(exact, radius)
     return [
         Check("largest pressure p0", fit.peak, exact.peak, limit, "Pa"),
@@ -115,8 +113,8 @@ def hertz_checks(pressed: Pressed, exact: LineContact | SphereContact, radius: f
     ]
 
 
-def pressed_scalars(pressed: Pressed) -> dict[str, Scalar]:
-    """Of the whole contact, where a half or a quarter is computed; peak and half-width by the fit of p²."""
+def pressed_scalars(pressed: PressedContact) -> dict[str, Scalar]:
+    """Scalars of the whole contact, also if the model holds a part; peak and half-width by the fit of p²."""
     fit = pressed.fit
     return {
         "peak_force": Scalar(pressed.force, "N", "contact force"),
@@ -127,7 +125,7 @@ def pressed_scalars(pressed: Pressed) -> dict[str, Scalar]:
 
 
 def equilibrium_checks(result: xarray.DataTree, force: float, load: float | None) -> list[Check]:
-    """The force is the load, the energies add up, every step has its certificate."""
+    """Checks of contact force = load, energy balance and complementarity."""
     checks = [] if load is None else [Check("contact force against the load", force, load, 1e-9, "N")]
     residual = float(result.attrs["contact_residual_worst"])
     return [
@@ -137,8 +135,8 @@ def equilibrium_checks(result: xarray.DataTree, force: float, load: float | None
     ]
 
 
-def pressure_figure(pressed: Pressed, exact: LineContact | SphereContact) -> "Figure":
-    """Pressure over the distance, and p² over its square, where Hertz is a straight line, with the line of the fit."""
+def pressure_figure(pressed: PressedContact, exact: LineContact | SphereContact) -> "Figure":
+    """Pressure over distance, and p² over squared distance (Hertz: a straight line) with the fit."""
     fit, b, p0 = pressed.fit, exact.half_width, exact.peak
     near = pressed.distance <= 1.25 * b
     x, p = pressed.distance[near] / b, pressed.pressure[near] / p0
@@ -147,15 +145,15 @@ def pressure_figure(pressed: Pressed, exact: LineContact | SphereContact) -> "Fi
     with style.panels(2, 5.2) as (figure, axes):
         axes[0].plot(grid, exact.pressure(grid * b) / p0, color=style.REFERENCE, label="Hertz")
         axes[0].plot(x, p, "o", color=style.COLOURS[0], markersize=3.5, label="computed")
-        axes[0].set_xlabel("Distance from the centre / half-width by Hertz")
-        axes[0].set_ylabel("Pressure / largest by Hertz")
+        axes[0].set_xlabel("Distance from the centre / Hertzian half-width")
+        axes[0].set_ylabel("Pressure / Hertzian peak")
         axes[0].legend()
         axes[1].plot(grid**2, (exact.pressure(grid * b) / p0) ** 2, color=style.REFERENCE, label="Hertz")
         axes[1].plot(x**2, p**2, "o", color=style.COLOURS[0], markersize=3.5, label="computed")
         line = (fit.peak / p0) ** 2 * np.array([1.0, 0.0])
         axes[1].plot(squares, line, "--", color=style.COLOURS[1], label=_fit_label(fit.half_width / b, fit.peak / p0))
-        axes[1].set_xlabel("Square of the distance")
-        axes[1].set_ylabel("Square of the pressure")
+        axes[1].set_xlabel("(Distance / half-width)²")
+        axes[1].set_ylabel("(Pressure / peak)²")
         axes[1].legend()
     return figure
 
@@ -165,27 +163,26 @@ def _fit_label(width: float, peak: float) -> str:
 
 
 def traction_figure(sheared: Any, exact: PartialSlip) -> "Figure":
-    """Traction and μ times the pressure along the contact (`arlequin.cases.cattaneo_mindlin.Sheared`), in units of μ
-    p0."""
+    """Traction and μ times the pressure along the contact, over μ p0 (`cattaneo_mindlin.ShearedContact`)."""
     b, unit = exact.contact.half_width, exact.friction * exact.contact.peak
     grid = np.linspace(-1.25, 1.25, 2001)
     near = np.abs(sheared.x) <= 1.25 * b
     with style.panels(1, 3.6) as (figure, (axes,)):
         limit = exact.friction * exact.contact.pressure(grid * b)
-        axes.plot(grid, limit / unit, "--", color=style.REFERENCE, label="μ times Hertz's pressure")
+        axes.plot(grid, limit / unit, "--", color=style.REFERENCE, label="μ × Hertzian pressure")
         axes.plot(grid, exact.traction(grid * b) / unit, color=style.REFERENCE, label="Cattaneo and Mindlin")
         x = sheared.x[near] / b
         computed = exact.friction * sheared.pressure[near] / unit
-        axes.plot(x, computed, "x", color=style.COLOURS[1], markersize=4, label="μ times the pressure, computed")
+        axes.plot(x, computed, "x", color=style.COLOURS[1], markersize=4, label="μ × computed pressure")
         axes.plot(
-            x, sheared.traction[near] / unit, "o", color=style.COLOURS[0], markersize=3.5, label="traction, computed"
+            x, sheared.traction[near] / unit, "o", color=style.COLOURS[0], markersize=3.5, label="computed traction"
         )
         for side in (-1.0, 1.0):
             axes.axvline(side * exact.stick_half_width / b, color=style.REFERENCE, linewidth=0.8, linestyle=":")
         axes.text(0.0, 0.04, "sticks", ha="center")
         for side in (-1.0, 1.0):
             axes.text(side * 0.5 * (1 + exact.stick_half_width / b), 0.04, "slips", ha="center")
-        axes.set_xlabel("x / half-width by Hertz")
+        axes.set_xlabel("x / Hertzian half-width")
         axes.set_ylabel("Traction / (μ p₀)")
         figure.legend(loc="outside upper center", ncols=2)
     return figure

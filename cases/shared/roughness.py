@@ -1,7 +1,4 @@
-"""Rough surfaces of the cases: their spectrum, the half-space's curve over samples, the theories', a law of contact.
-
-Figures of rough contact: pressure against gap, contact area against pressure.
-"""
+"""Rough contact: self-affine spectrum, half-space solutions of samples, theories, fitted contact law, figures."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +9,7 @@ import numpy as np
 
 import arlequin as aq
 from arlequin.cases.case.parameters import Quantity
+from arlequin.cases.shared.impact import mean_pressures
 from arlequin.models.checks import positive, positive_integer, within
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
@@ -24,23 +22,24 @@ if TYPE_CHECKING:
 LawName = Literal["half-space", "persson", "bush-gibson-thomas", "greenwood-williamson", "kogut-etsion", "power"]
 
 Hurst = Annotated[float, Quantity("", "Hurst exponent of the roughness", within, 0.0, 1.0)]
-Cutoff = Annotated[float, Quantity("m", "its shortest wavelength", positive)]
-# 10 octaves are 67 million points, which take 4 GB
-Octaves = Annotated[int, Quantity("", "octaves from it to the size of a sample", within, 1, 10)]
-Flat = Annotated[int, Quantity("", "octaves of them, the longest, in which the spectrum is flat", positive_integer)]
-Slope = Annotated[float, Quantity("", "root mean square of its slope", positive)]
-Law = Annotated[LawName, Quantity("", "the curve that the law of contact is fitted to")]
-Seeds = Annotated[int, Quantity("", "samples of the surface, of the half-space", positive_integer)]
-Hardness = Annotated[float, Quantity("Pa", "of law=kogut-etsion", positive)]
+Cutoff = Annotated[float, Quantity("m", "shortest wavelength of the roughness", positive)]
+# 10 octaves: 67 million points, 4 GB
+Octaves = Annotated[int, Quantity("", "octaves from the shortest wavelength to the sample size", within, 1, 10)]
+Flat = Annotated[int, Quantity("", "octaves of the longest wavelengths with a flat spectrum", positive_integer)]
+Slope = Annotated[float, Quantity("", "rms slope of the roughness", positive)]
+Law = Annotated[LawName, Quantity("", "curve to which the contact law is fitted")]
+Seeds = Annotated[int, Quantity("", "number of samples of the half-space", positive_integer)]
+Hardness = Annotated[float, Quantity("Pa", "hardness, for law=kogut-etsion", positive)]
 
-FINEST = 8  # points of a sample over the shortest wavelength
+FINEST = 8  # points per shortest wavelength
 LOADS = np.geomspace(1e-4, 0.2, 28)  # p/(E* h'rms)
 STORED = Path(__file__).parents[1] / "reference" / "rough_half_space.csv"
 
 
 @dataclass(frozen=True)
 class Roughness:
-    """A periodic self-affine roughness: Hurst exponent, shortest wavelength (m), octaves, flat ones, rms slope."""
+    """Periodic self-affine roughness: Hurst exponent, shortest wavelength (m), octaves, octaves with flat spectrum,
+    rms slope."""
 
     hurst: float
     cutoff: float
@@ -54,7 +53,7 @@ class Roughness:
 
     @classmethod
     def of(cls, parameters: Any) -> "Roughness":
-        """Of the parameters of a case."""
+        """Roughness of the parameters of a case."""
         p = parameters
         return cls(p.hurst, p.cutoff, p.octaves, p.flat, p.slope)
 
@@ -64,7 +63,7 @@ class Roughness:
         return self.cutoff * 2.0**self.octaves
 
     def sample(self, seed: int) -> Any:
-        """A topography."""
+        """Topography of a sample."""
         points = FINEST * 2**self.octaves
         options: dict[str, Any] = {"hurst": self.hurst, "cutoff": self.cutoff, "rolloff": self.size / 2.0**self.flat}
         return aq.rough.self_affine(
@@ -73,12 +72,12 @@ class Roughness:
 
     @property
     def moments(self) -> Any:
-        """Spectral moments, of every sample."""
+        """Spectral moments, equal for all samples."""
         return _moments(self)
 
     @property
     def spectrum(self) -> tuple[Array, Array]:
-        """Wave numbers, rad/m, and C, m⁴, between which it is a power law."""
+        """Wave numbers, rad/m, and spectrum C, m⁴, at the corners of the piecewise power law."""
         q = 2.0 * np.pi / np.array([self.size, self.size / 2.0**self.flat, self.cutoff])
         whole = aq.rough.SelfAffine(self.hurst, self.size, self.size / 2.0**self.flat, self.cutoff)
         level = self.slope**2 / whole.integral(2)
@@ -92,9 +91,9 @@ def _moments(roughness: Roughness) -> Any:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """The half-space over samples: pressures over E* h'rms (k,); mean gaps over the rms height, and their standard
-    deviation (k,); mean contact areas and theirs (k,)."""
+class HalfSpaceCurve:
+    """Half-space solutions averaged over samples: pressures over E* h'rms (k,); mean gaps over the rms height (k,) and
+    contact areas (k,), with standard deviations."""
 
     loads: Array
     gaps: Array
@@ -105,10 +104,10 @@ class Curve:
 
 
 @lru_cache(maxsize=4)
-def half_space(roughness: Roughness, seeds: int) -> Curve:
-    """Mean curve of samples 0 … seeds − 1, by Tamaas; of the stored ones where it is kept with the code.
+def half_space(roughness: Roughness, seeds: int) -> HalfSpaceCurve:
+    """Mean curve of the samples 0 … seeds − 1, stored with the code or computed by Tamaas.
 
-    A pure number of a scaled surface: neither E* nor slope nor wavelength matters, as long as the slope is small.
+    Dimensionless: independent of E*, slope (if small) and wavelength.
     """
     kept = _stored()
     if (roughness.hurst, roughness.octaves, roughness.flat) == STORED_SHAPE and seeds <= kept[0].shape[0]:
@@ -117,7 +116,7 @@ def half_space(roughness: Roughness, seeds: int) -> Curve:
         found = [_solved(roughness, seed) for seed in range(seeds)]
         gaps, areas = (np.array(table) for table in zip(*found, strict=True))
     mean, scatter = aq.rough.mean_curve(gaps, LOADS)
-    return Curve(LOADS, mean, scatter, *aq.rough.mean_curve(areas, LOADS), len(gaps))
+    return HalfSpaceCurve(LOADS, mean, scatter, *aq.rough.mean_curve(areas, LOADS), len(gaps))
 
 
 STORED_SHAPE = 0.8, 5, 3  # Hurst exponent, octaves, flat octaves of the stored curve
@@ -140,7 +139,7 @@ def _solved(roughness: Roughness, seed: int) -> tuple[Array, Array]:
 
 
 def theories(roughness: Roughness, modulus: float, hardness: float, poisson: float) -> dict[str, Any]:
-    """The theories by name."""
+    """Theories by name."""
     m = roughness.moments
     moments = m.m0, m.m2, m.m4
     return {
@@ -152,8 +151,8 @@ def theories(roughness: Roughness, modulus: float, hardness: float, poisson: flo
 
 
 def curve_of(parameters: Any) -> tuple[Array, Array]:
-    """Gaps (k,), m, and pressures (k,), Pa, of the curve that the law is fitted to: of the half-space every third load:
-    the others tell what the law is worth."""
+    """Gaps (k,), m, and pressures (k,), Pa, to which the law is fitted; of the half-space every third load, so that the
+    others test the fit."""
     p, rough = parameters, Roughness.of(parameters)
     modulus = p.young / (1.0 - p.poisson**2)
     pressures = LOADS * modulus * rough.slope
@@ -164,7 +163,7 @@ def curve_of(parameters: Any) -> tuple[Array, Array]:
     with np.errstate(all="ignore"):
         found = theory.pressure(gaps)
     fits = np.isfinite(found) & (found > 0.0)
-    # as its own curve has them: the gaps of the pressures
+    # gaps at the pressures of the curve
     order = np.argsort(found[fits])
     shares = np.log(pressures / pressures[0]), np.log(found[fits][order] / pressures[0])
     at = np.interp(*shares, gaps[fits][order], np.nan, np.nan)
@@ -173,7 +172,7 @@ def curve_of(parameters: Any) -> tuple[Array, Array]:
 
 
 def law_of(parameters: Any) -> Any:
-    """The fit of the law (`aq.rough.LawFit`)."""
+    """Fitted contact law (`aq.rough.LawFit`)."""
     return _fit(tuple(tuple(values.tolist()) for values in curve_of(parameters)), parameters.law == "power")
 
 
@@ -190,8 +189,8 @@ NAMES = {
 }
 
 
-def _truth(parameters: Any) -> Curve | None:
-    """The half-space's curve where it is stored or can be computed."""
+def _truth(parameters: Any) -> HalfSpaceCurve | None:
+    """Half-space curve if it is stored or can be computed."""
     try:
         return half_space(Roughness.of(parameters), parameters.seeds)
     except UserError:
@@ -199,13 +198,13 @@ def _truth(parameters: Any) -> Curve | None:
 
 
 def _scales(parameters: Any) -> tuple[Roughness, float, float]:
-    """The roughness, E* h'rms, Pa, and E*, Pa."""
+    """Roughness, E* h'rms, Pa, and E*, Pa."""
     rough, modulus = Roughness.of(parameters), parameters.young / (1.0 - parameters.poisson**2)
     return rough, modulus * rough.slope, modulus
 
 
 def gap_figure(parameters: Any, pressed: tuple[Array, Array], fit: Any) -> "Figure":
-    """Pressure over E* h'rms against gap over the rms height; pressed: gaps, m, and pressures, Pa, of the block."""
+    """Pressure over E* h'rms against gap over rms height; pressed: gaps, m, and pressures, Pa, of the block."""
     rough, unit, modulus = _scales(parameters)
     height, truth = rough.moments.rms_height, _truth(parameters)
     grid = np.linspace(0.05, 4.2, 400)
@@ -229,7 +228,7 @@ def gap_figure(parameters: Any, pressed: tuple[Array, Array], fit: Any) -> "Figu
             )
         gaps, pressures = pressed
         axes.semilogy(grid, fit.law.pressure(grid * height) / unit, color=style.COLOURS[0], label="law")
-        axes.semilogy(gaps / height, pressures / unit, "x", color=style.COLOURS[1], label="block on the law")
+        axes.semilogy(gaps / height, pressures / unit, "x", color=style.COLOURS[1], label="block with the fitted law")
         axes.set_ylim(3e-5, 0.5)
         axes.set_xlabel("Mean gap / rms height")
         axes.set_ylabel("Mean pressure / ($E^*$ rms slope)")
@@ -238,7 +237,7 @@ def gap_figure(parameters: Any, pressed: tuple[Array, Array], fit: Any) -> "Figu
 
 
 def area_figure(parameters: Any) -> "Figure":
-    """Real contact area over p/(E* h'rms), over the load it carries: a constant at small loads."""
+    """Contact area over load as a function of p/(E* h'rms); constant at small loads."""
     rough, unit, modulus = _scales(parameters)
     height, truth = rough.moments.rms_height, _truth(parameters)
     grid = np.linspace(0.05, 4.2, 400) * height
@@ -269,15 +268,13 @@ def area_figure(parameters: Any) -> "Figure":
         axes.set_xlim(5e-5, 0.5)
         axes.set_ylim(0.0, 3.5)
         axes.set_xlabel("Mean pressure / ($E^*$ rms slope)")
-        axes.set_ylabel("Contact area / nominal / load")
+        axes.set_ylabel("Contact area / nominal area / load")
         axes.legend(fontsize="small")
     return figure
 
 
 def history_figure(result: Any, exact: Any) -> "Figure":
-    """Contact pressure of a bar over ρcV against time: computed, exact on the asperities, on a smooth wall."""
-    from arlequin.cases.shared.impact import mean_pressures
-
+    """Contact pressure of a bar over ρcV against time: computed, exact on asperities, on a smooth wall."""
     edges, pressure = mean_pressures(result)
     unit, time = exact.impedance * exact.velocity, np.linspace(0.0, exact.duration, 4001)
     with style.panels(1, 3.4) as (figure, (axes,)):
@@ -285,7 +282,7 @@ def history_figure(result: Any, exact: Any) -> "Figure":
         axes.plot(1e6 * time, exact.pressure(time) / unit, "--", color=style.REFERENCE, label="exact")
         start = exact.gap / exact.velocity
         smooth = 1e6 * np.array([start, start, start + exact.transit, start + exact.transit])
-        axes.plot(smooth, [0.0, 1.0, 1.0, 0.0], ":", color=style.COLOURS[1], label="on a smooth wall")
+        axes.plot(smooth, [0.0, 1.0, 1.0, 0.0], ":", color=style.COLOURS[1], label="smooth wall")
         axes.set_xlabel(style.label("Time", "µs"))
         axes.set_ylabel("Pressure / (ρ c V)")
         axes.legend()
@@ -293,19 +290,19 @@ def history_figure(result: Any, exact: Any) -> "Figure":
 
 
 def roughness_figure(heights: Array, found: Any, parameters: Any, point: tuple[float, Any]) -> "Figure":
-    """What a bar's contact lasts longer than 2L/c, and what it keeps in waves, against the rms height (r,), m."""
+    """Prolongation of the contact over 2L/c and loss of velocity against the rms height (r,), m."""
     p = parameters
     transit = 2.0 * p.length / np.sqrt(p.young / p.density)
     share = np.array(heights) / (p.velocity * transit)
     longer = np.array([item.duration / transit - 1.0 for item in found])
     slower = np.array([1.0 - item.restitution for item in found])
     with style.panels(1, 3.8) as (figure, (axes,)):
-        axes.loglog(share, longer, "o-", markersize=3.5, label="longer contact, exact")
-        axes.loglog(share, slower, "s-", markersize=3.5, label="slower centre, exact")
+        axes.loglog(share, longer, "o-", markersize=3.5, label="prolongation of contact, exact")
+        axes.loglog(share, slower, "s-", markersize=3.5, label="loss of velocity, exact")
         at = point[0] / (p.velocity * transit)
         axes.loglog([at], [point[1].duration / transit - 1.0], "x", color="k", label="computed")
         axes.loglog([at], [1.0 - point[1].restitution], "x", color="k")
-        axes.loglog(share, longer[-1] * share / share[-1], ":", color=style.REFERENCE, label="order 1")
+        axes.loglog(share, longer[-1] * share / share[-1], ":", color=style.REFERENCE, label="first order")
         axes.set_xlabel("rms height / (V · 2L/c)")
         axes.set_ylabel("Relative to a smooth wall")
         axes.legend()

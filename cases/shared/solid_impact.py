@@ -1,9 +1,4 @@
-"""Figures of impacts of solids.
-
-What impacts of solids on contact are measured by: force, release, vibration after it.
-
-Pressure of single contact nodes over time, what is left of a result when its other fields are dropped.
-"""
+"""Measures and figures of impacts of solids: contact force, release, vibration in flight, nodal pressures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +22,7 @@ def force_panels(
     component: str,
     exact: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> "Figure":
-    """Contact force of several results over time, a panel for each title; exact: curves (s, N) by label, in all."""
+    """Contact force of several results over time, one panel per title; exact: curves (s, N) by label."""
     from arlequin.plots import style
 
     with style.panels(len(panels), 0.6 + 2.2 * len(panels), sharex=True, sharey=True) as (figure, rows):
@@ -40,7 +35,7 @@ def force_panels(
                 dash = style.DASHES[(1 + n) % len(style.DASHES)]
                 axes.plot(clock * time, factor * force, dash, color=style.REFERENCE, label=name, zorder=3)
             for n, (name, (time, force)) in enumerate(own.items()):
-                # a force at t_n is the mean over the step that ends there
+                # the force at t_n is the mean over the step
                 axes.plot(
                     clock * time,
                     factor * force,
@@ -59,9 +54,9 @@ def force_panels(
 
 
 def pressure_panels(panels: "Mapping[str, NodePressures]", shares: tuple[float, ...] = (0.0, 0.4, 0.8)) -> "Figure":
-    """Pressure of a few contact nodes over time, a panel for each title.
+    """Pressure of some contact nodes over time, one panel per title.
 
-    shares: which nodes, as shares of the half-width that the first of them ever presses.
+    shares: positions of the nodes over the largest contact half-width of the first result.
     """
     from arlequin.plots import style
 
@@ -91,12 +86,12 @@ def _force(result: xarray.DataTree, component: str) -> tuple[Any, Any]:
     return result.dataset["time"].values, result["interface/contact"].dataset["force"].sel(component=component).values
 
 
-LATER = 1.25  # of the time of release: forces are compared so far, the flight is looked at from there on
-PERIODS = 20  # that the frequency of a flight needs
+LATER = 1.25  # of the release time: end of the comparison of forces and start of the flight
+PERIODS = 20  # periods needed for the frequency of the flight
 
 
 def force_means(result: xarray.DataTree, steps: int = 1) -> NDArray[np.float64]:
-    """Normal contact force (n,), N/m, as means over so many steps each."""
+    """Normal contact force (n,), N/m: means over groups of steps."""
     force = result["interface/contact"].dataset["force"].sel(component="y").values[1:]
     padded = np.pad(force, (0, -force.size % steps))
     return np.asarray(padded.reshape(-1, steps).mean(axis=1))
@@ -109,7 +104,7 @@ def released(result: xarray.DataTree) -> float:
 
 
 def height_change(result: xarray.DataTree) -> NDArray[np.float64]:
-    """Vertical displacement of the highest node of all less that of the lowest (frame,), m."""
+    """Change of height (frame,), m: displacement of the highest less that of the lowest node."""
     ends = []
     for sign in (1.0, -1.0):
         parts = [part.dataset for part in result["part"].children.values()]
@@ -121,7 +116,7 @@ def height_change(result: xarray.DataTree) -> NDArray[np.float64]:
 
 
 def frequency(time: NDArray[np.float64], values: NDArray[np.float64], near: float) -> float:
-    """The frequency (Hz) within 5 % of `near` whose sine and cosine take most of the values, in the mean of squares."""
+    """Frequency (Hz) within 5 % of `near` with the best least-squares fit of a harmonic to the values."""
     angle = 2 * np.pi * np.multiply.outer(np.linspace(0.95, 1.05, 1001) * near, time - time.mean())
     taper = np.hanning(time.size)
     power = np.abs(np.exp(1j * angle) @ (taper * (values - values.mean())))
@@ -129,19 +124,19 @@ def frequency(time: NDArray[np.float64], values: NDArray[np.float64], near: floa
 
 
 def vibration(result: xarray.DataTree, exact: float) -> list[Check]:
-    """The flight after the contact, if long and well recorded: the disc ovals at its frequency `exact`, Hz."""
+    """Check of the oval vibration in a sufficiently long and well recorded flight; exact: frequency, Hz."""
     time = result.dataset["frame_time"].values
     start = LATER * released(result)
     flight = time > start
     if (time[-1] - start) * exact < PERIODS or (time[1] - time[0]) * exact > 0.25:
         return []
     found = frequency(time[flight], height_change(result)[flight], exact)
-    return [Check("frequency of the ovalling disc in flight", found, exact, 0.005, "Hz")]
+    return [Check("frequency of the oval vibration in flight", found, exact, 0.005, "Hz")]
 
 
 @dataclass(frozen=True)
 class NodePressures:
-    """time (f,), s; offset (k,): the nodes' first coordinate, m; pressure (f, k), Pa, means over the steps."""
+    """Nodal contact pressures (f, k), Pa, means over steps: time (f,), s; offset (k,): first coordinate, m."""
 
     time: Array
     offset: Array
@@ -149,13 +144,13 @@ class NodePressures:
 
     @classmethod
     def of(cls, result: xarray.DataTree, interface: str = "contact") -> "NodePressures":
-        """From the recorded frames."""
+        """Nodal pressures of the recorded frames."""
         group = result[f"interface/{interface}"].dataset
         offset = np.asarray(group["point_position"].values[:, 0], dtype=float)
         return cls(group["frame_time"].values.copy(), offset.copy(), group["pressure"].values.copy())
 
     def chosen(self, shares: tuple[float, ...]) -> "NodePressures":
-        """The nodes next to these shares of the largest half-width that was ever pressed."""
+        """Nodes nearest to the given fractions of the largest contact half-width."""
         pressed = self.pressure.any(axis=0)
         half = float(np.abs(self.offset[pressed]).max(initial=0.0))
         nodes = [int(np.abs(self.offset - share * half).argmin()) for share in shares]

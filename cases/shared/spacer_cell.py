@@ -1,17 +1,15 @@
-"""One cell of a spacer grid around a cladding tube: springs and dimples with pads that touch it, in 3D.
+"""Cell of a spacer grid around a cladding tube in 3D: springs and dimples with elastic pads.
 
-The tube stands along z. On its +x and +y sides a spring presses at the height of the cell's middle, on its −x and −y
-sides two dimples hold it, below and above. Each support is a small elastic pad; springs (`aq.Spring`, with a dashpot if
-one likes) hold its back to a node of the grid, whose imposed motion presses it on. The contact laws hold at the nodes
-of the tube, on the patch of its surface below each pad: the cylinder is round there, whatever the pad, and wear counts
-on the tube.
+The tube axis is z. On each of the sides +x and +y there is one spring at mid-height, on each of the sides −x and −y two
+dimples, below and above. Each support is a small elastic pad; springs (`aq.Spring`, optionally with dashpots) connect
+its back to a node of the grid, whose imposed motion presses the pad against the tube. The contact laws are applied at
+the nodes of the tube, on a patch of its surface below each pad, so that wear is computed on the tube.
 
     cell = SpacerCell(Cladding(4.75e-3, 0.57e-3, zircaloy, (-0.02, 0.02)), Supports(...))
     tube = cell.tube(imposed=...)                       # a Solid; Modal(tube) may take its place
     held = cell.held(tube, share=lambda t: min(t, 1.0))  # 0: touching, 1: pressed
     aq.System([tube, *held.parts], interfaces=held.interfaces, springs=held.springs)
 
-Meshes of a spacer cell: a tube that is fine under each support, and the pads.
 """
 
 import math
@@ -34,8 +32,8 @@ Range = tuple[float, float]
 
 
 def refined_line(ends: Range, zones: Sequence[Range], size: float, largest: float, growth: float = 1.6) -> Array:
-    """Increasing points from one end to the other: equal cells of at most `size` in the zones, an even number in each,
-    that grow by the factor `growth` away from them, up to `largest`.
+    """Increasing points of a graded line: an even number of equal cells of at most `size` in each zone, growing away
+    from the zones by the factor `growth`, up to `largest`.
 
     zones: (low, high), sorted, apart from each other.
 
@@ -56,7 +54,7 @@ def refined_line(ends: Range, zones: Sequence[Range], size: float, largest: floa
 
 
 def _between(start: float, end: float, fine: tuple[bool, bool], size: float, largest: float, growth: float) -> Array:
-    """Points from start to end, fine at the ends said."""
+    """Points from start to end, refined at the given ends."""
     if all(fine):
         middle = 0.5 * (start + end)
         first = _between(start, middle, (True, False), size, largest, growth)
@@ -74,10 +72,10 @@ def _between(start: float, end: float, fine: tuple[bool, bool], size: float, lar
 
 
 def on_cylinders(mesh: Any) -> Any:
-    """The tube about z in cells of second order, their nodes on the cylinders between those of the corners."""
+    """Second-order mesh of the tube about z, with mid-side nodes on the cylinders."""
     radius = np.hypot(*mesh.p[:2])
     curved = skfem.MeshHex2.from_mesh(mesh)
-    # the mean radius of the corners that a node lies between: from the same mesh with the radius as a coordinate
+    # radius of a mid-side node: mean of its corners, by a mesh with the radius as a coordinate
     means = skfem.MeshHex2.from_mesh(replace(mesh, doflocs=np.stack([radius, radius, mesh.p[2]])))
     points = curved.doflocs.copy()
     points[:2] *= means.doflocs[0] / np.hypot(*points[:2])
@@ -87,7 +85,7 @@ def on_cylinders(mesh: Any) -> Any:
 def pad_mesh(
     size: tuple[float, float, float], cells: tuple[int, int], across: Array, radius: float | None, order: int
 ) -> Any:
-    """A pad (width, height, thickness in m) behind x = 0: its front face there, or hollow of a radius, deepest there.
+    """Pad (width, height, thickness in m) in x ≥ 0 with the front face at x = 0, flat or hollow with a given radius.
 
     cells: along z and through the thickness; across: places (n,), m, of the nodes along y, from −width/2 to width/2.
     Boundaries: `front`, `back`.
@@ -117,12 +115,12 @@ def placed(mesh: Any, distance: float, angle: float, height: float) -> Any:
     return replace(mesh, doflocs=np.stack([cosine * x - sine * y, sine * x + cosine * y, z + height]))
 
 
-_ZONE = 1.5  # half-width of the fine surface in half-widths of the contact, and
+_ZONE = 1.5  # half-width of the refined surface over that of the contact
 _ACROSS = 2.5  # cells over the half-width of the contact at refine = 1
 _ALONG = 8  # cells over the height of a pad
 _SIZE, _OFFSET = (2.5e-3, 3e-3, 8e-4), 12e-3  # of pads: width, height, thickness; of dimples from the middle, m
 _COARSE = 5e-4, 1.5e-3  # largest cells around and along the tube, m
-_CLEAR = 1e-3  # of the asperities' height, further off at the start: chords of hollow pads do not press them yet
+_CLEAR = 1e-3  # additional initial gap over the height of the asperities: chords of hollow pads stay clear
 _QUARTER = 0.5 * math.pi
 
 
@@ -147,11 +145,11 @@ class Cladding:
 
 @dataclass(frozen=True)
 class Supports:
-    """Springs, dimples and their pads: stiffnesses along and across the normal, N/m, dashpots, N·s/m, of a whole pad.
+    """Data of springs, dimples and pads: normal and tangential stiffness, N/m, and damping, N·s/m, of a whole pad.
 
-    shear_damping: dashpots across the normal, over those along it. friction: None for smooth pads (then no wear).
-    preload P, N, of each spring, P/2 of each dimple: what the motion of the grid's nodes is made for
-    (`SpacerCell.way`), so that the tube stays in the middle. gap, m: between the asperities and the tube at the start.
+    shear_damping: tangential over normal damping. friction: None for smooth pads (then no wear).
+    preload P, N, of each spring, P/2 of each dimple, which determines the motion of the grid nodes (`SpacerCell.way`).
+    gap, m: initial gap between asperities and tube.
     size: width, height, thickness of a pad, m; hollow: radius of its face, m, larger than the tube's, or None: flat.
     offset: of the dimples above and below the middle, m.
     """
@@ -185,8 +183,9 @@ class Supports:
 
 
 @dataclass(frozen=True)
-class Support:
-    """One of the six: quarter turns from +x, height above the middle, m; stiffnesses, dashpot, nominal force, N."""
+class PadSupport:
+    """One of the six supports: quarter turns from +x, height above the middle, m; stiffnesses, damping, nominal
+    force, N."""
 
     name: str
     quarter: int
@@ -198,22 +197,22 @@ class Support:
 
     @property
     def angle(self) -> float:
-        """Of its side of the tube, rad."""
+        """Angle of its side of the tube, rad."""
         return self.quarter * _QUARTER
 
     @property
     def normal(self) -> tuple[float, float, float]:
-        """From the tube to the pad."""
+        """Unit normal from the tube to the pad."""
         return ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))[self.quarter]
 
     def along(self, normal: float, shear: float) -> tuple[float, float, float]:
-        """A value along the normal and another across it, on the axes."""
+        """Components on the axes of a normal and a tangential value."""
         return (normal, shear, shear) if self.quarter % 2 == 0 else (shear, normal, shear)
 
 
 @dataclass(frozen=True)
-class Held:
-    """What holds a tube: pads and the node of the grid behind each, their springs, and their contact with the tube."""
+class TubeSupports:
+    """Supports of a tube: pads and grid nodes, springs, and contact interfaces with the tube."""
 
     parts: list[Any]
     springs: list[aq.Spring]
@@ -222,7 +221,7 @@ class Held:
 
 @dataclass(frozen=True)
 class SpacerCell:
-    """The cell; refine: cells in units of the default (0.08 × 0.4 mm in the contact of the default case)."""
+    """Model of the cell; refine: refinement factor (1: cells of 0.08 × 0.4 mm in the contact of the default case)."""
 
     cladding: Cladding
     supports: Supports
@@ -239,27 +238,28 @@ class SpacerCell:
             raise UserError.parameter("ends", c.ends, f"must lie beyond the pads, from {low:g} to {high:g} m")
 
     @cached_property
-    def six(self) -> tuple[Support, ...]:
-        """Springs at +x and +y, two dimples at −x and −y each."""
+    def six(self) -> tuple[PadSupport, ...]:
+        """Springs at +x and +y, two dimples each at −x and −y."""
         s = self.supports
         spring = s.spring_stiffness, s.spring_shear, s.spring_damping, s.preload
         dimple = s.dimple_stiffness, s.dimple_shear, s.dimple_damping, 0.5 * s.preload
-        found = [Support(f"spring_{axis}", quarter, 0.0, *spring) for quarter, axis in enumerate("xy")]
+        found = [PadSupport(f"spring_{axis}", quarter, 0.0, *spring) for quarter, axis in enumerate("xy")]
         for quarter, axis in enumerate("xy"):
             sides = {"low": -s.offset, "high": s.offset}
-            found += [Support(f"dimple_{axis}_{side}", quarter + 2, z, *dimple) for side, z in sides.items()]
+            found += [PadSupport(f"dimple_{axis}_{side}", quarter + 2, z, *dimple) for side, z in sides.items()]
         return tuple(found)
 
     @property
     def layer(self) -> LineLayer:
-        """The contact of a rigid tube with a rigid pad."""
+        """Contact of a rigid tube with a rigid pad through the asperity layer."""
         hollow, law = self.supports.hollow, self.supports.asperities
         relative = 1.0 / self.cladding.radius - (0.0 if hollow is None else 1.0 / hollow)
         return LineLayer(1.0 / relative, law.stiffness, law.exponent)
 
     @property
     def half_width(self) -> float:
-        """Of a spring's contact by the layer alone, m; without preload that of an asperity layer half crushed."""
+        """Half-width of the contact of a spring by the layer alone, m; without preload for half-compressed
+        asperities."""
         s, layer = self.supports, self.layer
         if s.preload > 0.0:
             return float(layer.half_width(s.preload / s.size[1]))
@@ -274,11 +274,11 @@ class SpacerCell:
     def _size(self) -> float:
         return self.half_width / (_ACROSS * self.refine)
 
-    def way(self, each: Support, share: float = 1.0) -> float:
-        """How far the node of the grid behind a support has gone, m: up to share 0 it closes the gap, then it presses.
+    def way(self, each: PadSupport, share: float = 1.0) -> float:
+        """Displacement of the grid node of a support, m: it closes the gap for share ≤ 0, then loads the support.
 
-        At share 1 by F/K and the crush of the asperities under F on a rigid tube; the wall of the tube gives way a
-        little more, and the force is less by so much.
+        At share 1: F/K plus the compression of the asperities under F on a rigid tube; the compliance of the tube wall
+        reduces the force slightly.
         """
         s, force = self.supports, each.force
         press = force / each.stiffness + float(self.layer.crush(force / s.size[1]))
@@ -286,18 +286,18 @@ class SpacerCell:
 
     @property
     def clear(self) -> float:
-        """What is open between asperities and tube at share 0, m."""
+        """Gap between asperities and tube at share 0, m."""
         return _CLEAR * self.supports.asperities.height
 
     @property
     def _start(self) -> float:
-        """Distance of the pads' faces from the axis at the start, m."""
+        """Initial distance of the pad faces from the axis, m."""
         return self.cladding.radius + self.supports.asperities.height + self.clear + self.supports.gap
 
     def tube(self, name: str = "tube", material: aq.LinearElastic | None = None, **options: Any) -> aq.Solid:
-        """The tube; boundaries `inner`, `outer`, `bottom`, `top` and the patch of each support under its name.
+        """Solid of the tube; boundaries `inner`, `outer`, `bottom`, `top` and the named patch of each support.
 
-        material: another one (of another density, to carry pellets); options: as of `aq.Solid`.
+        material: replaces that of the cladding (e.g. with the mass of pellets); options: see `aq.Solid`.
         """
         c, s = self.cladding, self.supports
         half, turn = 0.5 * s.size[1], self.zone / c.radius
@@ -319,11 +319,11 @@ class SpacerCell:
         part: Any,
         share: Callable[[float], float] | None = None,
         level: Literal["gap", "velocity"] = "gap",
-    ) -> Held:
-        """What holds the tube `part`, the solid or what takes its place.
+    ) -> TubeSupports:
+        """Supports of the tube `part` (the solid or its reduced model).
 
-        share: of the grid's motion (`way`) at the time t: −1 at the start with a gap, 0 touching, 1 pressed; None: the
-        grid rests, with its gap open. level: of the unilateral contact of the substrates ("velocity" in dynamics).
+        share: fraction of the grid motion (`way`) at time t: −1 with initial gap, 0 touching, 1 preloaded; None: grid
+        at rest with open gap. level: of the unilateral contact of the substrates ("velocity" in dynamics).
         """
         parts, springs, interfaces = [], [], []
         laws: list[Any] = [self.supports.asperities, aq.Unilateral(level=level)]
@@ -341,16 +341,16 @@ class SpacerCell:
                     multiplier="nodes", sliding="small", wear=self.supports.wear,
                 )
             )  # fmt: skip
-        return Held(parts, springs, interfaces)
+        return TubeSupports(parts, springs, interfaces)
 
-    def _pad(self, each: Support) -> aq.Solid:
+    def _pad(self, each: PadSupport) -> aq.Solid:
         s, c = self.supports, self.cladding
         width = s.size[0]
         across = refined_line((-0.5 * width, 0.5 * width), [(-self.zone, self.zone)], self._size, width / 8)
         mesh = pad_mesh(s.size, (2 * math.ceil(0.5 * _ALONG * self.refine), 2), across, s.hollow, c.order)
         return aq.Solid(each.name, placed(mesh, self._start, each.angle, c.middle + each.height), s.material)
 
-    def _node(self, each: Support, share: Callable[[float], float] | None) -> aq.PointMasses:
+    def _node(self, each: PadSupport, share: Callable[[float], float] | None) -> aq.PointMasses:
         s, c = self.supports, self.cladding
         normal = np.array(each.normal)
         place = (self._start + s.size[2]) * normal + np.array([0.0, 0.0, c.middle + each.height])

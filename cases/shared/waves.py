@@ -1,4 +1,4 @@
-"""What the wave cases share: packets in a bar, and the energy of a stretch of it by its own quadrature."""
+"""Wave cases: wave packets in a bar, and the energy of an interval of it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +8,11 @@ import xarray
 
 from arlequin.models.types import Array
 
-AMPLITUDE = 1.0  # m, of the packets
+AMPLITUDE = 1.0  # amplitude of the packets, m
 
 
 @dataclass(frozen=True)
-class Packet:
+class WavePacket:
     """u(x, t) = a exp(−((x − x₀ − s c t)/σ)²/2) sin(k (x − x₀ − s c t)), k = 2π/wavelength, travelling towards s = ±1.
 
     centre x₀, width σ and wavelength in m; speed c in m/s.
@@ -39,7 +39,7 @@ class Packet:
 def stretch_energy(
     result: xarray.DataTree, part: str, low: float, high: float, young: float, density: float, frame: int = -1
 ) -> float:
-    """Energy, J/m², of a bar's linear elements within [low, high], unweighted: ½∫ E u'² + ρ v² dx, exact."""
+    """Unweighted energy ½∫ E u'² + ρ v² dx, J/m², of the linear elements of a bar in [low, high]; exact."""
     group = result[f"part/{part}"].dataset
     x = group["position"].values[:, 0]
     order = np.argsort(x)
@@ -54,12 +54,12 @@ def stretch_energy(
 
 
 def total_energy(result: xarray.DataTree) -> Any:
-    """Kinetic and strain energy over time, J."""
+    """Kinetic plus strain energy over time, J."""
     energy = result.dataset["energy"]
     return energy.sel(kind="kinetic") + energy.sel(kind="strain")
 
 
 def drift(result: xarray.DataTree) -> float:
-    """Largest relative change of the kinetic and strain energy together."""
+    """Largest relative change of kinetic plus strain energy."""
     energy = total_energy(result).values
     return float(np.abs(energy / energy[0] - 1.0).max())

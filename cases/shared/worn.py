@@ -8,7 +8,7 @@ from arlequin.results.scalar import Scalar
 
 
 def worn_profile(result: xarray.DataTree) -> tuple[Array, Array]:
-    """Places x (k,), m, of the contact points, sorted, and the depth (k,), m, worn there at the end."""
+    """Sorted coordinates x (k,), m, of the contact points, and final worn depths (k,), m."""
     group = result["interface/contact"].dataset
     x = group["point_position"].values[:, 0]
     order = np.argsort(x)
@@ -16,7 +16,7 @@ def worn_profile(result: xarray.DataTree) -> tuple[Array, Array]:
 
 
 def scar_width(result: xarray.DataTree) -> Scalar:
-    """From the first worn point to the last."""
+    """Scalar: distance from the first to the last worn point."""
     x, depth = worn_profile(result)
     worn = x[depth > 0.0]
-    return Scalar(np.ptp(worn) if worn.size else 0.0, "m", "width of the scar")
+    return Scalar(np.ptp(worn) if worn.size else 0.0, "m", "width of the worn zone")

@@ -1,12 +1,12 @@
-"""An elastic block tumbles freely about its middle axis, over thousands of large steps: what drifts?
+"""Free rotation of an elastic block about its intermediate axis: drift of energy and momenta over 10⁴ steps.
 
-Nothing acts on it, so energy and both momenta stay what they were. The spin about the axis of the middle moment of
-inertia is not stable: the block turns over again and again. It starts unstrained, so that its energy and momenta are
-those of a rigid one, in closed form; the spin then stretches it.
+Without loads, energy, momentum and angular momentum are conserved. Rotation about the axis of the intermediate moment
+of inertia is unstable: the block turns over periodically. It starts unstrained, so that energy and momenta are those of
+the rigid block in closed form.
 
 Over 10⁴ steps of 0.1 rad the midpoint scheme keeps energy and angular momentum to 6e-13 and 4e-13. Newmark's
-trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, until no
-motion solves the next one.
+trapezoidal rule drifts, by 0.9 % and 0.5 %; in steps of 0.25 rad its energy grows 900-fold within 138 steps, and the
+next step has no solution.
 
 Source of the scheme that keeps them: Simo & Tarnow, ZAMP 43, 1992; Gonzalez, CMAME 190, 2000.
 """
@@ -33,19 +33,23 @@ from arlequin.models.types import Array
 class Parameters:
     """A block of soft rubber, 0.3 × 0.2 × 0.1 m, at 20 rad/s: 10⁴ steps of 0.1 rad, 160 turns."""
 
-    law: Annotated[Literal["neo-hooke", "svk"], Quantity("", "neo-Hooke, or St. Venant–Kirchhoff")] = "neo-hooke"
+    law: Annotated[Literal["neo-hooke", "svk"], Quantity("", "neo-Hookean or St. Venant–Kirchhoff material")] = (
+        "neo-hooke"
+    )
     young: Young = 1e6
     poisson: Annotated[float, Quantity("", "Poisson's ratio", within, 0.0, 0.499)] = 0.3
     density: Density = 1000.0
-    length: Annotated[float, Quantity("m", "along x", positive)] = 0.3
-    height: Annotated[float, Quantity("m", "along y, the axis of the spin", positive)] = 0.2
-    depth: Annotated[float, Quantity("m", "along z", positive)] = 0.1
+    length: Annotated[float, Quantity("m", "size along x", positive)] = 0.3
+    height: Annotated[float, Quantity("m", "size along y, the axis of rotation", positive)] = 0.2
+    depth: Annotated[float, Quantity("m", "size along z", positive)] = 0.1
     cells: Annotated[int, Quantity("", "cells over the depth", positive_integer)] = 1
-    spin: Annotated[float, Quantity("rad/s", "rate about the axis y", positive)] = 20.0
-    tilt: Annotated[float, Quantity("", "of the spin towards x and z, relative", non_negative)] = 0.02
-    velocity: Annotated[float, Quantity("m/s", "of the centre, along x", non_negative)] = 0.0
-    turn: Annotated[float, Quantity("rad", "of the block in a step", positive)] = 0.1
-    steps: Annotated[int, Quantity("", "steps", positive_integer)] = 10_000
+    spin: Annotated[float, Quantity("rad/s", "angular velocity about y", positive)] = 20.0
+    tilt: Annotated[
+        float, Quantity("", "components of the angular velocity along x and z, relative to that along y", non_negative)
+    ] = 0.02
+    velocity: Annotated[float, Quantity("m/s", "velocity of the centre along x", non_negative)] = 0.0
+    turn: Annotated[float, Quantity("rad", "rotation of the block per step", positive)] = 0.1
+    steps: Annotated[int, Quantity("", "number of steps", positive_integer)] = 10_000
     scheme: Annotated[Literal["midpoint", "theta", "newmark", "central-difference"], Quantity("", "time scheme")] = (
         "midpoint"
     )
@@ -55,7 +59,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Invariants:
-    """What stays: energy, J; momentum (3,), kg·m/s; angular momentum (3,) about the centre, kg·m²/s."""
+    """Invariants: energy, J; momentum (3,), kg·m/s; angular momentum (3,) about the centre, kg·m²/s."""
 
     energy: float
     momentum: Array
@@ -109,7 +113,7 @@ def reference(parameters: Parameters) -> Invariants:
 
 
 @dataclass(frozen=True)
-class Drift:
+class InvariantDrift:
     """Energy (t,) and momentum (t, 3) of each step, angular momentum (f, 3) of each frame, as in `Invariants`."""
 
     energy: Array
@@ -119,7 +123,7 @@ class Drift:
     mass: float
 
     @classmethod
-    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "Drift":
+    def of(cls, result: xarray.DataTree, parameters: Parameters) -> "InvariantDrift":
         """From the energies, and the fields with the mass matrix."""
         part = build(parameters).system.parts[0]
         mass, group = part.assemble().mass, result["part/block"].dataset
@@ -163,7 +167,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
     Newmark's trapezoidal rule promises the momentum alone.
     """
-    p, drift = parameters, Drift.of(result, parameters)
+    p, drift = parameters, InvariantDrift.of(result, parameters)
     # strains are differences of displacements: their round-off grows with the way of the centre
     exact = 1e-11 * (1.0 + p.velocity * p.steps * p.turn / p.spin / p.length)
     checks = [
@@ -185,7 +189,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def as_far_as_it_goes(study: aq.Study) -> xarray.DataTree:
-    """The run of a scheme that may blow up: what is recorded before a step finds no motion."""
+    """Run of a scheme that may become unstable: the steps before one that does not converge."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.zarr"
         with suppress(aq.UserError):
@@ -195,12 +199,12 @@ def as_far_as_it_goes(study: aq.Study) -> xarray.DataTree:
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     """Of what the rigid block keeps, whose values are exact at the start."""
-    drift = Drift.of(result, parameters)
+    drift = InvariantDrift.of(result, parameters)
     return {
         "energy_drift": aq.Scalar(np.abs(drift.of_energy).max(), "1", "largest change of the energy"),
         "momentum_drift": aq.Scalar(drift.of_momentum, "1", "largest change of the momentum"),
         "angular_momentum_drift": aq.Scalar(drift.of_moment.max(), "1", "largest change of the angular momentum"),
-        "turnovers": aq.Scalar(turned_over(result, parameters), "1", "how often the block's axis has turned over"),
+        "turnovers": aq.Scalar(turned_over(result, parameters), "1", "number of turn-overs"),
     }
 
 
@@ -213,5 +217,5 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     for name in ("midpoint", "theta", "newmark", "central-difference"):
         other = replace(parameters, scheme=name)
         run = result if parameters.scheme == name else as_far_as_it_goes(build(other))
-        found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, Drift.of(run, other))
+        found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, InvariantDrift.of(run, other))
     return {"energies": plots.energies(result), "drifts": drifts(found, parameters.spin)}

@@ -1,11 +1,11 @@
-"""The Taylor bar: a copper cylinder hits a rigid wall at 227 m/s and mushrooms.
+"""Taylor impact test: a copper cylinder hits a rigid wall at 227 m/s.
 
 The cylinder is axisymmetric, or a quarter of it in 3D (its axis is y in both), of a metal of large plastic strains
 (`aq.J2`, multiplicative, linear hardening), on linear cells with mean dilatation, stepped by central differences with
 as many sub-steps as the flattened cells ask for. By 80 µs nearly all kinetic energy has become plastic work.
 
-Published results hold the nodes that touch the wall there for good (wall="closed"). A wall that only pushes
-(wall="unilateral") lets the rim of the foot rise, by 0.2 mm, and slide further out. At 80 µs (step=1e-7):
+In published results the nodes at the wall stay in contact (wall="closed"). With unilateral contact
+(wall="unilateral") the edge of the foot lifts by 0.2 mm and slides further out. At 80 µs (step=1e-7):
 
     foot's radius (mm), length (mm), largest plastic strain (mean of a cell)
 
@@ -54,20 +54,20 @@ class Parameters:
     """Copper, 6.4 mm thick and 32.4 mm long, at 227 m/s."""
 
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 32.4e-3
-    radius: Annotated[float, Quantity("m", "its radius", positive)] = 3.2e-3
-    velocity: Annotated[float, Quantity("m/s", "towards the wall", positive)] = 227.0
+    radius: Annotated[float, Quantity("m", "radius of the bar", positive)] = 3.2e-3
+    velocity: Annotated[float, Quantity("m/s", "impact velocity", positive)] = 227.0
     wall: Annotated[
         Literal["closed", "unilateral"],
-        Quantity("", "what touches at the start stays, as in published results, or may lift"),
+        Quantity("", "bilateral contact after closure, as in published results, or unilateral"),
     ] = "closed"
-    friction: Annotated[float, Quantity("", "Coulomb's coefficient on a unilateral wall", non_negative)] = 0.0
-    elements: Annotated[int, Quantity("", "cells across the radius", positive_integer)] = 8
+    friction: Annotated[float, Quantity("", "coefficient of friction of a unilateral wall", non_negative)] = 0.0
+    elements: Annotated[int, Quantity("", "number of cells across the radius", positive_integer)] = 8
     dimension: Annotated[
-        Literal["axisymmetric", "3d"], Quantity("", "a half-plane that revolves, or a quarter of the bar")
+        Literal["axisymmetric", "3d"], Quantity("", "axisymmetric model, or a quarter of the bar in 3D")
     ] = "axisymmetric"
     scheme: Annotated[
         Literal["central-difference", "theta", "newmark"],
-        Quantity("", "explicit; θ-scheme, impulses on the velocity; Newmark's trapezoidal rule, contact on the gap"),
+        Quantity("", "central differences; θ-scheme with velocity-level contact; Newmark with gap-level contact"),
     ] = "central-difference"
     theta: ThetaValue = 0.5
     young: Young = 117e9
@@ -75,8 +75,8 @@ class Parameters:
     density: Density = 8930.0
     yield_stress: Annotated[float, Quantity("Pa", "yield stress", positive)] = 400e6
     hardening: Annotated[float, Quantity("Pa", "modulus of linear hardening", non_negative)] = 100e6
-    duration: Annotated[float, Quantity("s", "end of the run", positive)] = 80e-6
-    step: Annotated[float, Quantity("s", "time step, of as many sub-steps as are stable", positive)] = 2e-8
+    duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 80e-6
+    step: Annotated[float, Quantity("s", "time step; divided into stable sub-steps", positive)] = 2e-8
     fields_every: Annotated[int, Quantity("", "steps between two recorded fields", positive_integer)] = 100
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     missing = float(energy.sel(kind="scheme")[-1])
     volume = p.length * p.radius**2 * np.pi * (1.0 if p.dimension == "axisymmetric" else 0.25)
     kinetic = 0.5 * p.density * volume * p.velocity**2
-    name = "work of the stress update less the internal work"
+    name = "stress-update work less internal work"
     if p.scheme == "theta" and p.theta > 0.5:  # the scheme takes energy
         checks.append(Check(name, missing / work, 0.0, WORK, "1", "at least"))
     else:
@@ -153,7 +153,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     checks += [
         Check("energy balance, worst step", worst_balance(result), 0.0, BALANCE, "1", "absolute"),
         Check(
-            "kinetic energy at the end, of the start",
+            "final over initial kinetic energy",
             float(energy.sel(kind="kinetic")[-1]) / kinetic,
             1.0,
             0.0,
@@ -165,17 +165,15 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         gap = float(result["interface/wall"].dataset["gap_min"].min())
         # sub-steps resolve what lands; in a whole step a free surface may, at up to twice the speed of its wave
         fastest = p.velocity if p.scheme == "central-difference" else 2.0 * p.velocity
-        checks.append(
-            Check("deepest penetration, of a step at the fastest", gap, 0.0, fastest * p.step, "m", "at least")
-        )
+        checks.append(Check("largest penetration over the largest step", gap, 0.0, fastest * p.step, "m", "at least"))
     return checks
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
     foot, length = shapes(result)
     return {
-        "final_length": aq.Scalar(length[-1], "m", "length at the end"),
-        "foot_radius": aq.Scalar(foot[-1], "m", "radius of the foot at the end"),
+        "final_length": aq.Scalar(length[-1], "m", "final length"),
+        "foot_radius": aq.Scalar(foot[-1], "m", "final radius of the foot"),
     }
 
 

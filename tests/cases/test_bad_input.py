@@ -211,7 +211,7 @@ def test_a_users_study_that_is_wrong(body, code, says, refused):
         ("x: list[float] = ()", "pass", "x: parameters are float, int, bool, str or Literal, not list[float]"),
         ("x: 'Nothing' = 1", "pass", "Parameters: name 'Nothing' is not defined"),
         ("x: float", "pass", "x: has no default: give x=value, a finite number"),
-        ("x: float = 1.0", "return None", "`build` gives NoneType, must give an arlequin.Study"),
+        ("x: float = 1.0", "return None", "`build` gives NoneType, must return an arlequin.Study"),
         ("x: float = 1.0", "return nothing", "mine.py, line 6: NameError: name 'nothing' is not defined"),
     ],
 )
@@ -293,7 +293,7 @@ def test_a_full_disk(refused, monkeypatch):
     monkeypatch.setattr(LocalStore, "set", full)
     monkeypatch.setattr("arlequin.results.recorder.CHUNK_ROWS", 64)
     line = refused(1, "run", "two_bars", "elements=20", "duration=2e-4", "--out", "a.zarr")
-    assert line == "a.zarr: cannot be written: No space left on device; what was recorded is in a.zarr"
+    assert line == "a.zarr: cannot be written: No space left on device; the partial result is in a.zarr"
     assert readable("a.zarr") >= 64
 
 
@@ -312,7 +312,7 @@ def test_a_disk_that_is_full_in_earnest(tmp_path):
         [*unshare, script], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120
     )
     path = f"{small}/a.zarr"
-    line = f"arlequin: {path}: cannot be written: No space left on device; what was recorded is in {path}\n"
+    line = f"arlequin: {path}: cannot be written: No space left on device; the partial result is in {path}\n"
     assert done.stderr == line
     assert "code 1\n" in done.stdout and "(stopped early)" in done.stdout
 
@@ -335,7 +335,7 @@ def test_ctrl_c(tmp_path):
     wait_for(tmp_path / "a.zarr", running)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=120)
-    assert (running.returncode, err) == (1, "arlequin: interrupted; what was recorded is in a.zarr\n")
+    assert (running.returncode, err) == (1, "arlequin: interrupted; the partial result is in a.zarr\n")
     assert readable("a.zarr") > 1
     assert open_result("a.zarr").attrs["complete"] == 0
     assert main(["show", "a.zarr"]) == 0 and main(["plot", "a.zarr"]) == 0
@@ -365,7 +365,7 @@ def test_a_result_that_another_run_is_writing(tmp_path, refused):
 def test_a_step_that_does_not_converge(refused):
     line = refused(1, "run", "bar_wall", "law=penalty", "penalty_stiffness=1e30")
     found = re.fullmatch(
-        r"contact did not converge at t = (\S+) s \(residual .*\): try .*; what was recorded is in runs/bar_wall.zarr",
+        r"contact did not converge at t = (\S+) s \(residual .*\): try .*; the partial result is in runs/bar_wall.zarr",
         line,
     )
     assert found

@@ -142,11 +142,11 @@ def test_an_explicit_path_needs_force(capsys, one_line):
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("interrupt", "interrupted; what was recorded is in runs/oscillator.zarr"),
+        ("interrupt", "interrupted; the partial result is in runs/oscillator.zarr"),
         ("disk", "somewhere: No space left on device"),
         (
             "diverge",
-            "step 50 did not converge: take a smaller step; what was recorded is in runs/oscillator.zarr",
+            "step 50 did not converge: take a smaller step; the partial result is in runs/oscillator.zarr",
         ),
         ("memory", "not enough memory: Unable to allocate 1 PiB"),
     ],
@@ -178,7 +178,7 @@ def test_ctrl_c_in_earnest():
     time.sleep(0.3)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=240)
-    assert running.returncode == 1 and err == "arlequin: interrupted; what was recorded is in a.zarr\n"
+    assert running.returncode == 1 and err == "arlequin: interrupted; the partial result is in a.zarr\n"
 
 
 def test_a_reader_that_stops_reading():

@@ -19,7 +19,7 @@ def test_the_case_is_within_its_tolerances(amplitude):
 
 def test_in_partial_slip_the_middle_does_not_wear():
     p = case.Parameters(**{**SMALL, "cells": 12}, amplitude=2e-6)
-    found = case.Fretting.of(case.run(p), p)
+    found = case.FrettingHistory.of(case.run(p), p)
     middle = np.abs(found.x) < 0.3 * case.reference(p).half_width
     # but for once, in the first cycle, where the tractions of the growing load give way
     assert found.depth[middle].max() < 0.01 * found.depth.max()
@@ -33,7 +33,7 @@ def compared(parameters, full):
         begin = time.perf_counter()
         result = case.run(p)
         seconds.append(time.perf_counter() - begin)
-        found.append(case.Fretting.of(result, p))
+        found.append(case.FrettingHistory.of(result, p))
     jumped, exact = found
     depth = np.abs(jumped.depth - exact.depth).max() / exact.depth.max()
     return depth, abs(jumped.volume[-1] / exact.volume[-1] - 1.0), jumped.cycles.size, seconds

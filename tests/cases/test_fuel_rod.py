@@ -10,7 +10,7 @@ import arlequin as aq
 from arlequin.cases import fuel_rod
 from arlequin.cases.fuel_rod import Parameters
 from arlequin.cases.fuel_rod.measures import hardest, rms_along, supports
-from arlequin.cases.fuel_rod.model import Support
+from arlequin.cases.fuel_rod.model import GridSupport
 
 SHORT = Parameters(length=1.1, grids=3, duration=4e-3, modes=24, cells=8, amplitude=30.0, seed=3, loose=3)
 
@@ -101,7 +101,7 @@ def test_other_excitations(excitation, amplitude):
 
 def test_multilevel_supports():
     """Asperities in series with a spring: stiffnesses add as compliances, and F = K (a − s − g) once crushed."""
-    support = Support(2e5, 20.0, (2e12, 2.0, 5e-6))
+    support = GridSupport(2e5, 20.0, (2e12, 2.0, 5e-6))
     law, crushed = support.elastic, 2e12 * 5e-6**2
     for force in (0.1 * crushed, 0.7 * crushed, 3.0 * crushed):
         crush = min((force / 2e12) ** 0.5, 5e-6)

@@ -5,8 +5,8 @@ import pytest
 
 from arlequin.cases.glued_ring import (
     RADIUS,
-    Errors,
     Parameters,
+    PatchErrors,
     build,
     check,
     errors,
@@ -15,7 +15,7 @@ from arlequin.cases.glued_ring import (
 )
 
 
-def run(**changes) -> tuple[Errors, list[str]]:
+def run(**changes) -> tuple[PatchErrors, list[str]]:
     p = Parameters(**changes)
     result = build(p).run()
     return errors(result, p), [f"{item.name}: {item.value:.3g}" for item in check(result, p) if not item.passed]

@@ -39,7 +39,7 @@ def test_figures_are_drawn(coarse):
 
 def test_dimples_slip_first_and_springs_hold_on(coarse):
     result, p = coarse
-    found = case.Gripped.of(result, p)
+    found = case.SupportForces.of(result, p)
     share = found.axial / (p.friction * found.normal + 1e-300)
     full = share > 0.999
     dimples, springs = (np.argmax(full[:, places].all(axis=1)) for places in ([2, 3, 4, 5], [0, 1]))
@@ -51,11 +51,11 @@ def test_stiff_bodies_have_the_pressures_of_the_rigid_line_contact():
     what the sum over the nodes misses, up to (h/b)²/4."""
     p = case.Parameters(**{**COARSE, "refine": 0.6, "steps": 1}, young=9.9e14, pad_young=9.9e14, push=1e-9)
     result = case.build(p).run()
-    patch, kappa = case.Patch.of(result, p, "spring_x", 1), p.asperity_stiffness
+    patch, kappa = case.ContactPatch.of(result, p, "spring_x", 1), p.asperity_stiffness
     layer = LineLayer(0.5 * p.outer_diameter, kappa)
     shape = np.maximum(patch.pressure.max() - kappa * patch.y**2 / (2 * layer.radius), 0.0)
     np.testing.assert_allclose(patch.pressure, shape, atol=2e-3 * patch.pressure.max())
-    force = case.Gripped.of(result, p).normal[1, 0]
+    force = case.SupportForces.of(result, p).normal[1, 0]
     crush = float(layer.crush(force / 3e-3))
     missed = 0.25 * (np.diff(np.unique(np.round(patch.y, 9))).max() / layer.half_width(force / 3e-3)) ** 2
     assert patch.pressure.max() == pytest.approx(kappa * crush, rel=float(missed))
@@ -65,7 +65,7 @@ def test_stiff_bodies_have_the_pressures_of_the_rigid_line_contact():
 def test_a_gap_is_closed_before_the_pads_press(coarse):
     p = case.Parameters(**{**COARSE, "steps": 2}, gap=2e-5, push=1e-9)
     result = case.build(p).run()
-    found, ref = case.Gripped.of(result, p), case.Gripped.of(*coarse)
+    found, ref = case.SupportForces.of(result, p), case.SupportForces.of(*coarse)
     assert not found.normal[1].any()  # half way it is closed
     np.testing.assert_allclose(found.normal[2], ref.normal[ref.inserted], rtol=5e-3)
 
@@ -81,7 +81,7 @@ def test_a_tube_in_modes_takes_the_place_of_the_solid(coarse):
     ends = [aq.Spring(end, modal.boundary(end), stiffness=(1e4, 1e4, 0.0)) for end in ("bottom", "top")]
     system = aq.System([modal, *held.parts], interfaces=held.interfaces, springs=[*held.springs, *ends])
     result = aq.simulate(system, aq.Static(), duration=1.0, step=0.25)
-    full = case.Gripped.of(*coarse)
+    full = case.SupportForces.of(*coarse)
     force = [-result[f"interface/{n}"].dataset["force"].values[-1, 0] for n in ("spring_x", "dimple_x_low")]
     np.testing.assert_allclose(np.abs(force), full.normal[full.inserted][[0, 2]], rtol=0.01)
 
@@ -122,7 +122,7 @@ def test_hollow_pads_spread_the_pressure():
     result = case.build(p).run()
     assert not failed(result, p)
     flat = case.reference(case.Parameters()).stuck
-    peak = case.Patch.of(result, p, "spring_x", p.steps).pressure.max()
+    peak = case.ContactPatch.of(result, p, "spring_x", p.steps).pressure.max()
     assert peak == pytest.approx((22.8 / 4.75) ** (-1 / 3) * flat.layer.peak(flat.crush[0].max()), rel=0.05)
 
 

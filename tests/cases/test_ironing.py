@@ -45,7 +45,7 @@ def test_the_mortar_keeps_the_ratio_of_the_forces_where_collocation_rattles():
     spread = {}
     for multiplier in ("P1", "nodes"):
         p = case.Parameters(steps=100, multiplier=multiplier)
-        forces = case.Forces.of(case.build(p).run(), p)
+        forces = case.SliderForces.of(case.build(p).run(), p)
         late = forces.slider[forces.sliding(p.distance)]
         spread[multiplier] = np.ptp(late[:, 0] / late[:, 1])
     assert spread["P1"] < 0.05 * spread["nodes"]
@@ -53,7 +53,7 @@ def test_the_mortar_keeps_the_ratio_of_the_forces_where_collocation_rattles():
 
 def test_without_friction_the_horizontal_force_has_no_mean():
     p = case.Parameters(**SMALL, friction=0.0)
-    forces = case.Forces.of(case.build(p).run(), p)
+    forces = case.SliderForces.of(case.build(p).run(), p)
     assert abs(forces.ratio(p.distance)) < 1e-4
 
 
@@ -61,7 +61,7 @@ def test_ripple_falls_with_the_cells():
     ripples = []
     for scale in (2.0, 1.0):
         p = case.Parameters(steps=120, slider_size=1.7e-4 * scale, block_size=3e-4 * scale)
-        ripples.append(case.Forces.of(case.build(p).run(), p).ripple(p.distance))
+        ripples.append(case.SliderForces.of(case.build(p).run(), p).ripple(p.distance))
     assert (np.array(ripples[1]) < 0.6 * np.array(ripples[0])).all()
 
 

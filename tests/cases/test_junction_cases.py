@@ -8,7 +8,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.cases import high_frequency, junction_cantilever, reflection_spectrum, wave_junction
-from arlequin.cases.shared.waves import Packet, stretch_energy
+from arlequin.cases.shared.waves import WavePacket, stretch_energy
 from arlequin.results.recorder import Record
 
 
@@ -95,7 +95,7 @@ def test_junction_cantilever(ratio: float, overlap: float) -> None:
 
 def test_packet_is_a_wave() -> None:
     """∂u/∂t = −s c ∂u/∂x, by central differences in x."""
-    packet = Packet(1.0, 0.3, 0.2, -1.0, 2.0)
+    packet = WavePacket(1.0, 0.3, 0.2, -1.0, 2.0)
     x, e = np.linspace(0.0, 2.0, 50), 1e-6
     slope = (packet.displacement(x + e) - packet.displacement(x - e)) / (2 * e)
     assert packet.velocity(x) == pytest.approx(2.0 * slope, abs=1e-6)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from arlequin.cases.case.parameters import make
 from arlequin.cases.necking_bar import (
     Parameters,
-    Pull,
+    TensileTest,
     build,
     check,
     figures,
@@ -25,7 +25,7 @@ def pulled(**changes):
     p = Parameters(**changes)
     result = build(p).run()
     assert all(item.passed for item in check(result, p)), [item for item in check(result, p) if not item.passed]
-    return result, Pull.of(result, p)
+    return result, TensileTest.of(result, p)
 
 
 def test_considere():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from arlequin.cases import oblique_impact
-from arlequin.cases.oblique_impact import Measured, Parameters, build, check, figures
+from arlequin.cases.oblique_impact import ImpactForces, Parameters, build, check, figures
 from arlequin.cases.oblique_impact import plots as oblique_figures
 from arlequin.cases.reference.disc import ovalling
 from arlequin.cases.reference.disc_rim import NORMAL, TANGENT, DiscRim
 from arlequin.cases.reference.half_space import squares, strips
 from arlequin.cases.reference.maw import maw
-from arlequin.cases.reference.oblique import Motion, Oblique
+from arlequin.cases.reference.oblique import ModalMotion, Oblique
 from arlequin.models.errors import UserError
 
 BALL = Oblique("sphere", "like", 0.3, 0.1, 0.01)
@@ -98,7 +98,7 @@ def test_modes_of_the_disc():
 
 def test_motion():
     """A force that grows evenly from rest: z = F₁/(h ω²) (t − sin ωt/ω), at rest ω = 0 t³/6."""
-    motion = Motion.of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), 0.1)
+    motion = ModalMotion.of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), 0.1)
     for n in range(10):
         motion.advance(0.1 * n, 0.1 * (n + 1))
     assert motion.state[0] == pytest.approx([1 / 6, (1 - np.sin(3.0) / 3) / 9], rel=1e-12)
@@ -121,7 +121,7 @@ def test_mirrored():
     """The other direction gives the opposite reflection, and no incidence none."""
     p = Parameters(shape="disc", cells=4, steps=40, incidence=2.0)
     there, back, still = (
-        Measured.of(build(own).run(), own).reflection
+        ImpactForces.of(build(own).run(), own).reflection
         for own in (p, replace(p, incidence=-2.0), replace(p, incidence=0.0))
     )
     assert back == pytest.approx(-there, abs=1e-6) and still == pytest.approx(0.0, abs=1e-6)

@@ -8,7 +8,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.cases.reference.shaken_slider import ShakenSlider
-from arlequin.cases.reference.shock import Motion, Shock, SlidingMass, released_mass
+from arlequin.cases.reference.shock import ShockElement, ShockMotion, SlidingMass, released_mass
 
 RELEASE, MU, NORMAL = 8.5e-4, 0.1, 20.0  # m, —, N/m
 THETA, EULER, VOGELAERE, ADAPTIVE = aq.Theta(0.5), aq.SymplecticEuler(), aq.DeVogelaere(), aq.RungeKutta()
@@ -26,11 +26,11 @@ def slider(stiffness: float, weak: float, **options: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def released() -> Motion:
-    return released_mass(SlidingMass(), Shock(NORMAL, 4e5, friction=MU), RELEASE, 0.16)
+def released() -> ShockMotion:
+    return released_mass(SlidingMass(), ShockElement(NORMAL, 4e5, friction=MU), RELEASE, 0.16)
 
 
-def release(scheme: Any, step: float, exact: Motion) -> tuple[float, Any]:
+def release(scheme: Any, step: float, exact: ShockMotion) -> tuple[float, Any]:
     """Largest error of the displacement, relative to the release, and the result."""
     system = slider(4e5, 1e4, release=RELEASE, gravity=(0.0, -10.0))
     result = aq.simulate(system, scheme, duration=0.16, step=step)
@@ -43,7 +43,7 @@ def release(scheme: Any, step: float, exact: Motion) -> tuple[float, Any]:
     [(THETA, 3e-3), (aq.Newmark(), 3e-3), (aq.HHT(), 5e-3), (EULER, 3e-2), (VOGELAERE, 5e-4), (ADAPTIVE, 1e-9)],
     ids=str,
 )  # fmt: skip
-def test_sdnd100_at_the_step_of_the_benchmark(scheme: Any, error: float, released: Motion) -> None:
+def test_sdnd100_at_the_step_of_the_benchmark(scheme: Any, error: float, released: ShockMotion) -> None:
     """Δt = 5e-4: errors of the displacement; the losses and the balance, whatever the scheme."""
     found, result = release(scheme, 5e-4, released)
     assert found <= error
@@ -58,7 +58,7 @@ def test_sdnd100_at_the_step_of_the_benchmark(scheme: Any, error: float, release
 
 
 @pytest.mark.parametrize(("scheme", "order"), [(THETA, 2), (VOGELAERE, 2), (EULER, 1)], ids=str)
-def test_sdnd100_converges(scheme: Any, order: int, released: Motion) -> None:
+def test_sdnd100_converges(scheme: Any, order: int, released: ShockMotion) -> None:
     """Over four slips, stick and their changes: order 2 of the θ-scheme is kept; changes within a step cap order 4."""
     coarse, fine = (release(scheme, step, released)[0] for step in (5e-4, 2e-5))
     assert math.log(coarse / fine) / math.log(25.0) >= order - 0.2

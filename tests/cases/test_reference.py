@@ -19,7 +19,7 @@ from arlequin.cases.reference.measures import (
     mean_error,
     total_variation,
 )
-from arlequin.cases.reference.press import Press
+from arlequin.cases.reference.press import PressedBar
 from arlequin.cases.reference.rods import Rod
 from arlequin.models.errors import UserError
 
@@ -349,7 +349,7 @@ def test_impulse_gap_and_mean_pressure_are_consistent():
 @pytest.mark.parametrize("closed", [True, False])
 def test_press_balances_forces_and_inverts(exponent, closed):
     stiffness = 1e9 / 5e-4**exponent
-    press = Press(0.1, 2e11, stiffness, exponent, 5e-4, 6e-4, closed)
+    press = PressedBar(0.1, 2e11, stiffness, exponent, 5e-4, 6e-4, closed)
     u = np.linspace(0, 3e-3, 301)
     p, g = press.pressure(u), press.gap_at(u)
     np.testing.assert_allclose(g, 6e-4 - u + 5e-13 * p, atol=1e-18 if exponent == 1 else 3e-17)
@@ -364,7 +364,7 @@ def test_press_balances_forces_and_inverts(exponent, closed):
 
 
 def test_press_newton_agrees_with_bracketing():
-    press = Press(0.1, 2e11, 3e14, 1.7, 5e-4, 5e-4, False)
+    press = PressedBar(0.1, 2e11, 3e14, 1.7, 5e-4, 5e-4, False)
     for u in (1e-9, 1e-5, 4e-4):
         root = brentq(lambda x, u=u: x + 5e-13 * 3e14 * x**1.7 - u, 0, u, xtol=1e-20, rtol=1e-15)
         assert press.crush(u) == pytest.approx(root, rel=1e-14)
@@ -372,7 +372,7 @@ def test_press_newton_agrees_with_bracketing():
 
 def test_press_work_is_the_stored_energy():
     """Thesis data, κ = 5e15, m = 2: crushing at 1.25 GPa, U = a + 6.25e-4; ∫ p dU by quadrature."""
-    press = Press(0.1, 2e11, 5e15, 2, 5e-4, 5e-4)
+    press = PressedBar(0.1, 2e11, 5e15, 2, 5e-4, 5e-4)
     assert press.crushing_pressure == pytest.approx(1.25e9)
     assert press.crushing_displacement == pytest.approx(1.125e-3)
     work, _ = quad(lambda u: float(press.pressure(u)), 0, 2e-3, points=[press.crushing_displacement], epsabs=1e-3)
@@ -435,7 +435,7 @@ def test_convergence_order_is_the_slope():
         lambda: ContactLaw(),
         lambda: ContactLaw(1e12, 0.5, 1e-4),
         lambda: touch(STEEL, None, THESIS, 0.0, 1e-4, tolerance=0.0),
-        lambda: Press(0.1, 2e11, 1e12, 1, 5e-4, 1e-4),
+        lambda: PressedBar(0.1, 2e11, 1e12, 1, 5e-4, 1e-4),
         lambda: l1_error([0, 1, 2], [1.0], Ramp()),
         lambda: convergence_order([1.0], [1.0]),
     ],

@@ -19,7 +19,7 @@ from arlequin import cases
 from arlequin.cases.cli.command import main
 from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Axis, Plan
-from arlequin.sweeps.point import Outcome, Series
+from arlequin.sweeps.point import PointOutcome, Series
 from arlequin.sweeps.store import SweepStore
 
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
@@ -102,7 +102,7 @@ def test_a_report_of_a_case(capsys):
     assert energies["strain"][0] == "9" and set(energies) == {"energy (J)", "kinetic", "strain"}
     run = dict(page.tables["Run"])
     assert run["scheme"] == "closed form" and run["step"] == "0.01 s" and "wall time per step" in run
-    assert {"numpy", "BLAS"} <= {row[0] for row in page.tables["Versions where this report was made"]}
+    assert {"numpy", "BLAS"} <= {row[0] for row in page.tables["Installed versions"]}
     assert [caption.split(":")[0] for caption in page.texts["figcaption"]] == ["The motion", "Energies"]
     assert page.texts["figcaption"][1] == "Energies: Energy (J), Relative imbalance over Time (s)"
     assert [image.format for image in page.images()] == ["PNG", "PNG"]
@@ -128,7 +128,7 @@ def test_a_newer_film_is_taken_in():
 def test_a_run_that_stopped_early():
     main(["run", CASE, "fault=diverge"])
     page = Page(cases.report(RESULT))
-    assert "The run stopped early: it is not compared with the reference." in page.texts["p"]
+    assert "The run is incomplete and is not compared with the reference." in page.texts["p"]
     assert dict(page.tables["Run"])["steps"] == "50 of 100 (stopped early)"
     assert [caption.split(":")[0] for caption in page.texts["figcaption"]] == ["Energies"]
 
@@ -139,7 +139,7 @@ def test_a_study_in_memory():
     page = Page(cases.report(result, "study.html"))
     assert page.loads_nothing() and page.texts["h1"] == ["Study"]
     assert "Parameters" not in page.tables and "Checks" not in page.tables and len(page.images()) == 2
-    with pytest.raises(UserError, match="say where the report goes"):
+    with pytest.raises(UserError, match="must be given for a result in memory"):
         cases.report(result)
 
 
@@ -167,7 +167,11 @@ def sweep(
             "seconds": (dims, np.full(shape, 0.5), {"units": "s", "long_name": "wall time"}),
         },
         {
-            "velocity": ("velocity", list(velocities), {"units": "m/s", "long_name": "each bar moves at ± this"}),
+            "velocity": (
+                "velocity",
+                list(velocities),
+                {"units": "m/s", "long_name": "speed of each bar, in opposite directions"},
+            ),
             "law": ("law", list(laws), {"units": "", "long_name": "contact law"}),
         },
         {
@@ -186,15 +190,13 @@ def test_a_report_of_a_sweep():
     assert page.texts["h1"] == ["two_bars: sweep"]
     facts = dict(page.tables["Sweep"])
     assert facts["points"] == "4 of 6 computed, 1 failed, 1 not computed"
-    assert (facts["version"], facts["commit"]) == ("9.9", "abc1234") and facts["wall time of the points"].endswith(
-        "in all"
-    )
-    assert page.tables["Swept"][1] == ["velocity", "10, 20, 50", "m/s", "each bar moves at ± this"]
+    assert (facts["version"], facts["commit"]) == ("9.9", "abc1234") and facts["wall time"].endswith("in total")
+    assert page.tables["Swept"][1] == ["velocity", "10, 20, 50", "m/s", "speed of each bar, in opposite directions"]
     extremes = {row[0]: row[1:] for row in page.tables["Extremes over the sweep"]}
     at = ["velocity = 10 m/s, law = soft", "velocity = 50 m/s, law = hard"]
     assert extremes["peak_force"] == ["30000", at[0], "3e+05", at[1], "N", "largest contact force"]
     assert extremes["balance"][0] == "3e-15" and extremes["balance"][2] == "3e-14"
-    assert page.tables["Points that failed"][1:] == [["velocity = 10 m/s, law = hard", "<b>broke</b>"]]
+    assert page.tables["Failed points"][1:] == [["velocity = 10 m/s, law = hard", "<b>broke</b>"]]
     points = page.tables["Points"]
     assert points[0] == ["velocity (m/s)", "law", "state", "peak_force (N)", "balance", "seconds (s)"]
     assert points[2] == ["10", "hard", "failed", "", "", "0.5"]
@@ -203,7 +205,8 @@ def test_a_report_of_a_sweep():
     fixed = {row[0]: row[1:] for row in page.tables["Fixed parameters"]}
     assert fixed["theta"][:3] == ["0.75", "", "0.5"] and fixed["length_left"][0] == "0.1"
     assert not {"velocity", "law"} & set(fixed)
-    captions = ["Peak force: Largest contact force (kN) over Each bar moves at ± this (m/s)", "Balance: "]
+    over = "Speed of each bar, in opposite directions (m/s)"
+    captions = [f"Peak force: Largest contact force (kN) over {over}", "Balance: "]
     assert page.texts["figcaption"][0] == captions[0] and page.texts["figcaption"][1].startswith(captions[1])
     alts = [value for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert alts == page.texts["figcaption"]
@@ -215,7 +218,7 @@ def test_a_sweep_of_a_function_and_one_without_points():
     assert page.texts["h1"] == ["study_of_mine: sweep"] and not page.images()
     assert page.tables["Fixed parameters"] == [["parameter", "value"], ["theta", "0.75"]]
     assert any("nothing that is drawn" in text for text in page.texts["p"])
-    assert "Extremes over the sweep" not in page.tables and "Points that failed" not in page.tables
+    assert "Extremes over the sweep" not in page.tables and "Failed points" not in page.tables
 
 
 def test_a_long_sweep_stays_light():
@@ -223,7 +226,7 @@ def test_a_long_sweep_stays_light():
     assert Path("sweep.html").stat().st_size < 1e6
     assert (
         len(page.tables["Points"]) == 1 + 8000 // 6
-        and "The first 1333 of 10000; the dataset has all." in page.texts["p"]
+        and "The first 1333 of 10000 points; the dataset contains all." in page.texts["p"]
     )
     assert page.tables["Swept"][1][1] == "1 to 100, 5000 values" and "And 800 more." in page.texts["p"]
     assert page.texts["summary"][-1] == "Table of 1333 points"
@@ -237,7 +240,9 @@ def test_a_sweep_on_disk(capsys):
         time = np.linspace(0.0, 1e-4, 20 + n)
         force = Series(("time",), time * (1 + n), {"units": "N"}, {"time": time}, {"time": {"units": "s"}})
         scalars = {"peak_force": aq.Scalar(3.0 + n, "N", "peak"), "loss": aq.Scalar(0.1 * n, "1", "loss")}
-        store.write(point, Outcome({}, {}, "broke", 1.0) if n == 1 else Outcome(scalars, {"force": force}, "", 1.0))
+        store.write(
+            point, PointOutcome({}, {}, "broke", 1.0) if n == 1 else PointOutcome(scalars, {"force": force}, "", 1.0)
+        )
     store.close()
     assert main(["report", "runs/bars.sweep"]) == 0
     assert capsys.readouterr().out == "runs/bars-sweep.html\n"

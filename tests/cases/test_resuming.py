@@ -107,7 +107,9 @@ def test_what_cannot_go_on_says_why(monkeypatch, capsys):
 
     with pytest.raises(KeyboardInterrupt):
         aq.simulate(aq.System([part]), aq.Theta(0.5), duration=1.0, step=1e-5, record="c.zarr", progress=progress)
-    assert "c.zarr: not of a case: call its script again with record=Record('c.zarr', resume=True)" in says(2, "c.zarr")
+    assert "c.zarr: not the result of a case: run its script again with record=Record('c.zarr', resume=True)" in says(
+        2, "c.zarr"
+    )
     stop("bar_wall", SMALL, 30, monkeypatch)
     monkeypatch.setattr("arlequin.run.resume.version", lambda: "another")
     assert "a.zarr: its checkpoint is of another version" in says(2, "a.zarr")

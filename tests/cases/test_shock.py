@@ -8,15 +8,15 @@ import pytest
 from scipy.optimize import brentq
 
 from arlequin.cases.reference.rocking import RockingBlock
-from arlequin.cases.reference.shock import Shock, SlidingMass, integrate, released_block, released_mass
+from arlequin.cases.reference.shock import ShockElement, SlidingMass, integrate, released_block, released_mass
 from arlequin.cases.reference.slider import ReleasedSlider
 from arlequin.models.errors import UserError
 
-SOFT = Shock(3e7, 1e7, 5e4, 0.9)
+SOFT = ShockElement(3e7, 1e7, 5e4, 0.9)
 
 
 def test_the_released_mass_sticks_slips_and_turns_as_its_oscillators_do():
-    motion = released_mass(SlidingMass(), Shock(20.0, 4e5, 0.0, 0.1), 8.5e-4, 0.05)
+    motion = released_mass(SlidingMass(), ShockElement(20.0, 4e5, 0.0, 0.1), 8.5e-4, 0.05)
     # stuck: m ü = −k u − K_T (u − r₀), until the element carries f = 1 N
     stiff, elastic = math.sqrt(4.1e5), 1.0 / 4e5
     middle = 4e5 * 8.5e-4 / 4.1e5
@@ -39,7 +39,7 @@ def test_a_stiffer_element_tends_to_the_slider_of_coulomb():
     t = np.linspace(0, 0.12, 50)
     late, turns = [], []
     for tangential in (4e6, 4e7):
-        motion = released_mass(SlidingMass(), Shock(20.0, tangential, 0.0, 0.1), 8.5e-4, 0.12)
+        motion = released_mass(SlidingMass(), ShockElement(20.0, tangential, 0.0, 0.1), 8.5e-4, 0.12)
         late.append(np.abs(motion.state(t)[0][0] - exact.position(t)).max())
         stops = [event.time for event in motion.events if event.state == 2]
         turns.append(motion.state(stops)[0][0] - exact.turning_point([1, 2, 3]))
@@ -48,7 +48,7 @@ def test_a_stiffer_element_tends_to_the_slider_of_coulomb():
 
 
 def test_a_dropped_mass_leaves_when_the_damped_element_would_pull():
-    mass, shock = SlidingMass(1.0, 2.0, 0.0), Shock(800.0, 1.0, 12.0)
+    mass, shock = SlidingMass(1.0, 2.0, 0.0), ShockElement(800.0, 1.0, 12.0)
     motion = integrate(mass, shock, np.array([0.0, 0.1]), np.array([0.0, -1.0]), np.zeros((2, 1)), 0.5)
     omega, decay = 20.0, 3.0
     damped = math.sqrt(omega**2 - decay**2)
@@ -133,7 +133,7 @@ def test_the_block_against_small_blind_steps():
 @pytest.mark.slow
 def test_model_b_of_the_benchmark():
     """Its first impact; at the second Code_Aster (HHT, elastic block) has 0.1349 s and 4.045 J: it loses more."""
-    motion = released_block(RockingBlock(), Shock(3e10, 1e7, 5e6, 0.9), 0.01, 0.24)
+    motion = released_block(RockingBlock(), ShockElement(3e10, 1e7, 5e6, 0.9), 0.01, 0.24)
     t = np.linspace(0.05, 0.06, 10_001)
     kinetic = motion.kinetic(t)
     assert t[kinetic.argmax()] == pytest.approx(0.054375, rel=1e-3)
@@ -149,6 +149,6 @@ def test_model_b_of_the_benchmark():
 
 def test_bad_input_is_named():
     with pytest.raises(UserError, match="tangential"):
-        Shock(1.0, 0.0)
+        ShockElement(1.0, 0.0)
     with pytest.raises(UserError, match="tilt"):
         released_block(RockingBlock(), SOFT, -0.01, 0.1)

@@ -28,26 +28,26 @@ def test_the_case_is_within_its_tolerances(options):
 def test_the_start_is_a_rigid_block():
     for scheme in ("midpoint", "central-difference"):
         p = case.Parameters(steps=1, scheme=scheme, cells=2, turn=1e-3)
-        drift = case.Drift.of(case.build(p).run(), p)
+        drift = case.InvariantDrift.of(case.build(p).run(), p)
         assert drift.of_moment[0] <= 1e-14
         assert drift.of_energy[0] == pytest.approx(0.0, abs=1e-14)
 
 
 def test_beyond_a_half_the_scheme_loses_what_the_midpoint_rule_keeps():
     p = case.Parameters(steps=200, scheme="theta", theta=0.55)
-    drift = case.Drift.of(case.build(p).run(), p)
+    drift = case.InvariantDrift.of(case.build(p).run(), p)
     assert drift.of_energy[-1] < -0.05 and drift.of_moment[-1] > 0.02
 
 
 @pytest.mark.slow
 def test_newmark_drifts_and_with_larger_steps_blows_up():
     p = case.Parameters(steps=400, scheme="newmark", fields_every=1)
-    assert 1e-3 < np.abs(case.Drift.of(case.build(p).run(), p).of_energy).max() < 0.1
+    assert 1e-3 < np.abs(case.InvariantDrift.of(case.build(p).run(), p).of_energy).max() < 0.1
     p = case.Parameters(steps=400, scheme="newmark", turn=0.3, fields_every=1)
     with pytest.raises(aq.UserError, match="did not converge"):
         case.build(p).run()
     result = case.as_far_as_it_goes(case.build(p))
-    assert result["time"].size < 400 and case.Drift.of(result, p).of_energy.max() > 10.0
+    assert result["time"].size < 400 and case.InvariantDrift.of(result, p).of_energy.max() > 10.0
 
 
 def attitude(parameters, end):

@@ -6,7 +6,7 @@ import pytest
 from arlequin import cases
 from arlequin.cases import sdnv105
 from arlequin.cases.reference.rocking import RockingBlock
-from arlequin.cases.reference.shock import Shock
+from arlequin.cases.reference.shock import ShockElement
 from arlequin.cases.reference.spring_rocking import held_block, rock_on_springs
 from arlequin.models.errors import UserError
 
@@ -18,7 +18,7 @@ def failed(result, **options):
 
 def test_the_first_flight_keeps_the_energy_of_block_and_springs():
     """Without damping T + Mg y + ½ K y_O² + ½ K_T (x_O − a)² is constant until another point touches."""
-    block, shock = RockingBlock(), Shock(3e8, 1e8, 0.0, 0.9)
+    block, shock = RockingBlock(), ShockElement(3e8, 1e8, 0.0, 0.9)
     motion = rock_on_springs(block, shock, 0.01, 1, 0.06)
     t = np.linspace(0.0, 0.999 * motion.impacts[0].time, 200)
     q, v = motion.motion.state(t)
@@ -33,7 +33,7 @@ def test_the_first_flight_keeps_the_energy_of_block_and_springs():
 
 def test_landings_change_sides():
     """θ̇ points to the corner that lands; stiff springs meet the rigid block's first impact."""
-    motion = rock_on_springs(RockingBlock(), Shock(3e9, 1e9, 5e5, 0.9), 0.01, 2, 0.16)
+    motion = rock_on_springs(RockingBlock(), ShockElement(3e9, 1e9, 5e5, 0.9), 0.01, 2, 0.16)
     first, second = motion.impacts
     rates = motion.motion.state([first.time, second.time])[1][2]
     assert rates[0] < 0.0 < rates[1]
@@ -41,7 +41,7 @@ def test_landings_change_sides():
     assert second.kinetic_energy < first.kinetic_energy
     assert motion.angle([0.0])[0] == 0.01
     with pytest.raises(UserError, match="tilt"):
-        held_block(RockingBlock(), Shock(1e9, 1e7), -0.01, 0.1)
+        held_block(RockingBlock(), ShockElement(1e9, 1e7), -0.01, 0.1)
 
 
 def test_the_case_on_springs_until_its_first_landing():

@@ -57,7 +57,7 @@ def test_values(given, values):
         ({"stifness": [1]}, {}, "stifness: no such parameter, did you mean stiffness?"),
         ({"stiffness": [1]}, {"mas": 1}, "mas: no such parameter, did you mean mass?"),
         ({"stiffness": [1]}, {"mass": "x"}, "mass = 'x': must be a finite number > 0"),
-        ({"stiffness": [1]}, {"stiffness": 2}, "stiffness: is swept, and fixed too"),
+        ({"stiffness": [1]}, {"stiffness": 2}, "stiffness: both swept and fixed"),
         ({"stiffness": [1, -1]}, {}, "stiffness = -1.0: must be positive"),
         ({"limit": [2, 0.5], "steps": [3]}, {}, "limit = 0.5: must be at least the amplitude, 1 m (at limit=0.5"),
         ([{"limit": 2, "mass": 1}, {"limit": 0.5, "mass": 1}], {}, "limit = 0.5: must be at least"),
@@ -226,8 +226,8 @@ def test_an_edited_case_is_the_one_that_is_computed():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([CASE, "stiffness=2"], "nothing to sweep over"),
-        ([CASE], "nothing to sweep over"),
+        ([CASE, "stiffness=2"], "no swept parameter"),
+        ([CASE], "no swept parameter"),
         ([], "no case given"),
         ([CASE, "stiffness=2:3"], "stiffness = '2:3': must be values a,b,c"),
         ([CASE, "stiffness=2,3", "--workers", "two"], "--workers = 'two': must be a whole number"),
@@ -284,6 +284,6 @@ def test_ctrl_c_says_how_to_go_on():
     _, err = running.communicate(timeout=60)
     assert running.returncode == 1 and err.count("\n") == 1
     assert err.startswith("arlequin: interrupted; ")
-    assert err.endswith(" of 20 points are in a, the same command goes on\n")
+    assert err.endswith(" of 20 points are in a, the same command continues\n")
     assert subprocess.run(command, env=environment, capture_output=True).returncode == 0
     assert (aq.open_sweep("a")["message"] == "").all()

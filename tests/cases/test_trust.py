@@ -84,7 +84,7 @@ def test_what_was_not_is_not_run(how, result, mark, capfd, folder, state):
         assert main(words) == 0
         out, err = capfd.readouterr()
         assert not mark.exists() and "velocity.png" not in out and err.count("\n") == 1
-        assert "without the figures and checks of its case: the case file" in err and "--case FILE" in err
+        assert "figures and checks of its case are omitted: the case file" in err and "--case FILE" in err
     with pytest.warns(ResultWarning, match="--case FILE"):
         cases.report("a.zarr", "b.html")
     assert not mark.exists()
@@ -114,7 +114,7 @@ def test_a_sweep_of_a_file_that_was_not_run_has_its_report(result, mark, capfd, 
     capfd.readouterr()
     for command in ("report", "plot", "show"):
         assert main([command, "a.sweep"]) == 0
-    assert not mark.exists() and "without what its case says" in capfd.readouterr().err
+    assert not mark.exists() and "documentation of its case is omitted" in capfd.readouterr().err
 
 
 def test_bytecode_beside_a_file_is_not_run(result, mark, folder):

@@ -15,14 +15,14 @@ def test_the_case_is_within_its_tolerances(options):
     p = case.Parameters(**{**SMALL, **options})
     checks = case.check(case.build(p).run(), p)
     failed = [check.name for check in checks if not check.passed]
-    assert failed == (["greatest depth against a stiff pin's"] if "stiffness" in options else [])
+    assert failed == (["greatest depth against a rigid pin"] if "stiffness" in options else [])
 
 
 def test_shorter_steps_come_nearer_to_the_reference():
     errors = []
     for steps in (30, 120):
         p = case.Parameters(stiffness=1e12, cells=30, steps=steps)
-        errors.append(case.Scar.of(case.build(p).run(), p).error)
+        errors.append(case.WornProfile.of(case.build(p).run(), p).error)
     assert errors[1] < 0.6 * errors[0]
 
 
