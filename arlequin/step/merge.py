@@ -13,8 +13,9 @@ from arlequin.step.state import StepReport
 def merge_load_steps(reports: Sequence[StepReport]) -> StepReport:
     """Load steps: forces at the end, works and paths of all."""
     last = reports[-1].action
-    lengths = {name: sum(getattr(report.action, name) for report in reports) for name in ("slip", "wear", "rubbed")}
-    return _joined(reports, replace(last, **lengths))
+    summed = ("slip", "friction_work_per_mu", "friction_loss")
+    sums = {name: sum(getattr(report.action, name) for report in reports) for name in summed}
+    return _joined(reports, replace(last, **sums))
 
 
 def merge_time_steps(reports: Sequence[StepReport]) -> StepReport:
