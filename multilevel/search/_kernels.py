@@ -1,9 +1,9 @@
 """Numba kernels of contact search: shape functions of facets, a box tree, projections, and the rows of the kinematics.
 
-All vectors have three components; plane problems are in z = 0, where a facet is a curve with the body on its left. Reference
-facets: s in [0, 1]; the triangle s, t ≥ 0, s + t ≤ 1; the square [0, 1]². Nodes: corners, mid-edges, centre (as
-`arlequin.models.part.Surface`). A *feature* of a facet is 0 its inside, 1 … E its edges, E + 1 … its corners (E = 0 on
-curves).
+All vectors have three components; plane problems are in z = 0, where a facet is a curve with the body on its left.
+Reference facets: s in [0, 1]; the triangle s, t ≥ 0, s + t ≤ 1; the square [0, 1]². Nodes: corners, mid-edges, centre
+(as `arlequin.models.part.Surface`). A *feature* of a facet is 0 its inside, 1 … E its edges, E + 1 … its corners (E = 0
+on curves).
 """
 
 import numpy as np
@@ -812,7 +812,7 @@ def rate_of_rotation(kind, g, first, a, spin):
 
 @njit(cache=True)
 def positions_on_facets(kind, facets, positions, facet, reference, out):
-    """Positions (k, 3) of the reference coordinates (k, 2) on the facet of each point; not written where the facet is −1."""
+    """Positions (k, 3) of the reference coordinates (k, 2) on the facet of each point; none where it is −1."""
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
     for k in range(facet.shape[0]):
