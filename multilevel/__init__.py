@@ -1,1 +1,1 @@
-"""What touches: obstacles, interface laws at several levels (surface and asperities), and the nonsmooth solvers."""
+"""Contact: obstacles, pairings, interface laws at several levels (surface and asperities) and nonsmooth solvers."""

@@ -1,4 +1,4 @@
-"""An interface: a slave surface, what it may touch, and the laws between them."""
+"""Interface: a slave surface, its master, and the laws between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

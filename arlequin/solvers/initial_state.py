@@ -57,7 +57,7 @@ def check_apart(assembly: Assembly, u: Array) -> None:
 
 def _refuse_points(interface: Interface, slave: Array, master: Array, margin: float) -> None:
     """Refuses nodes or quadrature points of the slave behind the master, and nodes of the master behind the slave."""
-    places = Facets.of(interface.slave).places(slave)
+    places = Facets.of(interface.slave).sample_positions(slave)
     if isinstance(interface.master, Obstacle):
         _refuse_behind(interface, places, interface.master.closest(places)[0], margin)
         return

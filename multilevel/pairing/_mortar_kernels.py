@@ -1,7 +1,7 @@
 """Numba kernels of the mortar pairing: shape functions, candidates, clipping, moments, contact rows.
 
 They share a file because numba's cache does not see edits across files. Positions have three axes here (z = 0 in
-2D); parent coordinates are two numbers (the second one idle on lines).
+2D); parent coordinates are two numbers (the second one unused on lines).
 """
 
 import math
@@ -11,7 +11,7 @@ from numba import boolean, float64, int32, int64, njit, types
 
 CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
 MOST_CORNERS = 24  # of a clipped polygon: convex quadrilaterals give at most 8, folded ones at most 4 · 1.5⁴
-FACING = -0.1  # ν_s·ν_m of facets that can touch: within 84° of opposite, so that side walls are no partners
+FACING = -0.1  # ν_s·ν_m of facets that can be partners: within 84° of opposite, which excludes side walls
 TOUCHED = 1e-15  # clipped areas below this share of the slave facet are round-off
 COVERED = 1e-6  # a point with less of its ∫ψ covered has no partner
 
@@ -230,7 +230,7 @@ def fit_boxes(x, pieces, order, leaves, low, high):
 
 @njit(int64(Vector, Vector, Numbers, int64, Matrix, Matrix, Numbers), cache=True)
 def near_pieces(low, high, order, leaves, box_low, box_high, found):
-    """Pieces in the leaves that meet a box, into `found`; returns how many."""
+    """Write the pieces in the leaves that intersect a box to `found`; return their number."""
     stack = np.empty(64, dtype=np.int64)
     stack[0], depth, count = 0, 1, 0
     while depth > 0:
@@ -254,7 +254,7 @@ def near_pieces(low, high, order, leaves, box_low, box_high, found):
 
 @njit(int64(Matrix, int64, Matrix, int64, Matrix), cache=True)
 def clip(window, sides, polygon, corners, spare):
-    """Sutherland–Hodgman: cuts the polygon, in place, by the convex counter-clockwise window; returns its corners.
+    """Clip the polygon in place by the convex counter-clockwise window (Sutherland–Hodgman); return its corner count.
 
     With two sides both are intervals of the first coordinate. Source: Communications of the ACM 17, 1974, 32–42.
     """
@@ -308,7 +308,7 @@ def _content(polygon, corners, centroid):
 
 @njit(boolean(Matrix, int64, float64, float64), cache=True)
 def _holds(polygon, corners, u, v):
-    """Whether a polygon (counter-clockwise, convex) holds a point."""
+    """Whether a point lies in a convex counter-clockwise polygon."""
     if corners == 2:
         return polygon[0, 0] <= u <= polygon[1, 0]
     for c in range(corners):
@@ -369,7 +369,11 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     corners, other_corners = pieces.shape[1], other_pieces.shape[1]
     nodes, other_nodes = facets.shape[1], others.shape[1]
     own = np.zeros((count, functions, nodes))
-    weight, heft, opening = np.zeros((count, functions)), np.zeros((count, functions)), np.zeros((count, functions))
+    weight, absolute_weight, opening = (
+        np.zeros((count, functions)),
+        np.zeros((count, functions)),
+        np.zeros((count, functions)),
+    )
     first = np.zeros(count + 1, dtype=np.int64)
     partner = np.empty(4 * count + 16, dtype=np.int64)
     cross = np.zeros((4 * count + 16, functions, other_nodes))
@@ -427,9 +431,9 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                 continue
             _localise(y, other_pieces[t], centre[p], axes, other_local)
             polygon = polygons[kept]
-            for c in range(other_corners):  # seen from the slave the master turns clockwise
-                turned = other_corners - 1 - c
-                polygon[c, 0], polygon[c, 1] = other_local[turned, 0], other_local[turned, 1]
+            for c in range(other_corners):  # seen from the slave the master is clockwise
+                reversed_corner = other_corners - 1 - c
+                polygon[c, 0], polygon[c, 1] = other_local[reversed_corner, 0], other_local[reversed_corner, 1]
             sides[kept] = clip(window, corners, polygon, other_corners, spare)
             if sides[kept] == 0:
                 continue
@@ -457,7 +461,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
             found[kept], gaps[kept] = t, gap
             covered += content
             kept += 1
-        layers = covered > (1.0 + 1e-6) * whole  # a folded master: each point takes its nearest layer
+        layers = covered > (1.0 + 1e-6) * whole  # a folded master: each point is paired with the nearest layer
 
         for entry in range(kept):
             t = found[entry]
@@ -510,7 +514,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                     for i in range(functions):
                         share = w * psi[i]
                         weight[p, i] += share
-                        heft[p, i] += abs(share)
+                        absolute_weight[p, i] += abs(share)
                         opening[p, i] += share * gap
                         for j in range(nodes):
                             own[p, i, j] += share * value[j]
@@ -518,7 +522,7 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
                             cross[pairs, i, j] += share * other_value[j]
             pairs += 1
     first[count] = pairs
-    return own, weight, heft, opening, first, partner[:pairs].copy(), cross[:pairs].copy()
+    return own, weight, absolute_weight, opening, first, partner[:pairs].copy(), cross[:pairs].copy()
 
 
 @njit(
@@ -539,7 +543,7 @@ def contact_rows(axes, slave, integrals, master, points):
     τ_p = τ − (τ·ν) ν.
     """
     x, facets, pieces, parents, normal, length = slave
-    own, weight, heft, opening, first, partner, cross = integrals
+    own, weight, absolute_weight, opening, first, partner, cross = integrals
     others, other_count = master
     start, piece, function, areas = points
     count, nodes, other_nodes = start.size - 1, facets.shape[1], others.shape[1]
@@ -551,9 +555,9 @@ def contact_rows(axes, slave, integrals, master, points):
         total, absolute, sum_gap = 0.0, 0.0, 0.0
         for e in range(start[k], start[k + 1]):
             total += weight[piece[e], function[e]]
-            absolute += heft[piece[e], function[e]]
+            absolute += absolute_weight[piece[e], function[e]]
             sum_gap += opening[piece[e], function[e]]
-        # ψ ≥ 0 makes the two sums equal; a P2 end function that is covered where it is negative cannot press
+        # ψ ≥ 0 makes the two sums equal; a P2 end function covered only where it is negative carries no pressure
         paired = total > COVERED * areas[k] and total > 0.1 * absolute
         if paired:
             gap[k] = sum_gap / total
@@ -611,7 +615,7 @@ def contact_rows(axes, slave, integrals, master, points):
                     _cross(d2, flat, lever1)
                     _cross(flat, d1, lever2)
                     if corners == 2:
-                        lever2[:] = 0.0  # ẑ does not turn
+                        lever2[:] = 0.0  # ẑ is constant
                     for c in range(axes):
                         if corners == 4:
                             along[slot[pieces[p, 2]], t, c] += turn * lever1[c]

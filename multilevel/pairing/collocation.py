@@ -69,8 +69,9 @@ class PointPairing:
 
 @dataclass(frozen=True, eq=False)
 class SlavePoints:
-    """Contact points k of a slave surface at Σ_m weights_km x_nodes(k,m): nodes (k, m) numbered within the surface,
-    weights (k, m) = φ_m.
+    """Contact points k of a slave surface at Σ_m weights_km x_nodes(k,m).
+
+    nodes (k, m): numbered within the surface; weights (k, m) = φ_m;
 
     areas (k,), m², in the reference configuration: they sum to the area of the surface.
     """

@@ -127,8 +127,8 @@ class Facets:
             dx = dx * 2 * np.pi * np.einsum("qj,fj->fq", value, corners[:, :, 0])
         return np.asarray(dx * self.depth)
 
-    def places(self, positions: Array) -> Array:
-        """The nodes and the points of `rule` (k, a) at node positions (n, a)."""
+    def sample_positions(self, positions: Array) -> Array:
+        """Positions (k, a) of the nodes and of the points of `rule` at node positions (n, a)."""
         shape = self.shapes(self.kind.code, self.nodes.shape[1], self.rule[0])[0]
         inner = np.einsum("qj,fja->fqa", shape, positions[self.nodes])
         return np.concatenate([positions, inner.reshape(-1, positions.shape[1])])

@@ -1,1 +1,1 @@
-"""Rough surfaces: topographies, their spectra and moments, and theories of their contact. No meshes here."""
+"""Rough surfaces: topographies, their spectra and moments, and theories of their contact; independent of meshes."""

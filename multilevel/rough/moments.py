@@ -1,4 +1,4 @@
-"""Spectral moments of a topography, and what random-process theory makes of them."""
+"""Spectral moments of a topography and the statistics of random processes with these moments."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from arlequin.multilevel.rough.spectrum import Spectrum, spectrum_of
 from arlequin.multilevel.rough.summits import SummitStatistics
 from arlequin.multilevel.rough.topography import Topography
 
-# mean of cosⁿ over directions: what a profile sees of a wave
+# mean of cosⁿ over directions: share of a wave in a profile
 PROFILE = {0: 1.0, 2: 1 / 2, 4: 3 / 8}
 
 
@@ -59,7 +59,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Differences:
-    """Moments by finite differences on the grid, and what the grid makes of the true ones.
+    """Moments by finite differences on the grid, and the factors between them and the spectral moments.
 
     moments: m0, m2 = ½ ⟨|δh|²⟩ with forward differences δ, m4 = ⅜ ⟨(δ²h)²⟩ with the five-point Laplacian δ².
     factor_2, factor_4: m2 and m4 of the differences over those of the spectrum. A wave passes δ as
@@ -74,7 +74,7 @@ class Differences:
 
     @property
     def corrected(self) -> Moments:
-        """The differences' moments over their factors."""
+        """Moments of the differences divided by their factors."""
         return Moments(self.moments.m0, self.moments.m2 / self.factor_2, self.moments.m4 / self.factor_4)
 
 
@@ -90,7 +90,7 @@ def moments(topography: Topography) -> Moments:
 def difference_moments(topography: Topography) -> Differences:
     """Moments of a periodic map by finite differences, as instruments and codes without a spectrum give them.
 
-    They fall short of `moments` by the factors that are given, more so the shorter the waves (in pixels).
+    They are smaller than `moments` by the factors returned, the more so the shorter the waves (in pixels).
     """
     if not topography.periodic:
         raise UserError("topography: differences over the edge need a periodic one: .levelled().made_periodic()")

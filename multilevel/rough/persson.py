@@ -24,8 +24,8 @@ class Persson:
     """Elastic contact with an isotropic Gaussian roughness, seen at growing magnification.
 
     modulus E*, Pa; wavenumbers q (n,), rad/m, increasing; spectrum C (n,), m⁴, with ⟨h²⟩ = 2π ∫ q C dq, a power law
-    between the points; gamma: part of the elastic energy that the theory's stress distribution really takes (0.45; 1:
-    no correction). With the gradient of the wavenumbers below q, G(q) = 2π ∫_{q₀}^q q'³ C dq', and w = √(2/G):
+    between the points; gamma: ratio of the elastic energy to that of the stress distribution of the theory (0.45; 1: no
+    correction). With the gradient of the wavenumbers below q, G(q) = 2π ∫_{q₀}^q q'³ C dq', and w = √(2/G):
 
         area at magnification q:  P(q, p) = erf(w p/E*),   A/A₀ = P(q₁, p) = erf(√2 p/(E* h'rms)) → √(8/π) p/(E* h'rms)
         elastic energy per area:  U(p) = π/2 E* ∫ q² C P [γ + (1 − γ) P²] dq
@@ -46,7 +46,7 @@ class Persson:
     def __post_init__(self) -> None:
         positive("modulus", self.modulus)
         within("gamma", self.gamma, 0.0, 1.0, open_low=True)
-        assert self._roughness  # refuses a bad spectrum now
+        assert self._roughness  # validates the spectrum
 
     @cached_property
     def _roughness(self) -> IsotropicSpectrum:
@@ -128,7 +128,7 @@ class Persson:
         gaps, pressures = self._table
         target = np.log(gap / self.decay_length)
         p = np.interp(target, gaps, pressures)
-        # above the table the exponential law is exact; a gap below it is no length any more
+        # above the table the exponential law is exact; below it gaps are negligible
         far = target > gaps[-1]
         p[far] = math.log(self.prefactor) - gap[far] / self.decay_length
         near = ~far & (target > gaps[0])

@@ -1,4 +1,4 @@
-"""Topographies from files: arrays, tables of x, y, z, matrices of heights, and what instruments write."""
+"""Topographies from files: arrays, tables of x, y, z, matrices of heights, and formats of instruments."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,18 +30,18 @@ def read(
     periodic: bool = False,
     fill: bool = False,
 ) -> Topography:
-    """The topography in a file; its name's ending says how to read it.
+    """Read the topography in a file; the suffix of its name selects the format.
 
     * `.npy`: heights[i, j] = h(i Δx, j Δy), with `unit` (of the heights) and `size`.
     * `.csv`, `.txt`, `.dat`, `.asc`: a matrix of heights with `unit` and `size`, its lines along x (as `numpy.savetxt`
       writes heights[i, j]; scan lines at constant y are to be transposed); or, of three columns and without `size`,
       a table of x, y, z on a regular grid in any order, as `.xyz`, with `unit`. Commas, semicolons (then with decimal
-      commas too), tabs or blanks between; lines before the first number and lines that start with # are passed over.
+      commas too), tabs or blanks between; lines before the first number and lines that start with # are skipped.
     * `.sur` (Digital Surf) and all other formats of the library SurfaceTopography (MIT licence), which carry units
       and sizes themselves: `pip install "arlequin[rough]"`; where one carries none, `unit` and `size` give them.
 
     unit: m, mm, µm (um), nm, Å (A) or pm; a pair where x, y and z differ, as ("mm", "µm"). size: (Lx, Ly) in m.
-    periodic: whether the map is, which no file says. fill: whether small holes are filled (`Topography.filled`).
+    periodic: whether the map is (files do not state it). fill: whether small holes are filled (`Topography.filled`).
     """
     file = Path(path)
     if not file.is_file():
@@ -120,7 +120,7 @@ def _holds_numbers(cells: Sequence[str], count: int) -> bool:
 
 
 def _matrix(values: Any, unit: Any, size: Any) -> tuple[Any, Any, str]:
-    """Heights in m, size and a word on them, of a bare array."""
+    """Heights, m, size and a remark, of a plain array."""
     _, height = _factors(unit)
     if size is None:
         raise UserError.parameter("size", size, "the file has none: must be (Lx, Ly) in m")
@@ -128,7 +128,7 @@ def _matrix(values: Any, unit: Any, size: Any) -> tuple[Any, Any, str]:
 
 
 def _table(file: Path, numbers: Array, unit: Any, size: Any) -> tuple[Any, Any, str]:
-    """The same of points x, y, z; NaN where the grid has no point."""
+    """Heights, m, size and a remark, of points x, y, z; NaN where the grid has no point."""
     if size is not None:
         raise UserError.parameter("size", size, "a table of x, y, z carries its own")
     if numbers.shape[1] != 3 or not np.isfinite(numbers[:, :2]).all():
@@ -145,7 +145,7 @@ def _table(file: Path, numbers: Array, unit: Any, size: Any) -> tuple[Any, Any, 
 
 
 def _places(file: Path, values: Array) -> tuple[NDArray[np.int64], int, float]:
-    """Number of each value's grid line, how many there are, and their distance."""
+    """Index of the grid line of each value, number of grid lines, and their distance."""
     span = float(np.ptp(values))
     if span == 0.0:
         return np.zeros(len(values), int), 1, 1.0
@@ -161,7 +161,7 @@ def _places(file: Path, values: Array) -> tuple[NDArray[np.int64], int, float]:
 
 
 def _instrument(file: Path, unit: Any, size: Any) -> tuple[Any, Any, str]:
-    """The same of an instrument's file."""
+    """Heights, m, size and a remark, of the file of an instrument."""
     try:
         library = import_module("SurfaceTopography")
     except ImportError:
@@ -182,7 +182,7 @@ def _instrument(file: Path, unit: Any, size: Any) -> tuple[Any, Any, str]:
         if own is not None:
             map_ = map_.to_unit("m")
         heights, lengths = map_.heights(), map_.physical_sizes
-    except Exception as error:  # whatever the library has to say about a file
+    except Exception as error:  # any error of the library
         raise UserError(f"path = {str(file)!r}: SurfaceTopography cannot read it: {error!r}") from None
     if own is None:
         raise UserError.parameter("unit", unit, "the file has none: must be one of " + ", ".join(UNITS))

@@ -1,9 +1,9 @@
 """Numba kernels of contact search: shape functions of facets, a box tree, projections, and the rows of the kinematics.
 
-Everything is in 3-vectors; plane problems live in z = 0, where a facet is a curve with the body on its left. Reference
-facets: s in [0, 1]; the triangle s, t ≥ 0, s + t ≤ 1; the square [0, 1]². Nodes: corners, mid-edges, centre (as
-`arlequin.models.part.Surface`). A *feature* of a facet is 0 its inside, 1 … E its edges, E + 1 … its corners (E = 0 on
-curves).
+All vectors have three components; plane problems are in z = 0, where a facet is a curve with the body on its left.
+Reference facets: s in [0, 1]; the triangle s, t ≥ 0, s + t ≤ 1; the square [0, 1]². Nodes: corners, mid-edges, centre
+(as `arlequin.models.part.Surface`). A *feature* of a facet is 0 its inside, 1 … E its edges, E + 1 … its corners (E = 0
+on curves).
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = 0, 1, 2, 3, 4, 5
 ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matching meshes, round-off)
 COINCIDENT = 1e-8  # in facet sizes: nearer to an edge or corner than this, the direction to it is noise
 BESIDE = 0.1  # in s and t: a point whose foot on the plane of the corners is farther out is beside the facet
-GRAZING = 0.05  # cosine: a line flatter to the facet than this is not projected along
+GRAZING = 0.05  # smallest cosine between a line and the normal of a facet that it intersects
 LEAF = 4  # facets in a leaf of the tree
 
 
@@ -228,7 +228,7 @@ def start_on_face(kind, x, p):
 
 @njit(cache=True)
 def clamped(kind, s, t):
-    """(s, t) moved into the reference face."""
+    """(s, t) projected into the reference face."""
     s, t = min(max(s, 0.0), 1.0), min(max(t, 0.0), 1.0)
     if kind <= TRI6 and s + t > 1.0:
         s, t = s / (s + t), t / (s + t)
@@ -524,7 +524,7 @@ def corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
     n = outward(kind, g)
     if kind <= LINE3:
         return n, 1.0
-    # tangents of the two edges that meet in the corner: towards the next one and the one before
+    # tangents of the two edges at the corner: towards the next one and the one before
     corners = corner_count(kind)
     ahead, back = corner(kind, (c + 1) % corners), corner(kind, (c + corners - 1) % corners)
     uu, uv, vv = 0.0, 0.0, 0.0
@@ -635,7 +635,7 @@ def resolve(mesh, topology, points, limits, feature, found):
 
 @njit(cache=True)
 def box_near_line(box, p, d, reach):
-    """Smallest |distance| along the line p + w d at which it meets the box (inf: not within reach)."""
+    """Smallest |distance| along the line p + w d at which it intersects the box (inf: not within reach)."""
     start, end = -reach, reach
     for i in range(3):
         if abs(d[i]) < 1e-14:
@@ -679,7 +679,7 @@ def within_facet(kind, s, t, f, neighbours, free, facets, overhang):
 
 @njit(cache=True)
 def intersect_line(kind, x, p, d, value, first, second, g):
-    """Where the line p + w d meets a facet (or its continuation): (s, t, met), by Newton across the line."""
+    """Intersection of the line p + w d with a facet or its continuation: (s, t, found), by Newton across the line."""
     if kind <= LINE3:
         u, v = (-d[1], d[0], 0.0), (0.0, 0.0, 1.0)
         s, t = 0.5, 0.0
@@ -716,7 +716,7 @@ def intersect_line(kind, x, p, d, value, first, second, g):
             return s, t, True
         if kind in (LINE2, TRI3):
             continue
-        if longest > 1.0:  # curved: the continuation of the facet is of no interest
+        if longest > 1.0:  # curved: the step is limited to the size of the facet
             s, t = s - ds + ds / longest, t - dt + dt / longest
     return s, t, False
 
@@ -812,7 +812,7 @@ def rate_of_rotation(kind, g, first, a, spin):
 
 @njit(cache=True)
 def positions_on_facets(kind, facets, positions, facet, reference, out):
-    """Positions (k, 3) of the reference coordinates (k, 2) on each point's facet; facet −1: untouched."""
+    """Positions (k, 3) of the reference coordinates (k, 2) on the facet of each point; none where it is −1."""
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
     for k in range(facet.shape[0]):

@@ -51,8 +51,10 @@ class Options(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What is solved for: impulse (r,), trial history (l, h), normal (3, k): stored, dissipated and multiplier parts,
-    status (k,)."""
+    """Unknowns of the contact problem.
+
+    impulse (r,); trial history (l, h); normal (3, k): stored, dissipated and multiplier parts; status (k,).
+    """
 
     impulse: Any
     trial: Any

@@ -43,7 +43,7 @@ def test_planes_for_one_point_each():
     for k in range(5):
         gap, normal = RigidPlane(points[k], normals[k]).closest(x[k : k + 1])
         np.testing.assert_allclose((gaps[k], *found[k]), (gap[0], *normal[0]), rtol=1e-14)
-    with pytest.raises(UserError, match="5 rigid planes, and 4 points"):
+    with pytest.raises(UserError, match="5 rigid planes for 4 contact points"):
         planes.closest(x[:4])
     with pytest.raises(UserError, match="normals"):
         RigidPlanes(points, 0.0 * normals)

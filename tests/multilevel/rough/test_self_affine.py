@@ -138,7 +138,7 @@ def test_moments_do_not_depend_on_the_pixels():
         ({"cutoff": -1.0}, "cutoff = -1.0: must be positive"),
         ({"rolloff": L / 64}, "wavelengths must not increase in this order"),
         ({"longest": 2 * L}, "longest = 0.002: must lie in ]0, 0.001]"),
-        ({"longest": L / 1.2, "rolloff": L / 1.2, "cutoff": L / 1.3}, "no wave of this size fits"),
+        ({"longest": L / 1.2, "rolloff": L / 1.2, "cutoff": L / 1.3}, "no mode of the map lies"),
         ({"rms_slope": None}, "rms_slope, rms_height: give one of them"),
         ({"rms_height": 1e-6}, "rms_slope, rms_height: give one of them"),
         ({"rms_slope": -0.1}, "rms_slope = -0.1: must be positive"),
