@@ -16,7 +16,15 @@ LOOSE = {"models": 10, "multilevel": 8, "arlequin": 8, "cases": 45}  # modules b
 
 # laws and nonsmooth solvers know no meshes: these import numpy, numba, one another and what refuses a parameter
 BARE = ("arlequin.multilevel.laws", "arlequin.multilevel.solvers", "arlequin.multilevel._interrupts")
-PLAIN = ("numpy", "numba", "llvmlite", "arlequin.models.errors", "arlequin.models.checks", "arlequin.models.types")
+PLAIN = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "arlequin.models.errors",
+    "arlequin.models.checks",
+    "arlequin.models.types",
+    "arlequin.models.kernel_cache",
+)
 
 
 def module_of(file):

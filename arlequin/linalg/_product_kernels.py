@@ -1,7 +1,8 @@
 """Products of a sparse matrix with many vectors that lie in a row each."""
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 _FEW, _SIDE = 4, 64  # vectors from which on they are taken side by side, and how many at once
 

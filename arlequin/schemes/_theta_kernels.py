@@ -6,8 +6,8 @@ The steps of many members side by side: what is done at every dof, in one pass.
 """
 
 import numpy as np
-from numba import njit
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._carried_kernels import reopen
 from arlequin.multilevel.solvers._kernels import STICK, close_onset, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS

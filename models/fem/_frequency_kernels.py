@@ -1,9 +1,9 @@
 """The largest frequency of cells as they are: of elastic moduli, on lumped masses."""
 
 import numpy as np
-from numba import njit
 
 from arlequin.models.fem._cell_kernels import _deform, _gather, _inverse
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import volume_change
 
 _ITERATIONS = 300

@@ -16,14 +16,12 @@ hardening, at the rate x/Δt of the step; the heat T′ = χ/(ρ c) σ_y(T) goes
 rate effect.
 
 Kernels of other files import `respond` and `linearise`, which are inlined in them, and pass the `kind` of the material,
-one for all points or as a constant (as fast). numba's cache does not see edits across files: who edits this file
-clears the `__pycache__` folders.
+one for all points or as a constant (as fast).
 """
 
 import math
 
-from numba import njit
-
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials.hyperelastic import NEO_HOOKE
 from arlequin.models.materials.plastic import (
     EXPONENT,

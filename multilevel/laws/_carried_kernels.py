@@ -1,8 +1,9 @@
 """The gaps of layers where pairings change them; see `PointLaws.carried`."""
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._signature import ACCOUNT, REGULAR_KERNEL
 
 _HALVINGS, _WIDENINGS = 60, 400

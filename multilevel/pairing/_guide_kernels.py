@@ -4,7 +4,8 @@ Everything is in 3-vectors; plane problems live in z = 0.
 """
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 PASSES = 30  # of Newton's method; a curve whose nodes are almost evenly spaced along the axis takes three
 EXACT = 4e-16  # change of ξ that is round-off

@@ -1,6 +1,6 @@
 """Numba kernels: the tractions of the regular laws and the solvers of contact with friction.
 
-They share a file because numba's cache does not see edits across files. Only what Python calls declares its types: the
+Only what Python calls declares its types: the
 others are part of it, and would each be loaded by itself.
 
 The contact problem of one step as the kernels read it.
@@ -11,8 +11,9 @@ The contact problems of many members side by side.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, types
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import hear
 from arlequin.multilevel.laws._signature import REGULAR_KERNEL
 

@@ -1,8 +1,9 @@
 """Lists of the kernels of laws."""
 
-from numba import njit, types
+from numba import types
 from numba.typed import List
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._signature import REGULAR_KERNEL
 
 
