@@ -1,7 +1,6 @@
 """Numba kernels of the mortar pairing: shape functions, candidates, clipping, moments, contact rows.
 
-Positions have three axes here (z = 0 in
-2D); parent coordinates are two numbers (the second one idle on lines).
+Positions have three axes here (z = 0 in 2D); parent coordinates are two numbers (the second one idle on lines).
 """
 
 import math

@@ -1,7 +1,6 @@
 """Numba kernels: the tractions of the regular laws and the solvers of contact with friction.
 
-Only what Python calls declares its types: the
-others are part of it, and would each be loaded by itself.
+Only what Python calls declares its types: the others are part of it, and would each be loaded by itself.
 
 The contact problem of one step as the kernels read it.
 
