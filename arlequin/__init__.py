@@ -66,7 +66,7 @@ PUBLIC = {
     "arlequin.multilevel.laws.asperities": ("Asperities",),
     "arlequin.multilevel.laws.asperity_table": ("AsperityTable",),
     "arlequin.multilevel.laws.friction": ("Coulomb",),
-    "arlequin.multilevel.laws.penalty": ("Penalty", "PerturbedLagrangian", "Shock", "VelocityPenalty"),
+    "arlequin.multilevel.laws.penalty": ("ImpactElement", "Penalty", "PerturbedLagrangian", "VelocityPenalty"),
     "arlequin.multilevel.laws.unilateral": ("Unilateral",),
     "arlequin.multilevel.laws.wear": ("Archard",),
     "arlequin.multilevel.obstacles.base": ("RigidPlane", "RigidPlanes"),
@@ -129,9 +129,9 @@ if TYPE_CHECKING:  # what PUBLIC says, for type checkers; a test compares them
     from arlequin.multilevel.laws.asperities import Asperities as Asperities
     from arlequin.multilevel.laws.asperity_table import AsperityTable as AsperityTable
     from arlequin.multilevel.laws.friction import Coulomb as Coulomb
+    from arlequin.multilevel.laws.penalty import ImpactElement as ImpactElement
     from arlequin.multilevel.laws.penalty import Penalty as Penalty
     from arlequin.multilevel.laws.penalty import PerturbedLagrangian as PerturbedLagrangian
-    from arlequin.multilevel.laws.penalty import Shock as Shock
     from arlequin.multilevel.laws.penalty import VelocityPenalty as VelocityPenalty
     from arlequin.multilevel.laws.unilateral import Unilateral as Unilateral
     from arlequin.multilevel.laws.wear import Archard as Archard

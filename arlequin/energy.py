@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from arlequin.linalg.products import applied
 from arlequin.models.part import PathDependent
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.elastic_stick import Loss
+from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 
 KINDS = (
     "kinetic", "strain", "asperity", "external_work", "friction", "wear", "asperity_damping", "damping", "plastic",
@@ -66,7 +66,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Ways:
+class WorkPaths:
     """On what the works of a step are taken, (…, d), m, or as the contact's rows move (…, r): matter moves by `du`,
     mean forces act on `path`, stored contact impulses on `stored`, all others on `impulse`, friction on `slip`.
     """
@@ -78,19 +78,19 @@ class Ways:
     slip: Array
 
     @classmethod
-    def mean(cls, du: Array, path: Array) -> "Ways":
+    def mean(cls, du: Array, path: Array) -> "WorkPaths":
         """Of the implicit schemes, in which all acts on one path, Δt (v₀ + v₁)/2."""
         return cls(du, path, path, path, path)
 
-    def on(self, touch: Touch) -> "Ways":
+    def on(self, kinematics: ContactKinematics) -> "WorkPaths":
         """Those of the rows of the contact."""
         apart = {id(way): way for way in vars(self).values()}  # most schemes have two of them
-        moved = {own: touch.rates(way) for own, way in apart.items()}
-        return Ways(*(moved[id(way)] for way in vars(self).values()))
+        moved = {own: kinematics.rates(way) for own, way in apart.items()}
+        return WorkPaths(*(moved[id(way)] for way in vars(self).values()))
 
 
 @dataclass(frozen=True)
-class Sums:
+class BulkWork:
     """What the forces of the bulk do in a step, J, numbers or those of some steps (…,): external forces and reactions
     on du, `given`, and on the path, `given_path`; `internal` and `damping` ones on the path; losses by kind; `pulled`:
     the impulses of the constraints, over Δt, on the path of impulses."""
@@ -103,7 +103,9 @@ class Sums:
     pulled: Any = 0.0
 
     @classmethod
-    def of(cls, assembly: Assembly, step: float, forces: Forces, multipliers: Array, ways: Ways, flow: Array) -> "Sums":
+    def of(
+        cls, assembly: Assembly, step: float, forces: Forces, multipliers: Array, ways: WorkPaths, flow: Array
+    ) -> "BulkWork":
         """Of mean forces and of the constraints' impulses (…, m), N·s.
 
         flow (…, d): velocity on which the scheme counts viscous losses, Δt flow·D flow ≥ 0.
@@ -126,12 +128,12 @@ class Sums:
         self,
         *,
         step: float,
-        rates: Ways,
-        touch: Touch,
+        rates: WorkPaths,
+        kinematics: ContactKinematics,
         contact: Pushes,
         stored_before: tuple[Any, Any],
         stored_after: tuple[Any, Any],
-        loss: Loss | None = None,
+        loss: FrictionLoss | None = None,
         plastic: float = 0.0,
         persistent: NDArray[np.bool_] | None = None,
     ) -> Work:
@@ -164,13 +166,13 @@ class Sums:
         scheme = self.internal - strain - plastic
         scheme = scheme + self.damping - losses
         scheme = scheme + work["external_work"] - self.given_path
-        if touch.rows:
-            first = touch.first
-            opening = touch.openings(rates.du) / step
-            impulse_opening = touch.openings(rates.impulse) / step
-            if touch.opening is not None:
+        if kinematics.rows:
+            first = kinematics.first
+            opening = kinematics.openings(rates.du) / step
+            impulse_opening = kinematics.openings(rates.impulse) / step
+            if kinematics.opening is not None:
                 normal = contact.stored + contact.dissipated + contact.multiplier
-                work["wear"] = normal @ touch.opening / step
+                work["wear"] = normal @ kinematics.opening / step
             layers = -np.vecdot(contact.dissipated, opening)
             work["asperity_damping"] = layers
             # what would give energy on its way is the scheme's
@@ -180,31 +182,33 @@ class Sums:
                 slip = np.where(persistent, rates.du, slip)
             work["impact"] = -np.vecdot(contact.multiplier, normal)
             scheme = scheme - np.vecdot(contact.multiplier, impulse_opening - normal)
-            if touch.frictional:
+            if kinematics.frictional:
                 algorithmic, each = (
-                    self._rubbed(contact.impulse, way, first, loss) / step for way in (rates.slip, slip)
+                    self._friction_losses(contact.impulse, way, first, loss) / step for way in (rates.slip, slip)
                 )
                 own = np.maximum(each, 0.0)
                 work["friction"] = own.sum(axis=-1)
                 scheme = scheme + (algorithmic - own).sum(axis=-1)
                 if loss is not None:
                     rubbing = loss.each.sum(axis=-1)
-                    sprung = np.take(contact.impulse * rates.slip, loss.laws.sprung_rows, axis=-1).sum(axis=-1)
+                    elastic_stick = np.take(contact.impulse * rates.slip, loss.laws.elastic_stick_rows, axis=-1).sum(
+                        axis=-1
+                    )
                     work["friction"] += rubbing
-                    scheme = scheme - sprung / step - rubbing
-            scheme = scheme - np.vecdot(contact.stored, touch.openings(rates.stored)) / step - asperity
+                    scheme = scheme - elastic_stick / step - rubbing
+            scheme = scheme - np.vecdot(contact.stored, kinematics.openings(rates.stored)) / step - asperity
             scheme = scheme - np.vecdot(contact.dissipated, impulse_opening) - layers
         work["scheme"] = scheme
         return work
 
     @staticmethod
-    def _rubbed(impulse: Array, slip: Array, first: NDArray[np.int64], loss: Loss | None) -> Array:
+    def _friction_losses(impulse: Array, slip: Array, first: NDArray[np.int64], loss: FrictionLoss | None) -> Array:
         """−P_t·slip (…, k) of friction without springs, from rows (…, r)."""
-        rubbed = -impulse * slip
-        rubbed[..., first] = 0.0
+        friction_loss = -impulse * slip
+        friction_loss[..., first] = 0.0
         if loss is not None:
-            rubbed[..., loss.laws.sprung_rows] = 0.0
-        return np.asarray(np.add.reduceat(rubbed, first, axis=-1))
+            friction_loss[..., loss.laws.elastic_stick_rows] = 0.0
+        return np.asarray(np.add.reduceat(friction_loss, first, axis=-1))
 
 
 def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, Any]:
@@ -221,7 +225,7 @@ def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, An
 def applicable(assembly: Assembly) -> tuple[str, ...]:
     """The kinds that can be other than zero for this system."""
     present = {"kinetic", "strain", "external_work", "scheme"}
-    if assembly.laws.has_regular or assembly.laws.has_springs:
+    if assembly.laws.has_regular or assembly.laws.has_elastic_stick:
         present.add("asperity")
     if assembly.laws.damped:
         present.add("asperity_damping")

@@ -83,7 +83,7 @@ class Loads:
         return not self.varying
 
 
-class Linear:
+class LinearNodal:
     """What an assembled part is whose nodes move linearly with its coordinates."""
 
     @property
@@ -105,12 +105,12 @@ class Linear:
         raise NotImplementedError
 
     @property
-    def heavy(self) -> csr_array:
+    def gravitational_mass(self) -> csr_array:
         """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
         return self.inertia
 
     @property
-    def turning(self) -> bool:
+    def rotating(self) -> bool:
         """S is the same at all times."""
         return False
 
@@ -123,7 +123,7 @@ class Linear:
         return self.shapes
 
 
-class Nodal(Linear):
+class Nodal(LinearNodal):
     """What an assembled part is whose coordinates are its nodal displacements."""
 
     mass: csr_array
@@ -168,7 +168,7 @@ class Loaded(Nodal):
         return self.loads.steady
 
 
-class StandIn:
+class DelegatingPart:
     """Name, nodes, mesh and surfaces of the `part` whose place it takes."""
 
     part: Any

@@ -168,7 +168,7 @@ class Assembled(Protocol):
         ...
 
     @property
-    def turning(self) -> bool:
+    def rotating(self) -> bool:
         """Whether the nodes move on circles: S is then that of the start, and `rates` the one of a configuration."""
         ...
 
@@ -186,7 +186,7 @@ class Assembled(Protocol):
         ...
 
     @property
-    def heavy(self) -> csr_array:
+    def gravitational_mass(self) -> csr_array:
         """Mass matrix (nodal, nodal) that gravity pulls at, kg: that of the fluid around is no part of it."""
         ...
 

@@ -49,7 +49,7 @@ class JunctionOperator:
         return float(np.sqrt(max(r @ splu(self.gram.tocsc()).solve(r), 0.0)))
 
 
-class Glue(Protocol):
+class JunctionProtocol(Protocol):
     """A junction of two parts: how they share their energies and the constraint that glues them."""
 
     @property

@@ -28,7 +28,7 @@ SHORTEST = 0.3  # a mediator cell shorter than this fraction of its neighbour is
 
 
 @dataclass(frozen=True)
-class AxisTaper:
+class AxisZoneCoordinate:
     """The zone along the beam's axis: from `start`, the solid's inner end, to `end`, the beam's (arc lengths, m)."""
 
     start: float
@@ -58,7 +58,7 @@ class BeamZone:
     label: str
 
     @cached_property
-    def taper(self) -> AxisTaper:
+    def zone_coordinate(self) -> AxisZoneCoordinate:
         """The zone on the arc length s: from the solid's inner end to the beam's."""
         low_b, high_b = float(self.nodes[0]), float(self.nodes[-1])
         low_s, high_s = float(self.corners.min()), float(self.corners.max())
@@ -72,14 +72,14 @@ class BeamZone:
         after, before = low_s - low_b > near and high_s - high_b > near, low_b - low_s > near and high_b - high_s > near
         if not (after or before):
             raise UserError(f"{self.label}: {ranges}: each must reach beyond the other at one end")
-        taper = AxisTaper(low_s, high_b) if after else AxisTaper(high_s, low_b)
+        zone_coordinate = AxisZoneCoordinate(low_s, high_b) if after else AxisZoneCoordinate(high_s, low_b)
         cell = float(np.diff(self.nodes)[-1 if after else 0])
-        if taper.length < cell * (1 - SAME):
+        if zone_coordinate.length < cell * (1 - SAME):
             raise UserError(
-                f"{self.label}: {ranges}: they overlap over {taper.length:.6g} m, "
+                f"{self.label}: {ranges}: they overlap over {zone_coordinate.length:.6g} m, "
                 f"less than one cell of '{self.beam.name}' ({cell:.6g} m)"
             )
-        return taper
+        return zone_coordinate
 
     @cached_property
     def slices(self) -> Slices:
@@ -95,7 +95,7 @@ class BeamZone:
     @property
     def range(self) -> tuple[float, float]:
         """Least and largest arc length."""
-        low, high = sorted((self.taper.start, self.taper.end))
+        low, high = sorted((self.zone_coordinate.start, self.zone_coordinate.end))
         return low, high
 
     @cached_property
@@ -127,7 +127,9 @@ class BeamZone:
         inner = self.nodes[(self.nodes > low + near) & (self.nodes < high - near)]
         grid = np.concatenate(([low], inner, [high]))
         cells = np.diff(grid)
-        at_low = self.taper.start < self.taper.end  # where the solid's inner end cuts a cell of the beam
+        at_low = (
+            self.zone_coordinate.start < self.zone_coordinate.end
+        )  # where the solid's inner end cuts a cell of the beam
         if cells.size > 1 and (cells[0] < SHORTEST * cells[1] if at_low else cells[-1] < SHORTEST * cells[-2]):
             grid = np.delete(grid, 1 if at_low else -2)
         return grid
@@ -141,14 +143,14 @@ class BeamZone:
 
     def _alpha(self, weights: Weight, s: Array) -> Array:
         """The solid's weight α at arc lengths s."""
-        alpha = self.taper.fine(weights, s)
+        alpha = self.zone_coordinate.fine(weights, s)
         if not (np.isfinite(alpha).all() and alpha.min() >= 0 and alpha.max() <= 1):
             raise UserError(f"{self.label}: weights must lie between 0 and 1")
         return alpha
 
     def beam_weights(self, weights: Weight) -> Array:
         """1 − α (c, q) on the beam."""
-        beam, start = self.beam, self.taper.start
+        beam, start = self.beam, self.zone_coordinate.start
         s = np.asarray(beam.basis.global_coordinates())[0]
         values = 1 - self._alpha(weights, s)
         lengths, first = beam.elements.lengths, self.starts
@@ -168,7 +170,7 @@ class BeamZone:
 
     def solid_weights(self, weights: Weight) -> Array:
         """α (c, q) on the solid."""
-        solid, end = self.solid, self.taper.end
+        solid, end = self.solid, self.zone_coordinate.end
         order = 1 if solid.order is None else solid.order
         values = self._alpha(weights, self.beam.arc_length(solid.quadrature_points()))
         low, high = self.corners.min(axis=0), self.corners.max(axis=0)
@@ -180,7 +182,7 @@ class BeamZone:
         rank[cut] = np.arange(cut.size)
         pieces = self.slices[rank[self.slices.cells] >= 0]
         # rules have points on the faces of the pieces: on which side of a jump is told by the piece
-        t = self.taper.coordinate(self.beam.arc_length(pieces.points))
+        t = self.zone_coordinate.coordinate(self.beam.arc_length(pieces.points))
         beyond = t.mean(axis=1, keepdims=True) > 1
         alpha = np.where(beyond, 1.0, weights.fine(np.clip(t, 0.0, 1.0)))
         polynomials = monomials(solid.basis.X, order)
@@ -197,7 +199,7 @@ _PIECES = 4_000_000  # entries of the beam's field at the quadrature points held
 
 @dataclass(frozen=True, eq=False)
 class BeamJunction:
-    """Glue of a beam and a solid, plane or in space, over the range of the beam's axis that both take.
+    """Junction of a beam and a solid, plane or in space, over the range of the beam's axis that both take.
 
     The field U(s) + θ(s) × r of the beam equals the solid's displacement in the mean:
 
@@ -361,7 +363,7 @@ class BeamJunction:
                 f"junction '{self.name}': the axis of '{self.beam.name}' runs {off:.6g} m off the centroid of "
                 f"'{self.solid.name}', beside it"
             )
-        area = float(dx.sum()) / self.zone.taper.length
+        area = float(dx.sum()) / self.zone.zone_coordinate.length
         text = f"junction '{self.name}': "
         if abs(area - self._beam.section.area) > OFF * self._beam.section.area:
             text += f"the solid's section is {area:.6g} m2, the beam's {self._beam.section.area:.6g} m2"

@@ -53,7 +53,7 @@ from arlequin.junctions.sharing import Sharing
 from arlequin.junctions.thickness import check_thickness
 from arlequin.junctions.weights import Constant, Cubic, Function, Linear, Weight
 from arlequin.junctions.zone import SAME, Box, HalfSpace, Strip, Whole, Zone
-from arlequin.junctions.zone_coordinate import PlaneTaper, Taper
+from arlequin.junctions.zone_coordinate import PlanarZoneCoordinate, ZoneCoordinate
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import scalar_basis
@@ -71,7 +71,8 @@ GHOST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Junction:
-    """Glue of two parts superposed over a zone: ∫_{S_g} φ*·(v_coarse − v_fine) = 0 for all φ* of the mediator.
+    """Arlequin junction of two parts superposed over a zone: ∫_{S_g} φ*·(v_coarse − v_fine) = 0 for all φ* of the
+    mediator.
 
     coarse, fine: the parts; their names must differ. weights: of the fine part in the gluing zone, `Linear()`,
     `Cubic()`, `Constant(value)`, `Function(share)` or a function of points, on stiffness, load and mass;
@@ -110,13 +111,13 @@ class Junction:
         check_parts(self.name, self.coarse, self.fine)
         if isinstance(self.mediator, Mesh) and self.mediator.dim() != self.coarse.mesh.dim():
             raise UserError(f"junction '{self.name}': the mediator's mesh is of another dimension than the parts")
-        check_thickness(self.name, self.coarse, self.fine, self.taper)
+        check_thickness(self.name, self.coarse, self.fine, self.zone_coordinate)
         self._warn_of_pairs()
 
     @cached_property
-    def taper(self) -> Taper:
+    def zone_coordinate(self) -> ZoneCoordinate:
         """The coordinate of the zone."""
-        return self.zone.taper(self.coarse, self.fine, self.name)
+        return self.zone.zone_coordinate(self.coarse, self.fine, self.name)
 
     @cached_property
     def overlap(self) -> Overlap:
@@ -127,7 +128,7 @@ class Junction:
     def glued(self) -> Overlap:
         """The pieces in the gluing zone S_g."""
         pieces = self._pieces(self.mediator) if isinstance(self.mediator, Mesh) else self.overlap
-        _, state = self.taper.on_pieces(pieces)
+        _, state = self.zone_coordinate.on_pieces(pieces)
         kept = np.flatnonzero((state == 1).any(axis=1))
         if kept.size == 0:
             raise UserError(
@@ -143,7 +144,7 @@ class Junction:
         over it (`cell_weights`), so that both parts together weigh as much as their union.
         """
         assert not callable(self.weights) and not callable(self.mass_weights)
-        sharing = Sharing(self.name, self.coarse, self.fine, self.taper, self.overlap)
+        sharing = Sharing(self.name, self.coarse, self.fine, self.zone_coordinate, self.overlap)
         stiffness = sharing.weights(self.weights, self.floor)
         on_mass = self.weights if self.mass_weights is None else self.mass_weights
         mass = sharing.weights(on_mass, self.floor, moments=False)
@@ -192,8 +193,12 @@ class Junction:
         if self.absorbing is None:
             return None
         pieces = self.glued
-        s, _ = self.taper.on_pieces(pieces)
-        width = float(self.taper.widths.min()) if isinstance(self.taper, PlaneTaper) else 8.0 * self.coarse_size
+        s, _ = self.zone_coordinate.on_pieces(pieces)
+        width = (
+            float(self.zone_coordinate.widths.min())
+            if isinstance(self.zone_coordinate, PlanarZoneCoordinate)
+            else 8.0 * self.coarse_size
+        )
         impedance = wave_impedance(self.coarse)
         loss = self.absorbing.density(s, impedance, width, self.coarse_size)
         coarse, fine = (
@@ -231,7 +236,7 @@ class Junction:
         basis, mesh = self._mediator_basis, self.coarse.mesh
         if self.mediator != "coarse" or basis.Nbfun == mesh.t.shape[0] or isinstance(self.coupling, H1):
             return whole(basis)
-        s = self.taper.on_coarse(mesh.p[:, mesh.t.T], np.arange(mesh.nelements))
+        s = self.zone_coordinate.on_coarse(mesh.p[:, mesh.t.T], np.arange(mesh.nelements))
         return reduced(basis, (s.min(axis=1) > SAME) & (s.max(axis=1) < 1 - SAME))
 
     @staticmethod
@@ -246,7 +251,7 @@ class Junction:
         more = 1 if revolves(self.coarse) else 0
         order, along_axis = (max(d[0], d[1], d[2]) + d[2] + more for d in degrees)
         meshes = self.coarse.mesh, self.fine.mesh
-        pieces = intersect(*meshes, order, self.taper.regions, third, along_axis)
+        pieces = intersect(*meshes, order, self.zone_coordinate.regions, third, along_axis)
         if pieces.dx.size == 0 and third is None:
             raise UserError(f"junction '{self.name}': {extents(self.coarse, self.fine)} do not overlap")
         return pieces

@@ -5,7 +5,7 @@ import numpy as np
 from arlequin.junctions.base import depth
 from arlequin.junctions.curved_border import WHOLE, slivers
 from arlequin.junctions.weights import Weight, cell_weights, share
-from arlequin.junctions.zone_coordinate import Taper
+from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models.errors import UserError
 from arlequin.models.loads.body import weight_at_facets
 from arlequin.models.part import FacetWeight, MeshedPart
@@ -27,13 +27,15 @@ class Sharing:
     with the geometric error of the meshes where each is weighted, and no material hangs on where the other has ended.
     """
 
-    def __init__(self, name: str, coarse: MeshedPart, fine: MeshedPart, taper: Taper, pieces: Overlap) -> None:
-        self._name, self._taper, self._pieces = name, taper, pieces
+    def __init__(
+        self, name: str, coarse: MeshedPart, fine: MeshedPart, zone_coordinate: ZoneCoordinate, pieces: Overlap
+    ) -> None:
+        self._name, self._taper, self._pieces = name, zone_coordinate, pieces
         self._parts = coarse, fine
         self._cells = pieces.coarse_cells, pieces.fine_cells
         self._slivers = slivers(coarse.basis, fine.basis, self._cells, pieces.dx)
         self._dx = pieces.dx * depth(coarse, pieces.points)
-        self._s, self._state = taper.on_pieces(pieces)
+        self._s, self._state = zone_coordinate.on_pieces(pieces)
 
     def weights(self, weights: Weight, floor: float, moments: bool = True) -> dict[str, Array]:
         """By name, for one kind of energy; floor: of the coarse part in S_f; moments: see `cell_weights`."""

@@ -26,7 +26,7 @@ CHUNK = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceGlue:
+class SurfaceJunction:
     """Two surfaces that touch, glued without weights."""
 
     coarse_surface: Surface
@@ -65,7 +65,7 @@ class SurfaceGlue:
 
 
 @dataclass(frozen=True, eq=False)
-class Tie(SurfaceGlue):
+class Tie(SurfaceJunction):
     """Nodes of the fine surface move as the coarse part at their places: v_fine(x_k) = Σ_n φ_n(x_k) v_coarse,n.
 
     Coincident nodes, or interpolated ones; nodes that do not lie on the coarse surface stay free. Each row is
@@ -121,7 +121,7 @@ class Tie(SurfaceGlue):
 
 
 @dataclass(frozen=True, eq=False)
-class Mortar(SurfaceGlue):
+class Mortar(SurfaceJunction):
     """∫_Γ φ*·(v_coarse − v_fine) dΓ = 0 on the common part Γ of two flat surfaces, φ* first order on one of them.
 
     mediator: whose surface mesh carries the multipliers. Exact on the clipped pieces, so that the patch test holds.

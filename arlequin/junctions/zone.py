@@ -10,7 +10,12 @@ from skfem import CellBasis
 from skfem.models.poisson import laplace
 
 from arlequin.junctions.base import extent, extents
-from arlequin.junctions.zone_coordinate import CellTaper, LevelTaper, PlaneTaper, Taper
+from arlequin.junctions.zone_coordinate import (
+    CellZoneCoordinate,
+    LevelZoneCoordinate,
+    PlanarZoneCoordinate,
+    ZoneCoordinate,
+)
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import scalar_basis
@@ -27,7 +32,7 @@ SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "ba
 class Zone(Protocol):
     """Splits the overlap into the gluing zone S_g, the fine part's free zone S_f, and the rest (coarse alone)."""
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> Taper:
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> ZoneCoordinate:
         """The zone's coordinate for two parts; `name` of the junction, for messages."""
         ...
 
@@ -36,8 +41,8 @@ class Zone(Protocol):
 class Whole:
     """The whole overlap of two parts that follow each other along one axis, tapered along it (the default)."""
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
-        """See `Zone.taper`: from the fine part's inner end to the coarse part's inner end."""
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
+        """See `Zone.zone_coordinate`: from the fine part's inner end to the coarse part's inner end."""
         low_c, high_c = extent(coarse)
         low_f, high_f = extent(fine)
         near = check_overlap(coarse, fine, name)
@@ -51,8 +56,8 @@ class Whole:
             )
         axis = int(axes[0])
         if after[axis]:
-            return PlaneTaper.along(axis, low_c.size, float(low_f[axis]), float(high_c[axis]))
-        return PlaneTaper.along(axis, low_c.size, float(high_f[axis]), float(low_c[axis]))
+            return PlanarZoneCoordinate.along(axis, low_c.size, float(low_f[axis]), float(high_c[axis]))
+        return PlanarZoneCoordinate.along(axis, low_c.size, float(high_f[axis]), float(low_c[axis]))
 
 
 @dataclass(frozen=True)
@@ -68,13 +73,13 @@ class Strip:
         if checks.finite("start", self.start) == checks.finite("end", self.end):
             raise UserError.parameter("end", self.end, "must differ from start")
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
-        """See `Zone.taper`."""
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
+        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         axes, axis = coarse.mesh.dim(), AXES[self.axis]
         if axis >= axes:
             raise UserError(f"junction '{name}': a zone along {self.axis} needs parts of dimension {axis + 1}")
-        return PlaneTaper.along(axis, axes, float(self.start), float(self.end))
+        return PlanarZoneCoordinate.along(axis, axes, float(self.start), float(self.end))
 
 
 @dataclass(frozen=True)
@@ -91,14 +96,14 @@ class HalfSpace:
         if not np.linalg.norm(checks.finite_array("normal", np.atleast_1d(self.normal), (None,))) > 0:
             raise UserError.parameter("normal", self.normal, "must not be zero")
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
-        """See `Zone.taper`."""
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
+        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         axes = coarse.mesh.dim()
         point = checks.finite_array("point", np.atleast_1d(self.point), (axes,))
         normal = checks.finite_array("normal", np.atleast_1d(self.normal), (axes,))
         normal = normal / np.linalg.norm(normal)
-        return PlaneTaper(normal[None], np.array([normal @ point]), np.array([float(self.width)]))
+        return PlanarZoneCoordinate(normal[None], np.array([normal @ point]), np.array([float(self.width)]))
 
 
 @dataclass(frozen=True)
@@ -121,8 +126,8 @@ class Box:
         for side in self.sides or ():
             checks.one_of("sides", side, tuple(SIDES))
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlaneTaper:
-        """See `Zone.taper`."""
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
+        """See `Zone.zone_coordinate`."""
         near, axes = check_overlap(coarse, fine, name), coarse.mesh.dim()
         low_c, high_c = extent(coarse)
         low, high = (
@@ -144,7 +149,7 @@ class Box:
         planes = [(axis, sign, (low if sign > 0 else high)[axis]) for axis, sign in (SIDES[s] for s in sides)]
         normals = np.array([sign * np.eye(axes)[axis] for axis, sign, _ in planes])
         starts = np.array([sign * value for _, sign, value in planes])
-        return PlaneTaper(normals, starts, np.full(len(planes), float(self.width)))
+        return PlanarZoneCoordinate(normals, starts, np.full(len(planes), float(self.width)))
 
 
 @dataclass(frozen=True)
@@ -162,14 +167,16 @@ class LevelSet:
         if isinstance(self.level, type) or not callable(self.level):
             raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelTaper:
-        """See `Zone.taper`."""
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelZoneCoordinate:
+        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
-        taper = LevelTaper(np.zeros((1, coarse.mesh.dim())), np.zeros(1), np.array([float(self.width)]), self.level)
-        values = taper.coordinate(np.asarray(fine.mesh.p))
+        zone_coordinate = LevelZoneCoordinate(
+            np.zeros((1, coarse.mesh.dim())), np.zeros(1), np.array([float(self.width)]), self.level
+        )
+        values = zone_coordinate.coordinate(np.asarray(fine.mesh.p))
         if not np.isfinite(values).all():
             raise UserError(f"junction '{name}': the level set of the zone has values that are not finite")
-        return taper
+        return zone_coordinate
 
 
 @dataclass(frozen=True)
@@ -185,8 +192,8 @@ class Cells:
     free: str | Sequence[int] = ()
     inner: str | None = None
 
-    def taper(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellTaper:
-        """See `Zone.taper`."""
+    def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
+        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         mesh = coarse.mesh
         kinds = np.full(mesh.nelements, -1)
@@ -208,7 +215,7 @@ class Cells:
                 raise UserError(f"junction '{name}': the cells of the zone do not touch {what}")
         values = np.where(kinds < 0, -1.0, 2.0)[:, None] * np.ones((1, mesh.t.shape[0]))
         values[kinds == 0] = _harmonic(mesh, np.flatnonzero(kinds == 0), *map(np.unique, borders))
-        return CellTaper(scalar_basis(mesh, 1), values)
+        return CellZoneCoordinate(scalar_basis(mesh, 1), values)
 
 
 def check_overlap(coarse: MeshedPart, fine: MeshedPart, name: str) -> float:

@@ -13,7 +13,7 @@ from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.intersect import Overlap
 
 
-class Taper(Protocol):
+class ZoneCoordinate(Protocol):
     """s over the overlap: s ≤ 0 outside the zone, 0 < s < 1 where the parts are glued (S_g), s ≥ 1 in S_f."""
 
     @property
@@ -39,7 +39,7 @@ class Taper(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneTaper:
+class PlanarZoneCoordinate:
     """s(x) = min_k (n_k·x − start_k) / width_k: the distance to the nearest of some planes, each with its width.
 
     normals (k, axis) of unit length towards the fine part's free zone; starts, widths (k,) m.
@@ -50,7 +50,7 @@ class PlaneTaper:
     widths: Array
 
     @classmethod
-    def along(cls, axis: int, axes: int, start: float, end: float) -> "PlaneTaper":
+    def along(cls, axis: int, axes: int, start: float, end: float) -> "PlanarZoneCoordinate":
         """From 0 at the coordinate `start` to 1 at `end`, on either side of it."""
         sign = 1.0 if end > start else -1.0
         return cls(sign * np.eye(axes)[[axis]], np.array([sign * start]), np.array([abs(end - start)]))
@@ -79,7 +79,7 @@ class PlaneTaper:
         return tuple(found)
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
-        """See `Taper.on_pieces`."""
+        """See `ZoneCoordinate.on_pieces`."""
         plane, state = pieces.region // 2, np.where(pieces.region % 2, 1, 0)
         state[plane == len(self.starts)] = 2
         plane = np.minimum(plane, len(self.starts) - 1)
@@ -87,16 +87,16 @@ class PlaneTaper:
         return distance / self.widths[plane, None], np.broadcast_to(state[:, None], pieces.dx.shape)
 
     def on_coarse(self, points: Array, cells: Indices) -> Array:
-        """See `Taper.on_coarse`."""
+        """See `ZoneCoordinate.on_coarse`."""
         return self.coordinate(points)
 
     def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
-        """See `Taper.on_fine`."""
+        """See `ZoneCoordinate.on_fine`."""
         return self.coordinate(points)
 
 
 @dataclass(frozen=True, eq=False)
-class LevelTaper(PlaneTaper):
+class LevelZoneCoordinate(PlanarZoneCoordinate):
     """s(x) = level(x) / width of any function: the pieces are not cut at its level lines, S_g is taken point by point.
 
     level: function of points (axis, n) that gives metres (n,), 0 where the zone starts and growing into S_f.
@@ -116,12 +116,12 @@ class LevelTaper(PlaneTaper):
         return ()
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
-        """See `Taper.on_pieces`."""
+        """See `ZoneCoordinate.on_pieces`."""
         return _clipped(self.coordinate(pieces.points))
 
 
 @dataclass(frozen=True, eq=False)
-class CellTaper:
+class CellZoneCoordinate:
     """s from values at the vertices of the coarse mesh, first order in each cell: nothing to cut.
 
     basis: first-order scalar basis of the coarse mesh; values (c, vertex): s at the vertices of each cell.
@@ -143,18 +143,18 @@ class CellTaper:
         return total
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
-        """See `Taper.on_pieces`."""
+        """See `ZoneCoordinate.on_pieces`."""
         cells = pieces.coarse_cells
         s = self._at(cells, to_reference(self.basis.mesh, cells, pieces.points)[0])
         kind = np.where(self.values[cells, 0] == -1.0, 0, np.where(self.values[cells, 0] == 2.0, 2, 1))
         return s, np.broadcast_to(kind[:, None], s.shape)
 
     def on_coarse(self, points: Array, cells: Indices) -> Array:
-        """See `Taper.on_coarse`."""
+        """See `ZoneCoordinate.on_coarse`."""
         return self._at(cells, to_reference(self.basis.mesh, cells, points)[0])
 
     def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
-        """See `Taper.on_fine`: each point in the coarse cell, of those that meet its cell, that holds it best.
+        """See `ZoneCoordinate.on_fine`: each point in the coarse cell, of those that meet its cell, that holds it best.
 
         A cell that meets none takes those of the nearest one that does.
         """

@@ -160,13 +160,13 @@ class Compliance:
             self._asked.append(missing)
 
     @property
-    def kept(self) -> tuple[NDArray[np.int64], ...]:
+    def state_dict(self) -> tuple[NDArray[np.int64], ...]:
         """Which columns were made when: their last digits depend on which ones are made together."""
         return tuple(self._asked)
 
-    def keep(self, kept: tuple[NDArray[np.int64], ...]) -> None:
+    def load_state_dict(self, state: tuple[NDArray[np.int64], ...]) -> None:
         """Makes the columns that another one of the same matrix had made."""
-        for rows in kept:
+        for rows in state:
             self._need(rows)
 
     def _make(self, rows: NDArray[np.int64]) -> None:

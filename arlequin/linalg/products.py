@@ -15,7 +15,7 @@ _KEPT = 4  # products kept: a comparison costs a thousandth of a product
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowProduct:
     """Rows A (r, d) for many products: those of reduced parts, on all their coordinates, by a full copy.
 
     A step asks for some products again, at its end and at the next one's start: the last full ones are kept.

@@ -23,7 +23,7 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 
 
-class ContactHistory:
+class ContactSeries:
     """Variables of one interface: forces are means over the step, slip adds up over the steps in contact."""
 
     def __init__(self, contact: Contact, index: int, step: float, duration: float) -> None:
@@ -43,7 +43,7 @@ class ContactHistory:
         self._slip, self._wear = np.zeros((2, self._area.size))
         slave = contact.sides[index][0]
         # a few points, each of its own: all their steps are kept
-        self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.turning is None
+        self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.rotating is None
         nodes = not isinstance(self._interface.master, PairingMaster)  # that brings points which are no nodes
         self._follow = slave.rows if self._lone and nodes else None
 
@@ -127,10 +127,13 @@ class ContactHistory:
             (group, "status"): action.status[kept][..., points].astype(float),
         }
         if self._frictional:
-            slip, wear = _summed(self._slip, action.slip[..., points]), _summed(self._wear, action.wear[..., points])
+            slip, wear = (
+                _summed(self._slip, action.slip[..., points]),
+                _summed(self._wear, action.friction_work_per_mu[..., points]),
+            )
             self._slip, self._wear = slip[-1], wear[-1]
-            rows[group, "wear_power"] = action.wear[..., points].sum(axis=-1) / self._step
-            rows[group, "friction_power"] = action.rubbed[..., points].sum(axis=-1) / self._step
+            rows[group, "wear_power"] = action.friction_work_per_mu[..., points].sum(axis=-1) / self._step
+            rows[group, "friction_power"] = action.friction_loss[..., points].sum(axis=-1) / self._step
             frames[group, "traction"] = action.tangential[kept][..., points, :] / (self._duration * self._area[:, None])
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
@@ -140,7 +143,7 @@ class ContactHistory:
         if self._lone:
             rows[group, "point_force"] = normal / self._duration
             if self._frictional:
-                rows[group, "point_wear_power"] = action.wear[..., points] / self._step
+                rows[group, "point_wear_power"] = action.friction_work_per_mu[..., points] / self._step
         if self._wear_law is not None:
             depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
             rows[group, "worn_volume"] = depth @ self._area
@@ -156,7 +159,7 @@ def _summed(before: Array, values: Array) -> Array:
     return np.asarray(np.cumsum(np.concatenate([first[None], values]), axis=0)[1:])
 
 
-class SpringHistory:
+class SpringSeries:
     """Variables of one spring: the force on its first end and the elongation, at the instants of the steps."""
 
     def __init__(self, assembly: Assembly, index: int) -> None:
@@ -193,7 +196,7 @@ PLACES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work
 TEXT = "memory of the points: C_p⁻¹ − 1 or plastic strain, equivalent plastic strain, heating (K), work (J/m³)"
 
 
-class PointHistory:
+class PointSeries:
     """Means over the cells, and where asked and where the points flow their memory, at the instants of the frames."""
 
     def __init__(self, part: Part, own: PathDependent, whole: bool) -> None:
@@ -238,7 +241,7 @@ class FactoredInverse:
         return self.factor.solve(b)
 
 
-class History:
+class TimeSeries:
     """Collects blocks of steps: `add` takes accepted steps, `take` gives all since the last call.
 
     Every step goes to `time`; the steps n with n % fields_every = 0, and the last one, to `frame`.
@@ -270,14 +273,14 @@ class History:
         self._time: list[Array] = []
         self._frame_time: list[Array] = []
         self._contacts = [
-            ContactHistory(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
+            ContactSeries(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
         ]
         self._points = {
-            i: PointHistory(part, own, record.point_memory)
+            i: PointSeries(part, own, record.point_memory)
             for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
             if isinstance(own, PathDependent)
         }
-        self._springs = [SpringHistory(assembly, i) for i in range(len(assembly.system.springs))]
+        self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
                 f"junction/{junction.name}",
@@ -299,13 +302,13 @@ class History:
             self._inertia[part.name] = np.asarray((own.shapes.T @ moved).T)
             self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """How far it is: states, frames, sums of the interfaces."""
         return self.count, self.frames, tuple(contact.sums for contact in self._contacts)
 
-    def keep(self, kept: Any) -> None:
+    def load_state_dict(self, state: Any) -> None:
         """Goes on from there."""
-        self.count, self.frames, sums = kept
+        self.count, self.frames, sums = state
         for contact, own in zip(self._contacts, sums, strict=True):
             contact.sums = own
 
@@ -336,7 +339,7 @@ class History:
             out.append(Variable("", "event_time", ("time",), (), "s", "instant of the last event inside the step"))
         for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
             out += self._part_variables(part)
-            if own.turning:
+            if own.rotating:
                 group = f"part/{part.name}"
                 out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
                 out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
@@ -368,12 +371,12 @@ class History:
             shape = (part.node_count, axes)
             return Variable(group, name, ("frame", "node", "component"), shape, units, name, coords=component)
 
-        def turning(name: str, units: str, text: str) -> Variable:
+        def rotating(name: str, units: str, text: str) -> Variable:
             labels = {"turn": TURNS[axes - part.components :]}
             shape = (part.node_count, part.components - axes)
             return Variable(group, name, ("frame", "node", "turn"), shape, units, text, coords=labels)
 
-        turns = [turning("rotation", "rad", "rotation"), turning("angular_velocity", "rad/s", "angular velocity")]
+        turns = [rotating("rotation", "rad", "rotation"), rotating("angular_velocity", "rad/s", "angular velocity")]
         return [
             static("mass", (), "kg", "mass, weighted", self._masses[part.name]),
             static("position", ("node", "axis"), "m", "initial position of the node", part.positions, coords=axis),
@@ -409,7 +412,7 @@ class History:
                 rows[group, "momentum"] = np.vecdot(block.v[..., None, a:b], self._inertia[part.name])
             else:
                 rows[group, "momentum"] = block.momenta[i]
-            if own.turning:
+            if own.rotating:
                 rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
             if not kept.size:
                 continue

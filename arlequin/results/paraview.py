@@ -29,18 +29,18 @@ _FACES = {
 }
 
 
-class Cells(NamedTuple):
-    """Cells of one of meshio's types: nodes (c, corner) in VTK's order."""
+class VtuCells(NamedTuple):
+    """VtuCells of one of meshio's types: nodes (c, corner) in VTK's order."""
 
     kind: str
     nodes: Indices
 
 
-def cells_of(group: xarray.Dataset) -> Cells:
+def cells_of(group: xarray.Dataset) -> VtuCells:
     """The cells of the group of a part; the nodes themselves where it has none."""
     positions = group["position"].values
     if "connectivity" not in group:
-        return Cells("vertex", np.arange(len(positions))[:, None])
+        return VtuCells("vertex", np.arange(len(positions))[:, None])
     nodes = group["connectivity"].values.astype(np.int64)
     if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
         raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
@@ -57,10 +57,10 @@ def cells_of(group: xarray.Dataset) -> Cells:
         edges = positions[nodes[:, 1:]] - positions[nodes[:, :1]]
         inside_out = np.linalg.det(edges) < 0.0
         nodes[inside_out] = nodes[inside_out][:, [0, 1, 3, 2]]
-    return Cells(kind, nodes)
+    return VtuCells(kind, nodes)
 
 
-def faces_of(cells: Cells) -> tuple[Indices, Indices]:
+def faces_of(cells: VtuCells) -> tuple[Indices, Indices]:
     """What is seen of cells: nodes (f, corner) of the outer faces of solid ones, else of the cells; and which cells."""
     if cells.kind not in _FACES:
         return cells.nodes, np.arange(len(cells.nodes))
@@ -90,7 +90,7 @@ _BLOCK = 64 * 2**20  # bytes of one variable that are read at once
 _AXES = {"x": 0, "y": 1, "z": 2, "rx": 0, "ry": 1, "rz": 2}
 
 
-class _Piece(NamedTuple):
+class _VtuPiece(NamedTuple):
     """A part or an interface: name of its files, points (n, 3), cells, its group with the fields to write.
 
     on: the dimensions whose fields are of the points, and of the cells.
@@ -111,7 +111,7 @@ def export_vtu(
 
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
     its cells with what they have (plastic_strain, mises_stress, pressure). Vectors have three components, 0 where the
-    part has fewer. Cells of second order are written with their corners, as they are recorded; the other nodes are
+    part has fewer. VtuCells of second order are written with their corners, as they are recorded; the other nodes are
     points. An interface has files of its points, at their initial places, with area, gap, pressure, traction, slip,
     status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with numbers of parts, `all.pvd`.
     Files of the same names are replaced.
@@ -144,7 +144,7 @@ def export_vtu(
     return target / ALL
 
 
-def _parts(result: xarray.DataTree) -> list[_Piece]:
+def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
     """The parts that have positions and frames."""
     pieces = []
     for name, node in result["part"].children.items() if "part" in result.children else ():
@@ -153,11 +153,11 @@ def _parts(result: xarray.DataTree) -> list[_Piece]:
             with without(f"the part {name}"):
                 kind, nodes = cells_of(group)
                 points = _space(group["position"].values)
-                pieces.append(_Piece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
+                pieces.append(_VtuPiece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
     return pieces
 
 
-def _interfaces(result: xarray.DataTree) -> Iterator[_Piece]:
+def _interfaces(result: xarray.DataTree) -> Iterator[_VtuPiece]:
     """The interfaces whose points are recorded."""
     for name, node in result["interface"].children.items() if "interface" in result.children else ():
         group = node.to_dataset()
@@ -165,10 +165,10 @@ def _interfaces(result: xarray.DataTree) -> Iterator[_Piece]:
             points = _space(group["point_position"].values)
             vertices = np.arange(len(points))[:, None]
             group = group.drop_vars("point_position")
-            yield _Piece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
+            yield _VtuPiece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
 
 
-def _frames(piece: _Piece, chosen: Indices) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:
+def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:
     """The fields of each chosen frame on points and on cells, read in blocks: a chunk of a file holds many frames."""
     on_points, on_cells = (_fields(piece.group, dim) for dim in piece.on)
     fields = [*on_points.values(), *on_cells.values()]

@@ -116,7 +116,7 @@ class Recorder:
         """The rows of a variable on `time` that are written."""
         return self._store.read(key, 0, self._times.written)
 
-    def keep(self, checkpoint: Checkpoint) -> None:
+    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Writes what is buffered, and then a checkpoint of a step that it covers; not where a write has failed."""
         self.flush()
         if self._disk is None or self._failed:

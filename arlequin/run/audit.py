@@ -21,7 +21,7 @@ def growing_of(assembly: Assembly) -> tuple[str, ...]:
     return tuple(kind for kind in GROWING if kind != "impact" or not (laws.compliance[laws.level == 1] > 0.0).any())
 
 
-class Fallen(Exception):
+class NegativeDissipation(Exception):
     """A dissipation that falls in a step: its column, the step's place among those added, the member of an ensemble if
     any, and the fall relative to the largest energy."""
 
@@ -36,7 +36,8 @@ class Audit:
         balance(t) = [(kinetic + stored)(t) − (kinetic + stored)(0) − external work + Σ dissipations] /
         (largest energy)
 
-    A step in which a dissipation falls is refused (`Fallen`): energy came from nowhere, which the balance does not see.
+    A step in which a dissipation falls is refused (`NegativeDissipation`): energy came from nowhere,
+    which the balance does not see.
     While a run goes on the largest energy is the largest so far; `balance` after it is relative to the largest of the
     run.
     """
@@ -71,19 +72,19 @@ class Audit:
         if fallen.any():
             first, *member, column = np.argwhere(fallen)[0].tolist()
             share = works[(first, *member, growing[column])] / largest[(first, *member)]
-            raise Fallen(self._growing[column], first, tuple(member), float(share))
+            raise NegativeDissipation(self._growing[column], first, tuple(member), float(share))
         rests = self._rest(table)
         self._table, self._largest = table[-1], largest[-1]
         self._rests.append(rests)
         return table, np.divide(rests, largest, out=np.zeros_like(rests), where=largest != 0.0)
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """The table, its start and the largest energy so far."""
         return self._table, self._first, self._largest
 
-    def keep(self, kept: Any, tables: Array) -> None:
+    def load_state_dict(self, state: Any, tables: Array) -> None:
         """Goes on from there; tables (t, …, kind), J: of all steps so far."""
-        self._table, self._first, self._largest = kept
+        self._table, self._first, self._largest = state
         self._start = self._first[..., 0] + self._first[..., 1] + self._first[..., 2]
         self._rests = [self._rest(tables)]
 

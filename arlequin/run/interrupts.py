@@ -12,7 +12,7 @@ from arlequin.models.errors import UserError
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def deferred() -> Iterator[None]:
     """Puts off Ctrl-C to the end of the block (in the main thread, which alone gets it)."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -28,7 +28,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def heard() -> Iterator[Callable[[], None]]:
+def pending() -> Iterator[Callable[[], None]]:
     """KeyboardInterrupt where Ctrl-C comes within, also where a compiler swallows it or stumbles over it.
 
     LLVM calls back into Python where no exception can pass: one that is raised there is lost, and what is half made

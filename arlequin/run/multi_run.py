@@ -15,7 +15,7 @@ from arlequin.models.errors import UserError
 from arlequin.results.recorder import Record, check_bounded
 from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain
 from arlequin.results.variables import Key, Variable, static_columns
-from arlequin.run.interrupts import uninterrupted
+from arlequin.run.interrupts import deferred
 from arlequin.run.provenance import commit, version
 from arlequin.run.resume import digest, earlier
 
@@ -81,7 +81,7 @@ def gather(
             _go_on(store, one, [*measures, FINISHED], instants, len(labels), progress)
             complete = 1
         finally:
-            with uninterrupted():
+            with deferred():
                 store.annotate({"complete": complete})
         return store.tree()
 
@@ -107,7 +107,7 @@ def _go_on(
         values = {**one(int(i)), FINISHED.key: 1.0}
         for m in measures:
             check_bounded(m.key, np.asarray(values[m.key], dtype=float))
-        with uninterrupted():
+        with deferred():
             for m, array in arrays.items():
                 array[..., i] = values[m.key]
                 if m is FINISHED and isinstance(store, ZarrStore):

@@ -17,17 +17,17 @@ from arlequin.models.errors import UserError
 from arlequin.models.limits import check_work
 from arlequin.models.types import Array
 from arlequin.results.checkpoint import Checkpoint
-from arlequin.results.history import History
+from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
-from arlequin.run.audit import Audit, Fallen, growing_of
-from arlequin.run.interrupts import heard, uninterrupted
+from arlequin.run.audit import Audit, NegativeDissipation, growing_of
+from arlequin.run.interrupts import deferred, pending
 from arlequin.run.provenance import run_attributes
 from arlequin.run.resume import digest, left_at, study_of
 from arlequin.schemes import Scheme, State, Theta
 from arlequin.schemes.events import LocatedThetaStepper
 from arlequin.schemes.theta_compiled import SmallMembers, are_small
 from arlequin.schemes.theta_sparse import ThetaMembers
-from arlequin.solvers.condensed import Keeping
+from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.state import Block, Failed, Stepper, Take, taker
 from arlequin.system.assembly import Assembly, assemble
@@ -157,7 +157,7 @@ class Run:
         else:
             self.state, self.extra = found.state, found.extra
         located = isinstance(self._stepper, LocatedThetaStepper)
-        self._history = History(self.assembly, step, steps, record, scheme.static, located, subject.members)
+        self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, subject.members)
         setup = clock.perf_counter() - begin
         about = run_attributes(self.assembly, scheme, step, steps * step)
         self._recorder = Recorder(
@@ -177,7 +177,7 @@ class Run:
         self._found = found
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
-        self._keeping = self._stepper if isinstance(self._stepper, Keeping) else None
+        self._checkpointed = self._stepper if isinstance(self._stepper, Checkpointable) else None
         self._take = self._moves.take
         self._most = _BLOCK
         self._check: Callable[[], None] = lambda: None
@@ -189,12 +189,12 @@ class Run:
         complete = 0
         try:
             # one right-hand side at a time: more BLAS threads only wait for each other, badly so on a busy machine
-            with threadpool_limits(1, user_api="blas"), heard() as self._check:
+            with threadpool_limits(1, user_api="blas"), pending() as self._check:
                 self._begin()
                 yield self
             complete = 1
         except (Exception, KeyboardInterrupt):  # also what loads and motions of the user raise
-            with uninterrupted():
+            with deferred():
                 _flush(self._history, self._recorder)  # the accepted steps of a block that was cut short
                 self._save()
             raise
@@ -208,7 +208,7 @@ class Run:
         """Steps to t = n Δt."""
         while self.state.n < n:
             found = self._next(self.state, n)
-            with uninterrupted():
+            with deferred():
                 shown = self._keep(*found)
                 self.mark()
             self._show(shown)
@@ -221,19 +221,19 @@ class Run:
             found.append((state, block))
         return found
 
-    def keep(self, found: list[tuple[State, Block]]) -> None:
+    def commit(self, found: list[tuple[State, Block]]) -> None:
         """Takes the steps tried."""
         for state, block in found:
-            with uninterrupted():
+            with deferred():
                 shown = self._keep(state, block)
             self._show(shown)
 
     def mark(self, extra: Any = None) -> None:
         """A place to go on from; it is saved from time to time. extra: as the attribute."""
-        kept = None if self._keeping is None else self._keeping.kept()
+        kept = None if self._checkpointed is None else self._checkpointed.state_dict()
         self.extra = self.extra if extra is None else extra
         # nothing of it ever changes: it serves until the next one
-        sums = self._audit.kept(), self._history.kept(), self._statistics.kept()
+        sums = self._audit.state_dict(), self._history.state_dict(), self._statistics.state_dict()
         self._last = self.state, kept, *sums, self.extra
         if clock.perf_counter() > self._save_due:
             _flush(self._history, self._recorder)
@@ -248,12 +248,12 @@ class Run:
             first = self._moves.first(self.state, self._audit.start)
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
-            self._history.keep(found.history)
+            self._history.load_state_dict(found.history)
             energies = self._recorder.recorded(("", "energy"))
-            self._audit.keep(found.audit, self._history.tables(energies))
-            self._statistics.keep(found.statistics)
-            if self._keeping is not None:
-                self._keeping.keep(found.kept)
+            self._audit.load_state_dict(found.audit, self._history.tables(energies))
+            self._statistics.load_state_dict(found.statistics)
+            if self._checkpointed is not None:
+                self._checkpointed.load_state_dict(found.kept)
             if self._progress is not None:
                 self._progress(self.state.n, self.steps)
         self._save_due = clock.perf_counter() + SAVE_SECONDS
@@ -263,7 +263,7 @@ class Run:
         """Writes the last mark as the checkpoint."""
         begin = clock.perf_counter()
         if self._last is not None:
-            self._recorder.keep(Checkpoint(self._study, *self._last))
+            self._recorder.write_checkpoint(Checkpoint(self._study, *self._last))
         now = clock.perf_counter()
         self._save_due = now + max(SAVE_SECONDS, (now - begin) / SAVE_SHARE)
 
@@ -281,7 +281,7 @@ class Run:
         self.state = state
         try:
             table, balance = audit.add(block.works, self._rounding * np.abs(block.action.normal).sum(axis=-1))
-        except Fallen as fall:
+        except NegativeDissipation as fall:
             t, who = block.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
             what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
             raise Failed(f"{who}{what}: the step would make energy") from None
@@ -323,14 +323,14 @@ class _Statistics:
         self.most_newton = max(self.most_newton, int(block.newton.max()))
         self.worst_residual = max(self.worst_residual, float(block.residual.max()))
 
-    def kept(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """The figures so far, and the time they took, s."""
         return {**vars(self), "begin": clock.perf_counter() - self.begin}
 
-    def keep(self, kept: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from there."""
-        vars(self).update(kept)
-        self.begin = clock.perf_counter() - kept["begin"]
+        vars(self).update(state)
+        self.begin = clock.perf_counter() - state["begin"]
 
     def attributes(self) -> dict[str, float | int]:
         taken = clock.perf_counter() - self.begin
@@ -353,7 +353,7 @@ def _next_block(most: int, taken: int, seconds: float) -> int:
     return min(2 * most, 4096)
 
 
-def _flush(history: History, recorder: Recorder) -> None:
+def _flush(history: TimeSeries, recorder: Recorder) -> None:
     """Hands over what was collected, some steps at a time: `time` is never far ahead of the fields."""
     if not len(history):
         return

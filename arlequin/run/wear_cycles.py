@@ -217,7 +217,7 @@ class _Cycles:
     def _keep(self, found: list[tuple[State, Block]], reached: _Reached) -> None:
         """Takes a cycle."""
         self._run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
-        self._run.keep(found)
+        self._run.commit(found)
         self._run.mark(reached)
 
     def _worn(self, state: State, cycles: int, depth: Array) -> State:

@@ -45,7 +45,7 @@ def _pressure(system, k, gap, rate):
 
 
 @njit(cache=True)
-def _meet(system, span, before, place, rate, held, radius, forces, status, rubbing):
+def _contact(system, span, before, place, rate, held, radius, forces, status, rubbing):
     """Contact forces at a place, the springs stretched from one a time `span` ago and returned to their disk, radius
     (k,), Pa. before (2, r): that place and the tractions there, which it turns into those of now.
 
@@ -180,7 +180,7 @@ def euler_block(
     place, rate, before = np.empty(rows), np.empty(rows), np.zeros((2, rows))
     rubbing = np.empty((2, status.size))
     _place(system, u, v, before[0], rate)
-    power = _meet(system, 0.0, before, before[0].copy(), rate, held, radius, forces, status, rubbing)
+    power = _contact(system, 0.0, before, before[0].copy(), rate, held, radius, forces, status, rubbing)
     for n in range(count):
         load = loads[n]
         work = all_work[n]
@@ -196,7 +196,7 @@ def euler_block(
         for r in range(rows):
             all_impulse[n, r] = step * forces[r]
         _place(system, u, v, place, rate)
-        power = _meet(system, step, before, place, rate, held, radius, forces, status, rubbing)
+        power = _contact(system, step, before, place, rate, held, radius, forces, status, rubbing)
         all_rubbed[n] += rubbing[1]
         if not np.isfinite(_dot(u, u) + _dot(v, v)):
             return n
@@ -207,14 +207,14 @@ def euler_block(
 @njit(cache=True)
 def _half(
     system, span, load, u, v, before, place, rate, held, radius, forces, status, relative, drag, force, a, rubbing,
-    work, rubbed, weight,
+    work, friction_loss, weight,
 ):  # fmt: skip
-    """Forces and accelerations at u, v, a time `span` after `before`; works, and what friction takes (see `_meet`),
+    """Forces and accelerations at u, v, a time `span` after `before`; works, and what friction takes (see `_contact`),
     with the weight of their instant."""
     _place(system, u, v, place, rate)
-    power = _meet(system, span, before, place, rate, held, radius, forces, status, rubbing)
-    rubbed[0] += weight * rubbing[0]
-    rubbed[1] += rubbing[1]
+    power = _contact(system, span, before, place, rate, held, radius, forces, status, rubbing)
+    friction_loss[0] += weight * rubbing[0]
+    friction_loss[1] += rubbing[1]
     work[LAYERS] += weight * power
     work[VISCOUS] += weight * _total(system, load, u, v, forces, relative, drag, force)
     work[EXTERNAL] += weight * _dot(load, v)
@@ -236,7 +236,11 @@ def vogelaere_block(
     a, middle, last = np.empty(size), np.empty(size), np.empty(size)  # accelerations
     trial, speed, mean = np.empty(size), np.empty(size), np.empty(size)
     _place(system, u, v, before[0], rate)
-    rubbing, last_rubbed, rubbed = np.empty((2, status.size)), np.zeros((2, status.size)), np.zeros((2, status.size))
+    rubbing, last_rubbed, friction_loss = (
+        np.empty((2, status.size)),
+        np.zeros((2, status.size)),
+        np.zeros((2, status.size)),
+    )
     powers, work = np.zeros(3), np.zeros(3)
     _half(system, 0.0, loads[0], u, v, before, place, rate, held, radius, forces, status, relative, drag, now, a,
           rubbing, powers, last_rubbed, 1.0)  # fmt: skip
@@ -247,19 +251,19 @@ def vogelaere_block(
             trial[d] = u[d] + 0.5 * h * v[d] + 0.125 * h * h * a[d]
             speed[d] = v[d] + 0.5 * h * a[d]
         _half(system, 0.5 * h, loads[1], trial, speed, before.copy(), place, rate, held.copy(), radius.copy(), at_half,
-              status.copy(), relative, drag, half, middle, rubbing, work, rubbed, 0.0)  # fmt: skip
+              status.copy(), relative, drag, half, middle, rubbing, work, friction_loss, 0.0)  # fmt: skip
         for d in range(size):
             past[0, d], past[1, d] = 3.0 * a[d] - 2.0 * middle[d], 2.0 * a[d] - middle[d]
     for n in range(count):
         work = all_work[n]
         work[:] = h / 6.0 * powers
-        rubbed[0], rubbed[1] = h / 6.0 * last_rubbed[0], 0.0
+        friction_loss[0], friction_loss[1] = h / 6.0 * last_rubbed[0], 0.0
         all_impulse[n] = h / 6.0 * forces
         for d in range(size):
             trial[d] = u[d] + 0.5 * h * v[d] + h * h / 24.0 * (4.0 * a[d] - past[1, d])
             speed[d] = v[d] + h / 24.0 * (23.0 * a[d] - 16.0 * past[1, d] + 5.0 * past[0, d])
         _half(system, 0.5 * h, loads[2 * n + 1], trial, speed, before, place, rate, held, radius, at_half, status,
-              relative, drag, half, middle, rubbing, work, rubbed, 4.0 * h / 6.0)  # fmt: skip
+              relative, drag, half, middle, rubbing, work, friction_loss, 4.0 * h / 6.0)  # fmt: skip
         for r in range(rows):
             all_impulse[n, r] += 4.0 * h / 6.0 * at_half[r]
         for d in range(size):
@@ -270,8 +274,8 @@ def vogelaere_block(
         _half(system, 0.5 * h, loads[2 * n + 2], trial, speed, before, place, rate, held, radius, forces, status,
               relative, drag, end, last, rubbing, powers, last_rubbed, 1.0)  # fmt: skip
         work += h / 6.0 * powers
-        rubbed[0] += h / 6.0 * last_rubbed[0]
-        rubbed[1] += last_rubbed[1]
+        friction_loss[0] += h / 6.0 * last_rubbed[0]
+        friction_loss[1] += last_rubbed[1]
         for r in range(rows):
             all_impulse[n, r] += h / 6.0 * forces[r]
         for d in range(size):
@@ -287,8 +291,8 @@ def vogelaere_block(
             last_rubbed[:] = 0.0
             _half(system, 0.0, loads[2 * n + 2], u, v, before, place, rate, held, radius, forces, status, relative,
                   drag, now, a, rubbing, powers, last_rubbed, 1.0)  # fmt: skip
-            rubbed[1] += last_rubbed[1]
-        all_rubbed[n] = rubbed[0] + rubbed[1]
+            friction_loss[1] += last_rubbed[1]
+        all_rubbed[n] = friction_loss[0] + friction_loss[1]
         if not np.isfinite(_dot(u, u) + _dot(v, v)):
             return n
         all_u[n], all_v[n], all_held[n], all_status[n] = u, v, held, status
@@ -398,8 +402,9 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing,
 
 
 @njit(cache=True)
-def _change(system, y, mode, opening, rubbed):
-    """The modes after those that have ended; adds what the springs that let go had stored to `rubbed` (k,), J."""
+def _change(system, y, mode, opening, friction_loss):
+    """The modes after those that have ended; adds what the springs that let go had stored to `friction_loss` (k,),
+    J."""
     first, area, friction, stiffness, gap = system[6], system[7], system[8], system[9], system[5]
     damping = system[12]
     count = gap.size
@@ -426,7 +431,7 @@ def _change(system, y, mode, opening, rubbed):
         if stretched > limit and (damping[k] == 0.0 or mode[k] == OPEN):
             for t in range(n + 1, end):
                 held[t] *= limit / stretched
-            rubbed[k] += 0.5 * area[k] * (stretched * stretched - limit * limit) / stiffness[k]
+            friction_loss[k] += 0.5 * area[k] * (stretched * stretched - limit * limit) / stiffness[k]
 
 
 @njit(cache=True)
@@ -446,7 +451,7 @@ def adaptive_block(
     new, forces, force = np.empty(y.size), np.empty(rows), np.empty(size)
     space = (np.empty(rows), np.empty(rows), np.empty(size), np.empty(size), np.empty(rows))
     opening, powers, load, rubbing = np.empty(points), np.empty(3), np.empty(size), np.empty(points)
-    push, impulse, work, rubbed = np.empty(size), np.empty(rows), np.empty(3), np.empty(points)
+    push, impulse, work, friction_loss = np.empty(size), np.empty(rows), np.empty(3), np.empty(points)
     usual = h = first_step
     for n in range(count):
         polynomial = polynomials[n]
@@ -461,7 +466,7 @@ def adaptive_block(
             push[:] = 0.0
             impulse[:] = 0.0
             work[:] = 0.0
-            rubbed[:] = 0.0
+            friction_loss[:] = 0.0
             for s in range(stages):
                 for i in range(y.size):
                     total = 0.0
@@ -475,7 +480,7 @@ def adaptive_block(
                 for r in range(rows):
                     impulse[r] += h * b[s] * forces[r]
                 work += h * b[s] * powers
-                rubbed += h * b[s] * rubbing
+                friction_loss += h * b[s] * rubbing
             for i in range(y.size):
                 total = 0.0
                 for j in range(stages):
@@ -506,7 +511,7 @@ def adaptive_block(
             all_push[n] += push
             all_impulse[n] += impulse
             all_work[n] += work
-            all_rubbed[n] += np.maximum(rubbed, 0.0)  # some weights are negative
+            all_rubbed[n] += np.maximum(friction_loss, 0.0)  # some weights are negative
             if changes:
                 _change(system, y, mode, opening, all_rubbed[n])
                 h, limit = usual, step

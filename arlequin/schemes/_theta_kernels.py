@@ -101,9 +101,9 @@ def _free_motion(
     u, v, momentum, rest, internal, force, free_b, y, multipliers,
 ):  # fmt: skip
     """y (d,) and θ φ (m,) of a step without contact; force (d,) and free_b (f,) are work space. See `theta_block`."""
-    lever = theta * step
+    gap_per_velocity = theta * step
     for d in range(y.size):
-        force[d] = momentum[d] + lever * (external[d] - internal[d])
+        force[d] = momentum[d] + gap_per_velocity * (external[d] - internal[d])
         y[d] = 0.0
     for g in range(given.size):
         d = given[g]
@@ -180,11 +180,11 @@ def _put(n, found, kept):
 
 
 @njit(inline="always")
-def _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status):
+def _single(delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status):
     """The contact problem of one point without regular law and friction; see `arlequin.multilevel.solvers.contact`."""
     slack, only = compliance[0] / (step * area[0]), 0.0
     if level[0] == 1:
-        only = max(-gaps[0], 0.0) / (lever * delassus[0, 0] + slack)
+        only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
     elif level[0] == 2 and closed[0]:
         only = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
     impulse[0] = only
@@ -221,7 +221,7 @@ def theta_block(
     gaps, closing = np.empty(points), np.zeros((3, moves))
     trial, normal = history.copy(), np.zeros((3, points))
     status = np.zeros(points, dtype=np.int8)
-    lever = theta * step
+    gap_per_velocity = theta * step
     bulk = mass, strains, viscous, constraints, rows, summed
     state, room = (u, v, momentum, rest, internal), (force, drag, relative)
     for n in range(count):
@@ -255,10 +255,24 @@ def theta_block(
             used, residual, singular = 1, 0.0, False
             if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
                 rate[0] += closing[0, 0]
-                _single(delassus, lever, step, gaps, rate, closed, area, level, compliance, impulse, normal, status)
+                _single(
+                    delassus,
+                    gap_per_velocity,
+                    step,
+                    gaps,
+                    rate,
+                    closed,
+                    area,
+                    level,
+                    compliance,
+                    impulse,
+                    normal,
+                    status,
+                )
             else:
                 used, residual, singular = solve_contact(
-                    delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws,
+                    delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft,
+                    kernels, laws,
                     kind, coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method,
                     rho, proximal, 20000,
                 )  # fmt: skip
@@ -386,7 +400,8 @@ def _chosen(some, first, laws, area, level, compliance, friction, soft, kind, co
 
 @njit(cache=True)
 def _push(
-    delassus, lever, gaps, rate, closed, tables, kernels, history, step, theta, closing, impulse, trial, normal,
+    delassus, gap_per_velocity, gaps, rate, closed, tables, kernels, history, step, theta, closing, impulse, trial,
+    normal,
     status, method, rho, proximal, stable,
 ):  # fmt: skip
     """The contact problem of the chosen points, from the impulses as a guess: iterations, residual, singular; `stable`
@@ -396,16 +411,29 @@ def _push(
         return 0, 0.0, False
     if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
         _single(
-            delassus, lever, step, gaps, rate + closing[0], closed, area, level, compliance, impulse, normal, status
+            delassus,
+            gap_per_velocity,
+            step,
+            gaps,
+            rate + closing[0],
+            closed,
+            area,
+            level,
+            compliance,
+            impulse,
+            normal,
+            status,
         )
         return 1, 0.0, False
     used, residual, singular = solve_contact(
-        delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
+        delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels,
+        laws, kind,
         coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, proximal, 20000,
     )  # fmt: skip
     if singular:
         used, residual, singular = solve_contact(
-            delassus, lever, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels, laws, kind,
+            delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels,
+            laws, kind,
             coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, stable,
             20000,
         )  # fmt: skip
@@ -413,22 +441,22 @@ def _push(
 
 
 @njit(cache=True)
-def _close(first, level, compliance, springs, turning, lasts, start, mean, gaps, closing, persistent):
+def _close(first, level, compliance, springs, rotating, lasts, start, mean, gaps, closing, persistent):
     """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
     for k in range(level.size):
         n = first[k]
         for r in range(n, first[k + 1]):
             held = springs[r] > 0.0
             bit = ACTS if r == n else STICKS
-            persistent[r] = turning[k] and (lasts[k] & bit) > 0 and not held and (r > n or level[k] == 2)
+            persistent[r] = rotating[k] and (lasts[k] & bit) > 0 and not held and (r > n or level[k] == 2)
             closing[1, r] = 0.0 if held else start[r]
-            closing[2, r] = mean[r] if turning[k] and not held else 0.0
+            closing[2, r] = mean[r] if rotating[k] and not held else 0.0
             closing[0, r] = mean[r] if persistent[r] else 0.0
         if level[k] == 2 and not persistent[n]:
             closing[0, n] = max(start[n], 0.0)
         elif level[k] == 1:
             persistent[n] = True
-            closing[0, n] = max(-gaps[k], 0.0) if turning[k] and compliance[k] == 0.0 else 0.0
+            closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and compliance[k] == 0.0 else 0.0
 
 
 @njit(cache=True)
@@ -488,16 +516,17 @@ def _project(
 
 
 @njit(cache=True)
-def turning_block(
+def rotating_block(
     count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
     schur, rows, by_impulse, released, across, corners, gap, reach, turn, summed, touching, settled,
-    turning, by_mass, external, driven, displaced,
+    rotating, by_mass, external, driven, displaced,
     first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
     proximal, stable,
     u, v, momentum, rest, internal, history, impulse, held, lasts, kept, iterations, residuals, all_shares, all_gap,
     all_place, all_ends, all_pushes, all_spread, all_lost, all_layers, all_persistent,
 ):  # fmt: skip
-    """Up to `count` steps of the θ-scheme with pairings as `arlequin.solvers.contact_step.meet` alternates them;
+    """Up to `count` steps of the θ-scheme with pairings as `arlequin.solvers.contact_step.solve_contact_step`
+    alternates them;
     returns how many were accepted. Arguments as those of `theta_block`, but for the contact on rows of the basis (q,):
 
     rows (q, d); by_impulse (d, q), released (m, q), across (q, q): y, φ and velocities by impulses on them. corners:
@@ -521,7 +550,7 @@ def turning_block(
     some = np.zeros(points, dtype=np.bool_)
     carried, beyond, layered = history.copy(), np.zeros(points), kind.size > 0
     trial, normal, status = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
-    push, lever = impulse.copy(), theta * step
+    push, gap_per_velocity = impulse.copy(), theta * step
     answers = np.zeros(at.size)
     start, mean, closing = np.empty(at.size), np.empty(at.size), np.zeros((3, at.size))
     persistent, extra, lost = np.zeros(at.size, dtype=np.bool_), np.zeros(at.size), np.zeros(3)
@@ -577,7 +606,7 @@ def turning_block(
                 mean[r] = (1.0 / theta - 1.0) * start[r]
             for k in range(points):
                 begins[k] = gap[k] + moved[first[k]] + before[first[k]]
-            _close(first, level, compliance, springs, turning, lasts, start, mean, begins, closing, persistent)
+            _close(first, level, compliance, springs, rotating, lasts, start, mean, begins, closing, persistent)
             if layered:
                 carried[:] = history
                 reopen(carried, begins, laws, area, kernels, kind, coefficients, beyond)
@@ -596,13 +625,13 @@ def turning_block(
             for i in range(at_rows.size):
                 r = at_rows[i]
                 if springs[r] > 0.0:
-                    own_rates[i] = (ahead[r] - before[r]) / lever - springs[r] * held[r]
+                    own_rates[i] = (ahead[r] - before[r]) / gap_per_velocity - springs[r] * held[r]
                 else:
                     own_rates[i] = rates[r]
             _between(shares, at, width, across, at_rows, delassus)
             own_trial[:] = own_history
             steps, residual, degenerate = _push(
-                delassus, lever, own_gaps, own_rates, own_closed, tables, kernels, own_history, step, theta,
+                delassus, gap_per_velocity, own_gaps, own_rates, own_closed, tables, kernels, own_history, step, theta,
                 own_closing, own_push, own_trial, own_normal, own_status, method, rho, proximal, stable,
             )  # fmt: skip
             used += steps
@@ -616,7 +645,7 @@ def turning_block(
             for q in range(moves):
                 reached = end[q]
                 for s in range(moves):
-                    reached += lever * across[q, s] * pushed[s]
+                    reached += gap_per_velocity * across[q, s] * pushed[s]
                 following[q] = 0.5 * (place[q] + reached)
                 change = max(change, abs(following[q] - middle[q]) / settled[q])
             if change <= 1.0 or turn_pass == PASSES - 1:
@@ -681,12 +710,12 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def push(lever, momentum, external, internal, out):
+def push(gap_per_velocity, momentum, external, internal, out):
     """out (n, d) = p₀ + θΔt (f − f_int(u₀)); external (n, d), or (1, d) for all."""
     for m in range(out.shape[0]):
         load = external[m] if external.shape[0] > 1 else external[0]
         for d in range(out.shape[1]):
-            out[m, d] = momentum[m, d] + lever * (load[d] - internal[m, d])
+            out[m, d] = momentum[m, d] + gap_per_velocity * (load[d] - internal[m, d])
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from arlequin.energy import Forces, Sums, Ways
+from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.linalg.line_search import Watch, search
 from arlequin.models.checks import positive, within
 from arlequin.models.errors import UserError
@@ -21,18 +21,18 @@ from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.part import Constrained, Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.solvers.condensed import Condensed, Free, KeepsColumns
-from arlequin.solvers.contact_step import Meeting, Motion, meet
+from arlequin.solvers.condensed import CheckpointedColumns, Condensed, Predictor
+from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import Solved
 from arlequin.solvers.tangents import Tangents
 from arlequin.solvers.velocity_projection import VelocityProjection
-from arlequin.step.merge import joined_impulses
+from arlequin.step.merge import merge_time_steps
 from arlequin.step.state import Failed, State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import lengths
-from arlequin.system.locate import place_of_most
+from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # linearisations of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # momentum missing, of the largest impulse: done; done where it falls no further
@@ -76,23 +76,25 @@ class AlphaBulk:
         self.assembly, self.step = assembly, step
         self.mix = scheme.beta / scheme.gamma
         self.scale = 1.0 - scheme.alpha_m
-        self.lever = (1.0 - scheme.alpha_f) * scheme.beta * step  # of the bulk forces at the end
+        self.gap_per_velocity = (1.0 - scheme.alpha_f) * scheme.beta * step  # of the bulk forces at the end
         self._theta = min(scheme.gamma, 1.0)
         rest = self.scale * assembly.mass
         if assembly.viscous is not None:
             rest = rest + (1.0 - scheme.alpha_f) * scheme.gamma * step * assembly.viscous
         self.rest = sp.csr_array(rest)
 
-    def meet(self, state: State, condensed: Condensed, rows: tuple[Array, Array], guess: Array) -> Meeting:
+    def solve_contact_step(
+        self, state: State, condensed: Condensed, rows: tuple[Array, Array], guess: Array
+    ) -> ContactStep:
         """The contact problem; rows: what y and the shift are on the rows of the contact's basis (q,)."""
         basis, step, mix = self.assembly.contact.basis, self.step, self.mix
         place, speed, (y, shift) = basis @ state.u, basis @ state.v, rows
         earlier = (1.0 / mix - 1.0) * speed
-        return meet(
+        return solve_contact_step(
             self.assembly.contact,
             condensed.compliance,
             Motion(place, speed, place + shift + step * y, y / mix - earlier, earlier + shift / (mix * step)),
-            lever=mix * step,
+            gap_per_velocity=mix * step,
             step=step,
             theta=self._theta,
             history=state.history,
@@ -103,12 +105,14 @@ class AlphaBulk:
         )
 
 
-class LinearAlpha(KeepsColumns):
+class LinearAlpha(CheckpointedColumns):
     """A y = push − (1 − α_f) βΔt [f_int(u₀) + K (u₁ − u₀ − Δt y) + D (1 − 1/λ) v₀] + λ (1 − α_m)(Cᵀφ + BᵀP)."""
 
     def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
         self._bulk = bulk = AlphaBulk(assembly, step, scheme)
-        self._condensed = Condensed(assembly, sp.csr_array(bulk.rest + bulk.lever * step * assembly.stiffness))
+        self._condensed = Condensed(
+            assembly, sp.csr_array(bulk.rest + bulk.gap_per_velocity * step * assembly.stiffness)
+        )
 
     def solve(self, state: State, push: Push) -> Solved:
         """The step from the state."""
@@ -117,10 +121,10 @@ class LinearAlpha(KeepsColumns):
         resisting = state.internal + assembly.stiffness @ push.shift
         if assembly.viscous is not None:
             resisting += (1.0 - 1.0 / mix) * (assembly.viscous @ state.v)
-        free = condensed.free(push.impulse - bulk.lever * resisting, push.rest, push.given)
+        free = condensed.predict(push.impulse - bulk.gap_per_velocity * resisting, push.rest, push.given)
         rows = free.contact, assembly.contact.basis @ push.shift
-        meeting = bulk.meet(state, condensed, rows, state.impulse)
-        y, multipliers = condensed.react(free, mix * bulk.scale * meeting.impulse)
+        meeting = bulk.solve_contact_step(state, condensed, rows, state.impulse)
+        y, multipliers = condensed.correct(free, mix * bulk.scale * meeting.impulse)
         return Solved(y, multipliers / (mix * bulk.scale), meeting, 1, np.zeros(0))
 
 
@@ -136,7 +140,7 @@ class NewtonAlpha:
         if assembly.massless.any():
             raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self._bulk = bulk = AlphaBulk(assembly, step, scheme)
-        self._tangents = Tangents(assembly, bulk.rest, bulk.lever * step)
+        self._tangents = Tangents(assembly, bulk.rest, bulk.gap_per_velocity * step)
         rest = np.zeros(assembly.dof_count)
         self._condensed = Condensed(assembly, self._matrix(rest, assembly.fresh()))
         self._rounding, self._lengths = abs(assembly.stiffness), lengths(assembly)
@@ -167,8 +171,8 @@ class NewtonAlpha:
                     return found
             self._linearise(state, push, y)
             free = self._free(push, y, missing)
-            meeting = bulk.meet(state, self._condensed, (basis @ y + free.contact, shift), guess)
-            change, multipliers = self._condensed.react(free, bulk.mix * bulk.scale * meeting.impulse)
+            meeting = bulk.solve_contact_step(state, self._condensed, (basis @ y + free.contact, shift), guess)
+            change, multipliers = self._condensed.correct(free, bulk.mix * bulk.scale * meeting.impulse)
             guess, length = meeting.solution.impulse, float(np.linalg.norm(self._lengths * change))
             found = Solved(y + change, multipliers / (bulk.mix * bulk.scale), meeting, passes + 1, np.zeros(0))
             if not searching and watch.least(length):
@@ -181,19 +185,19 @@ class NewtonAlpha:
                 found, y = found if share == 1.0 else None, y + share * change
             else:
                 y = found.y
-        where = place_of_most(assembly, np.where(assembly.free, missing, 0.0))
+        where = locate_maximum(assembly, np.where(assembly.free, missing, 0.0))
         raise Failed(f"the step to t = {push.t:.6g} s did not converge in {_PASSES} passes ({where} misses most)")
 
-    def kept(self) -> None:
+    def state_dict(self) -> None:
         """Nothing: every step begins with a tangent of its own."""
 
-    def keep(self, kept: None) -> None:
+    def load_state_dict(self, state: None) -> None:
         """Nothing."""
 
-    def _free(self, push: Push, y: Array, missing: Array) -> Free:
+    def _free(self, push: Push, y: Array, missing: Array) -> Predictor:
         """The change from y without contact, where so much momentum (d,) is missing."""
         given = None if push.given is None else push.given - y[self._bulk.assembly.imposed_dofs]
-        return self._condensed.free(missing, push.rest - self._bulk.assembly.constraints @ y, given)
+        return self._condensed.predict(missing, push.rest - self._bulk.assembly.constraints @ y, given)
 
     def _impulse(self, found: Solved) -> Array:
         """λ (1 − α_m)(Cᵀφ + BᵀP) (d,), N·s."""
@@ -217,7 +221,7 @@ class NewtonAlpha:
         resisting = response.force
         if viscous is not None:
             resisting = resisting + viscous @ (state.v + (y - state.v) / bulk.mix)
-        inertia, impulse = bulk.scale * (bulk.assembly.mass @ y), bulk.lever * resisting
+        inertia, impulse = bulk.scale * (bulk.assembly.mass @ y), bulk.gap_per_velocity * resisting
         size = max(float(np.abs(share / self._lengths).max()) for share in (push.impulse, inertia, impulse))
         return push.impulse - inertia - impulse, size
 
@@ -225,7 +229,7 @@ class NewtonAlpha:
         """What may be missing where it falls no further: the forces feel the round-off of the displacements."""
         u = np.abs(state.u + push.shift + self._bulk.step * y)
         rounding = 4.0 * float(np.finfo(float).eps) * float((self._rounding @ u / self._lengths).max(initial=0.0))
-        return _ENOUGH * size + self._bulk.lever * rounding
+        return _ENOUGH * size + self._bulk.gap_per_velocity * rounding
 
     def _matrix(self, u: Array, memory: Memory) -> sp.csr_array:
         parts, step = self._bulk.assembly.parts, self._bulk.step
@@ -248,7 +252,7 @@ class NewtonAlpha:
             except UserError:
                 continue
             return
-        where = place_of_most(self._bulk.assembly, np.where(self._bulk.assembly.free, np.abs(y), 0.0))
+        where = locate_maximum(self._bulk.assembly, np.where(self._bulk.assembly.free, np.abs(y), 0.0))
         raise Failed(
             f"the step to t = {push.t:.6g} s has no positive definite tangent: it buckles ({where} is fastest)"
         )
@@ -303,17 +307,17 @@ class AlphaStepper:
         """The same with another step, for nonlinear parts."""
         return AlphaStepper(self._assembly, step, self._scheme)
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What the steps' solution made so far."""
-        return self._bulk.kept()
+        return self._bulk.state_dict()
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        self._bulk.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._bulk.load_state_dict(state)
 
-    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
         """Steps as one: impulses, works and paths of all."""
-        return joined_impulses(reports)
+        return merge_time_steps(reports)
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
@@ -321,20 +325,20 @@ class AlphaStepper:
         bulk = assembly.respond(u, assembly.fresh(), 0.0)
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
-        touch = assembly.contact.touch(assembly.contact.basis @ u)
-        gaps = touch.gaps(touch.moves.of(u))
+        kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
+        gaps = kinematics.gaps(kinematics.moves.of(u))
         external = assembly.load(0.0)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
-        contact = touch.spread(touch.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
-        force = external - internal - damping + touch.basis.T @ contact
-        a, constraint, resting = start_accelerations(assembly, touch, force, (u, v), step)
+        contact = kinematics.spread(kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
+        force = external - internal - damping + kinematics.basis.T @ contact
+        a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step)
         own = _Carried(
             lead=(0.5 - mix) * a,
             load=external,
             internal=internal,
             damping=damping,
             external=external,
-            pulled=assembly.pull(constraint, contact + resting),
+            pulled=assembly.pull(constraint, contact + initial_impulse),
             momentum=assembly.mass @ v,
             rest=(mix - 1.0) * (assembly.constraints @ v),
         )
@@ -374,7 +378,7 @@ class AlphaStepper:
         u, v = state.u + du, state.v + dv
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
-        touch, contact = meeting.touch, meeting.solution
+        kinematics, contact = meeting.kinematics, meeting.solution
         momentum = assembly.mass @ v
         viscous = assembly.viscous
         damping_now, damping_end = (w * 0.0 if viscous is None else viscous @ w for w in (state.v, v))
@@ -410,12 +414,12 @@ class AlphaStepper:
         given = reaction(assembly, lambda: (momentum - own.momentum) / step + resisting, impulses)
         forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
-        ways = Ways.mean(du, path)
-        loss, rows = meeting.loss(du, min(gamma, 1.0)), ways.on(touch)
-        work = Sums.of(assembly, step, forces, multipliers, ways, du / step).works(
+        ways = WorkPaths.mean(du, path)
+        loss, rows = meeting.loss(du, min(gamma, 1.0)), ways.on(kinematics)
+        work = BulkWork.of(assembly, step, forces, multipliers, ways, du / step).works(
             step=step,
             rates=rows,
-            touch=touch,
+            kinematics=kinematics,
             contact=contact,
             stored_before=state.stored,
             stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from arlequin.energy import KINDS, Forces, Sums, Ways, Work
+from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elastic import ElasticAssembled
@@ -32,10 +32,10 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import each
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Condensed, KeepsColumns
-from arlequin.solvers.contact_step import Meeting, Motion, meet
-from arlequin.step.impulses import Action
-from arlequin.step.merge import joined_impulses
+from arlequin.solvers.condensed import CheckpointedColumns, Condensed
+from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
+from arlequin.step.impulses import ContactImpulses
+from arlequin.step.merge import merge_time_steps
 from arlequin.step.state import Block, State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.system.assembly import Assembly
 
@@ -132,7 +132,7 @@ class _Carried:
     constraint: Array
 
 
-class CentralStepper(KeepsColumns):
+class CentralStepper(CheckpointedColumns):
     """Central differences; the diagonal mass is the matrix of every step."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
@@ -140,7 +140,7 @@ class CentralStepper(KeepsColumns):
         off = abs(assembly.mass - sp.diags_array(diagonal)).max() if assembly.dof_count else 0.0
         if off > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
             raise UserError('central difference needs mass="lumped" on every part')
-        if assembly.laws.has_springs:
+        if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
         self._mass = diagonal
@@ -169,10 +169,10 @@ class CentralStepper(KeepsColumns):
         assembly = self._assembly
         bulk = assembly.respond(u, assembly.fresh(), self.step)
         internal = bulk.force
-        touch = assembly.contact.touch(assembly.contact.basis @ u)
-        gaps = touch.gaps(touch.basis @ u)
+        kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
+        gaps = kinematics.gaps(kinematics.basis @ u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = touch.spread(touch.normal(stored))
+        pushed = kinematics.spread(kinematics.normal(stored))
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
@@ -192,11 +192,11 @@ class CentralStepper(KeepsColumns):
         free = before + step * own.a
         basis = assembly.contact.basis
         place, rate, speed, start = (applied(basis, field) for field in (state.u, free, state.v, before))
-        meeting = meet(
+        meeting = solve_contact_step(
             assembly.contact,
             self._condensed.compliance,
             Motion(place, speed, place + step * rate, rate, start, start),
-            lever=step,
+            gap_per_velocity=step,
             step=step,
             theta=0.0,
             history=state.history,
@@ -236,7 +236,7 @@ class CentralStepper(KeepsColumns):
         halves: tuple[Array, Array],
         u: Array,
         kick: tuple[Array, Array] | None,
-        meeting: Meeting,
+        meeting: ContactStep,
         multipliers: Array,
     ) -> tuple[State, StepReport]:
         """Forces and velocity at the new time, energies and works; kick: the push and the velocity of half of it."""
@@ -248,10 +248,10 @@ class CentralStepper(KeepsColumns):
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, n * step)
         internal = bulk.force
-        touch, contact = meeting.touch, meeting.solution
-        gaps = touch.gaps(applied(touch.basis, u))
+        kinematics, contact = meeting.kinematics, meeting.solution
+        gaps = kinematics.gaps(applied(kinematics.basis, u))
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = touch.spread(touch.normal(stored))
+        pushed = kinematics.spread(kinematics.normal(stored))
         none = np.zeros_like(u)
         damping = assembly.viscous @ half if assembly.viscous is not None else none
         external = assembly.load(n * step)
@@ -260,7 +260,7 @@ class CentralStepper(KeepsColumns):
         v = carried.half + 0.5 * step * (a + self._condensed.response(pushed))
 
         du, driven = step * half, 0.5 * step * (before + half)
-        ways = Ways(du, path=du, impulse=driven, stored=du, slip=driven)
+        ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
 
         def balance() -> Array:
             return self._mass * (half - before) / step + state.internal + own.damping - own.external
@@ -269,10 +269,10 @@ class CentralStepper(KeepsColumns):
         forces = Forces(
             0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
         )
-        work = Sums.of(assembly, step, forces, multipliers, ways, half).works(
+        work = BulkWork.of(assembly, step, forces, multipliers, ways, half).works(
             step=step,
-            rates=ways.on(touch),
-            touch=touch,
+            rates=ways.on(kinematics),
+            kinematics=kinematics,
             contact=mean,
             stored_before=state.stored,
             stored_after=(bulk.stored, assembly.laws.energy(gaps)),
@@ -287,7 +287,7 @@ class CentralStepper(KeepsColumns):
             push = kick[0]
             work["junction"] += float(push @ path)
             work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
-        report = meeting.report(multipliers, work, path, touch.rates(path))
+        report = meeting.report(multipliers, work, path, kinematics.rates(path))
         return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
@@ -314,7 +314,7 @@ class CentralStepper(KeepsColumns):
             c = -applied(assembly.constraints, half) / step
         if not (force.any() or c.any() or (given is not None and given.any())):
             return np.zeros_like(force), np.zeros_like(c)
-        free = self._condensed.free(force, c, given)
+        free = self._condensed.predict(force, c, given)
         return free.y, free.multipliers
 
 
@@ -413,7 +413,7 @@ class BulkCentralStepper(CentralStepper):
     def _block(self, end: State, works: Array, momenta: tuple[Array, ...]) -> Block:
         """Of the steps up to a state."""
         count = len(works)
-        touch = self._assembly.contact.touch(np.zeros(0))
+        kinematics = self._assembly.contact.kinematics(np.zeros(0))
         return Block(
             n=end.n - count + 1 + np.arange(count),
             u=end.u[None],
@@ -421,7 +421,7 @@ class BulkCentralStepper(CentralStepper):
             works=works,
             multipliers=np.zeros((count, 0)),
             gaps=np.zeros((count, 0)),
-            action=Action.none(touch).stacked(),
+            action=ContactImpulses.none(kinematics).stacked(),
             iterations=np.zeros(count, dtype=np.int64),
             residual=np.zeros(count),
             newton=np.zeros(count, dtype=np.int64),
@@ -503,13 +503,13 @@ class SubsteppedStepper:
         state = self._with(count).start(u, v)
         return replace(state, own=_Inside(state, count))
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What the sub-steps keep, of any length."""
-        return self._stepper.kept()
+        return self._stepper.state_dict()
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        self._stepper.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._stepper.load_state_dict(state)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One step."""
@@ -536,7 +536,7 @@ class SubsteppedStepper:
                 least = self._needed(inner.u, (n + done / count) * self.step)
                 if least * _SAFE > count * _EDGE:
                     needed, change = math.ceil(least / count) * count, True
-        report = joined_impulses(reports)
+        report = merge_time_steps(reports)
         report.work["scheme"] -= changed
         return replace(inner, n=n + 1, own=_Inside(inner, count)), report
 

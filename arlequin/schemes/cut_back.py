@@ -7,21 +7,21 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.solvers.condensed import Keeping
+from arlequin.solvers.condensed import Checkpointable
 from arlequin.step.state import Failed, State, Stepper, StepReport
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
 
 
-class Divisible(Keeping, Stepper, Protocol):
+class Divisible(Checkpointable, Stepper, Protocol):
     """A stepper whose steps can be done in parts."""
 
     def with_step(self, step: float) -> Self:
         """The same with another step."""
         ...
 
-    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
         """Steps, one after the other, as one."""
         ...
 
@@ -42,14 +42,14 @@ class CutBackStepper:
         """The state at t = 0."""
         return self._steppers[1].start(u, v)
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What the steppers of each size keep."""
-        return {count: stepper.kept() for count, stepper in self._steppers.items()}
+        return {count: stepper.state_dict() for count, stepper in self._steppers.items()}
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        for count, own in kept.items():
-            self._with(count).keep(own)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        for count, own in state.items():
+            self._with(count).load_state_dict(own)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One step."""
@@ -71,7 +71,7 @@ class CutBackStepper:
             done += 1
             if count > 1 and done % 2 == 0:
                 count, done = count // 2, done // 2
-        return replace(state, n=n + 1), reports[0] if len(reports) == 1 else self._steppers[1].joined(reports)
+        return replace(state, n=n + 1), reports[0] if len(reports) == 1 else self._steppers[1].merge_substeps(reports)
 
     def _with(self, count: int) -> Divisible:
         if count not in self._steppers:

@@ -17,7 +17,7 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.schemes.theta_compiled import FEW, corner_rows, is_small
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import Block, State, StepReport
 from arlequin.system.assembly import Assembly
 
@@ -68,7 +68,7 @@ class LocatedThetaStepper:
         )
         self._damping = np.ascontiguousarray(0.5 * (damping + damping.T))
         contact = assembly.contact
-        self._touch = contact.touch(np.zeros(contact.basis.shape[0]))
+        self._touch = contact.kinematics(np.zeros(contact.basis.shape[0]))
         self._rows, self._turns, self._arms = self._places()
 
     def _check(self, assembly: Assembly) -> None:
@@ -154,7 +154,7 @@ class LocatedThetaStepper:
 
     def _audited(self, state: State, out: Any) -> tuple[Block, tuple[float, float]]:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
-        assembly, touch = self._assembly, self._touch
+        assembly, kinematics = self._assembly, self._touch
         q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
         sums, impulse, moment, wear = (self._unit * each for each in (sums, impulse, moment, wear))
         u, v = np.zeros((2, len(q), assembly.dof_count))
@@ -167,11 +167,11 @@ class LocatedThetaStepper:
         work["damping"], work["friction"] = np.maximum(sums[:, 1:3], 0.0).T
         below = np.minimum(sums[:, 1:3], 0.0).sum(axis=1)
         work["scheme"] = sums[:, 4] + below - np.diff(strain, prepend=state.strain)
-        normal = impulse[:, touch.first]
-        tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
-        if touch.frictional:
-            rough = np.flatnonzero(np.diff(np.append(touch.first, touch.rows)) > 1)
-            tangential[:, rough] = impulse[:, touch.first[rough] + 1, None] * touch.tangents[rough, 0]
+        normal = impulse[:, kinematics.first]
+        tangential = np.zeros((*normal.shape, kinematics.normals.shape[1]))
+        if kinematics.frictional:
+            rough = np.flatnonzero(np.diff(np.append(kinematics.first, kinematics.rows)) > 1)
+            tangential[:, rough] = impulse[:, kinematics.first[rough] + 1, None] * kinematics.tangents[rough, 0]
         n: NDArray[np.int64] = state.n + 1 + np.arange(len(q))
         block = Block(
             n=n,
@@ -180,7 +180,7 @@ class LocatedThetaStepper:
             works=work.values,
             multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
             gaps=gaps,
-            action=Action(
+            action=ContactImpulses(
                 normal, tangential, self._spread(impulse, moment), slip, wear, assembly.laws.friction * wear, status
             ),
             iterations=1 + events,
@@ -216,7 +216,7 @@ def check_laws(assembly: Assembly) -> None:
         or laws.has_regular
         or laws.compliance.any()
         or laws.tangential_compliance.any()
-        or laws.has_springs
+        or laws.has_elastic_stick
     ):
         raise UserError('events="locate" takes Unilateral(level="velocity") and Coulomb alone, both rigid')
     if (np.diff(laws.first) > 2).any():
@@ -303,7 +303,7 @@ def _plane(assembly: Assembly) -> None:
     """UserError where the system is more than rigid bodies, masses and springs on flat obstacles."""
     contact, where = assembly.contact, 'events="locate" with rigid bodies'
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
-        if not own.turning and (not assembly.linear or own.stiffness.nnz or own.damping is not None):
+        if not own.rotating and (not assembly.linear or own.stiffness.nnz or own.damping is not None):
             raise UserError(f"{where}: part '{part.name}' deforms: bodies, point masses and springs are supported")
     for interface, pairing in zip(contact.interfaces, contact.pairings, strict=True):
         if isinstance(interface.master, Surface):

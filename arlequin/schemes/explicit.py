@@ -18,16 +18,16 @@ from arlequin.models.errors import UserError
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
-from arlequin.multilevel.solvers.elastic_stick import Loss
+from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.schemes.theta_compiled import FEW, is_small, sparse_rows, strain_arrays
 from arlequin.solvers.condensed import independent
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import Block, State, StepReport, unworn_only
 from arlequin.system.assembly import Assembly
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ExplicitSteps:
     """Steps (b,) taken: u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
     status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J; rubbed (b, k):
     what friction takes, J; tries (b,) of sub-steps. own: what the method carries on."""
@@ -39,12 +39,12 @@ class Outcome:
     status: NDArray[np.int8]
     held: Array
     works: Array
-    rubbed: Array
+    friction_loss: Array
     tries: NDArray[np.int64]
     own: Any
 
     @classmethod
-    def room(cls, assembly: Assembly, count: int) -> "Outcome":
+    def room(cls, assembly: Assembly, count: int) -> "ExplicitSteps":
         """Zeros for `count` steps."""
         size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
         return cls(
@@ -55,12 +55,12 @@ class Outcome:
             status=np.zeros((count, points), dtype=np.int8),
             held=np.zeros((count, rows)),
             works=np.zeros((count, 3)),
-            rubbed=np.zeros((count, points)),
+            friction_loss=np.zeros((count, points)),
             tries=np.ones(count, dtype=np.int64),
             own=None,
         )
 
-    def first(self, taken: int, own: Any) -> "Outcome":
+    def first(self, taken: int, own: Any) -> "ExplicitSteps":
         """The first steps alone."""
         names = ("u", "v", "push", "impulse", "status", "held", "works", "rubbed", "tries")
         return replace(self, **{name: getattr(self, name)[:taken] for name in names}, own=own)
@@ -73,7 +73,7 @@ class Method(Protocol):
         """What it carries at the start; `held` (r,) of it are the springs' tractions."""
         ...
 
-    def take(self, system: "ExplicitSystem", state: State, count: int) -> Outcome:
+    def take(self, system: "ExplicitSystem", state: State, count: int) -> ExplicitSteps:
         """Up to `count` steps: as many as went well."""
         ...
 
@@ -91,7 +91,7 @@ class ExplicitSystem:
         _check(assembly)
         self.assembly, self.step = assembly, step
         laws, contact = assembly.laws, assembly.contact
-        self.touch = contact.touch(np.zeros(contact.basis.shape[0]))
+        self.kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
         mass, c = assembly.mass, assembly.constraints
         diagonal = mass.diagonal()
         off = abs(mass - sp.diags_array(diagonal)).max() if diagonal.size else 0.0
@@ -107,7 +107,7 @@ class ExplicitSystem:
         assert assembly.strains is not None
         self.arrays = (
             1.0 / diagonal, np.zeros((0, 0)) if diagonal_alone else np.ascontiguousarray(self._inverse),
-            strain_arrays(assembly.strains), sparse_rows(viscous), sparse_rows(contact.basis), self.touch.gap,
+            strain_arrays(assembly.strains), sparse_rows(viscous), sparse_rows(contact.basis), self.kinematics.gap,
             laws.first, laws.area, laws.friction, laws.tangential_stiffness, laws.rows, laws.coefficients,
             laws.tangential_damping,
         )  # fmt: skip
@@ -126,8 +126,8 @@ class ExplicitSystem:
             damping += assembly.viscous.toarray()
         springs, dashpots = np.zeros(laws.row_count), np.zeros(laws.row_count)
         springs[laws.first[:-1]] = laws.stiffness_bound()
-        springs[laws.sprung_rows] = (laws.area * laws.tangential_stiffness)[laws.sprung_points]
-        dashpots[laws.sprung_rows] = (laws.area * laws.tangential_damping)[laws.sprung_points]
+        springs[laws.elastic_stick_rows] = (laws.area * laws.tangential_stiffness)[laws.elastic_stick_points]
+        dashpots[laws.elastic_stick_rows] = (laws.area * laws.tangential_damping)[laws.elastic_stick_points]
         edge, rate = np.array([-1e-300]), np.array([-1.0])
         for k, own in enumerate(laws.regular):
             dashpots[laws.first[k]] = laws.area[k] * sum(law.damping_pressure(edge, rate)[0] for law in own)
@@ -165,7 +165,7 @@ class ExplicitStepper:
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0; springs of friction carry nothing."""
         assembly = self._system.assembly
-        gaps = self._system.touch.gaps(assembly.contact.basis @ u)
+        gaps = self._system.kinematics.gaps(assembly.contact.basis @ u)
         internal, strain = assembly.internal(u)
         return State(
             n=0,
@@ -186,19 +186,19 @@ class ExplicitStepper:
         if done is None:
             raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self._method.refusal}", code=1)
         end, block = done
-        action = Action(*(getattr(block.action, name)[0] for name in Action.__dataclass_fields__))
+        action = ContactImpulses(*(getattr(block.action, name)[0] for name in ContactImpulses.__dataclass_fields__))
         work = Work(block.works[0])
         path = block.u[0] - state.u
-        touch, residual = self._system.touch, 0.0
+        kinematics, residual = self._system.kinematics, 0.0
         report = StepReport(
-            int(block.iterations[0]), residual, end.impulse, block.multipliers[0], work, path, touch, action
+            int(block.iterations[0]), residual, end.impulse, block.multipliers[0], work, path, kinematics, action
         )
         return end, report
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps."""
         system = self._system
-        assembly, touch, laws = system.assembly, system.touch, system.assembly.laws
+        assembly, kinematics, laws = system.assembly, system.kinematics, system.assembly.laws
         out = self._method.take(system, state, count)
         taken = len(out.u)
         if not taken:
@@ -206,15 +206,15 @@ class ExplicitStepper:
         all_u, all_v = np.concatenate([state.u[None], out.u]), np.concatenate([state.v[None], out.v])
         assert assembly.strains is not None
         strains = assembly.strains.at(all_u)
-        gaps = touch.gaps(applied(touch.basis, all_u))
+        gaps = kinematics.gaps(applied(kinematics.basis, all_u))
         strain = assembly.strains.energy(strains)
-        asperity = laws.energy(gaps) + laws.sprung_energy(np.concatenate([state.own.held[None], out.held]))
+        asperity = laws.energy(gaps) + laws.elastic_stick_energy(np.concatenate([state.own.held[None], out.held]))
         kinetic = 0.5 * np.vecdot(all_v, applied(assembly.mass, all_v))
         multipliers = system.multipliers(out.push)
         mean = 0.5 * (all_v[:-1] + all_v[1:])
         work = Work(np.zeros((taken, Work().values.size)))
         work["kinetic"], work["strain"], work["asperity"] = kinetic[1:], strain[1:], asperity[1:]
-        work["friction"] = out.rubbed.sum(axis=1)
+        work["friction"] = out.friction_loss.sum(axis=1)
         kinds = ("external_work", "damping", "asperity_damping")
         for kind, values in zip(kinds, out.works.T, strict=True):
             work[kind] = values
@@ -230,13 +230,20 @@ class ExplicitStepper:
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=Action.of(touch, out.impulse, out.status, touch.rates(path), self.step, loss=Loss(laws, out.rubbed)),
+            action=ContactImpulses.of(
+                kinematics,
+                out.impulse,
+                out.status,
+                kinematics.rates(path),
+                self.step,
+                loss=FrictionLoss(laws, out.friction_loss),
+            ),
             iterations=out.tries,
             residual=np.zeros(taken),
             newton=np.zeros(taken, dtype=np.int64),
         )
         history = laws.start_history(gaps[-1])
-        laws.remember(history, out.held[-1], touch.tangents)
+        laws.remember(history, out.held[-1], kinematics.tangents)
         end = State(
             n=state.n + taken,
             u=out.u[-1],
@@ -263,11 +270,11 @@ def _check(assembly: Assembly) -> None:
     laws = assembly.laws
     if (laws.level > 0).any():
         raise UserError(
-            "explicit schemes need regular laws in contact (Shock, Penalty, Asperities): Theta takes others"
+            "explicit schemes need regular laws in contact (ImpactElement, Penalty, Asperities): Theta takes others"
         )
     if any(not isinstance(law, Asperities) for own in laws.regular for law in own):
-        raise UserError("explicit schemes take Shock, Penalty and Asperities in contact")
-    if (laws.friction[~laws.sprung] > 0.0).any():
+        raise UserError("explicit schemes take ImpactElement, Penalty and Asperities in contact")
+    if (laws.friction[~laws.elastic_stick] > 0.0).any():
         raise UserError("explicit schemes need friction with a stiffness: Coulomb(…, stiffness=…)")
     if assembly.imposed_dofs.size:
         raise UserError(
@@ -330,16 +337,16 @@ class _Euler:
     def begin(self, system: ExplicitSystem, u: Array, v: Array) -> Springs:
         return Springs.loose(system)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> Outcome:
+    def take(self, system: ExplicitSystem, state: State, count: int) -> ExplicitSteps:
         from arlequin.schemes._explicit_kernels import euler_block
 
-        laws, out = system.assembly.laws, Outcome.room(system.assembly, count)
+        laws, out = system.assembly.laws, ExplicitSteps.room(system.assembly, count)
         loads = system.assembly.loads(system.step * np.arange(state.n, state.n + count, dtype=float))
         u, v, held, radius = (np.array(x) for x in (state.u, state.v, state.own.held, state.own.radius))
         taken = euler_block(
             count, system.step, system.arrays, loads, u, v, held, radius, np.zeros(laws.row_count),
             np.zeros(laws.count, dtype=np.int8), out.u, out.v, out.push, out.impulse, out.status, out.held, out.works,
-            out.rubbed,
+            out.friction_loss,
         )  # fmt: skip
         return out.first(taken, Springs(held, radius))
 
@@ -421,10 +428,10 @@ class _Vogelaere:
         loose = Springs.loose(system)
         return _Carried(loose.held, loose.radius, np.zeros((2, u.size)), False)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> Outcome:
+    def take(self, system: ExplicitSystem, state: State, count: int) -> ExplicitSteps:
         from arlequin.schemes._explicit_kernels import vogelaere_block
 
-        laws, own, out = system.assembly.laws, state.own, Outcome.room(system.assembly, count)
+        laws, own, out = system.assembly.laws, state.own, ExplicitSteps.room(system.assembly, count)
         halves = np.arange(2 * state.n, 2 * (state.n + count) + 1, dtype=float)
         loads = system.assembly.loads(0.5 * system.step * halves)
         u, v, held, radius, past = (np.array(x) for x in (state.u, state.v, own.held, own.radius, own.past))
@@ -432,6 +439,6 @@ class _Vogelaere:
             count, system.step, system.arrays, loads, own.begun, system.damped, u, v, held, radius,
             np.zeros(laws.row_count), np.zeros(laws.count, dtype=np.int8), past, out.u, out.v, out.push,
             out.impulse, out.status, out.held, out.works,
-            out.rubbed,
+            out.friction_loss,
         )  # fmt: skip
         return out.first(taken, _Carried(held, radius, past, True))

@@ -168,13 +168,13 @@ class CondensedStepper:
         self._condensed = condensed
         self._inner = ThetaStepper(condensed, step, 0.5)
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What the condensed steps keep."""
-        return self._inner.kept()
+        return self._inner.state_dict()
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        self._inner.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._inner.load_state_dict(state)
 
     def start(self, u: Array, v: Array) -> State:
         inner = self._inner.start(u, v)

@@ -17,11 +17,11 @@ from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.solvers.condensed import independent
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import State, StepReport, linear_only, unworn_only
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact_kinematics import Touch
-from arlequin.system.subsystem import joined, restricted
+from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.subsystem import connected_dofs, restricted
 from arlequin.system.system import System
 
 _PASSES = 30
@@ -155,14 +155,14 @@ class MultirateStepper:
         self._kept = independent(response)
         self._response = scipy.linalg.cho_factor(response[np.ix_(self._kept, self._kept)])
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What both sides keep."""
-        return tuple(side.stepper.kept() for side in self._sides)
+        return tuple(side.stepper.state_dict() for side in self._sides)
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        for side, own in zip(self._sides, kept, strict=True):
-            side.stepper.keep(own)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        for side, own in zip(self._sides, state, strict=True):
+            side.stepper.load_state_dict(own)
 
     def start(self, u: Array, v: Array) -> State:
         states = tuple(side.stepper.start(u[side.dofs], v[side.dofs]) for side in self._sides)
@@ -197,8 +197,8 @@ class MultirateStepper:
         for side, item in zip(self._sides, done, strict=True):
             path[side.dofs] = item.path
         basis = self._assembly.contact.basis
-        touch = self._assembly.contact.touch(basis @ end.u)
-        return end, self._report([item.reports for item in done], multipliers, path, touch)
+        kinematics = self._assembly.contact.kinematics(basis @ end.u)
+        return end, self._report([item.reports for item in done], multipliers, path, kinematics)
 
     def _corrected(self, multipliers: Array, rest: Array) -> Array:
         """The multipliers (m,) that take the mismatch of the paths away, by the linear response."""
@@ -223,11 +223,13 @@ class MultirateStepper:
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
         return State(n=n, history=np.zeros((0, 1)), own=(states, left), **fields, **sums)
 
-    def _report(self, reports: list[list[StepReport]], multipliers: Array, path: Array, touch: Touch) -> StepReport:
+    def _report(
+        self, reports: list[list[StepReport]], multipliers: Array, path: Array, kinematics: ContactKinematics
+    ) -> StepReport:
         """Works and impulses added over the small steps; energies at the end."""
         work = Work()
         impulse = np.zeros(self._assembly.laws.row_count)
-        action = Action.none(touch)
+        action = ContactImpulses.none(kinematics)
         for side, own in zip(self._sides, reports, strict=True):
             work.values[:3] += own[-1].work.values[:3]
             for report in own:
@@ -242,7 +244,7 @@ class MultirateStepper:
             multipliers=self.step * multipliers,
             work=work,
             path=path,
-            touch=touch,
+            kinematics=kinematics,
             action=action,
         )
 
@@ -281,7 +283,7 @@ def _side(
     dofs = np.zeros(assembly.dof_count, dtype=bool)
     for index in np.flatnonzero(chosen):
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
-    kept = joined(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
+    kept = connected_dofs(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
     points = np.repeat(kept, np.diff(assembly.contact.start))
     own = restricted(assembly, chosen, dofs, kept)
     rows = np.repeat(points, np.diff(assembly.laws.first))

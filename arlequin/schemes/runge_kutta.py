@@ -10,7 +10,7 @@ from arlequin.models.checks import within
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
-from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem, Outcome
+from arlequin.schemes.explicit import ExplicitStepper, ExplicitSteps, ExplicitSystem
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -75,7 +75,7 @@ class _Adaptive:
 
     def begin(self, system: ExplicitSystem, u: Array, v: Array) -> _Carried:
         laws = system.assembly.laws
-        gaps, rates = system.touch.gaps(system.touch.basis @ u), system.touch.rates(v)[laws.first[:-1]]
+        gaps, rates = system.kinematics.gaps(system.kinematics.basis @ u), system.kinematics.rates(v)[laws.first[:-1]]
         pressing = laws.pressure(gaps) > 0.0
         for k, own in enumerate(laws.regular):
             at = gaps[k : k + 1], rates[k : k + 1]
@@ -84,19 +84,19 @@ class _Adaptive:
         largest = np.abs(np.concatenate([u, v, np.zeros(laws.row_count + 1)]))
         return _Carried(np.zeros(laws.row_count), 0.0, mode, largest, 1e-3 * system.step)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> Outcome:
+    def take(self, system: ExplicitSystem, state: State, count: int) -> ExplicitSteps:
         from scipy.integrate import DOP853
 
         from arlequin.schemes._explicit_kernels import adaptive_block
 
-        size, own, out = state.u.size, state.own, Outcome.room(system.assembly, count)
+        size, own, out = state.u.size, state.own, ExplicitSteps.room(system.assembly, count)
         y = np.concatenate([state.u, state.v, own.held, [own.lost]])
         mode, largest, all_y = own.mode.copy(), own.largest.copy(), np.zeros((count, y.size))
         tableau = tuple(np.ascontiguousarray(x) for x in (DOP853.A, DOP853.B, DOP853.C, DOP853.E3, DOP853.E5))
         polynomials = self._polynomials(system, state.n, count)
         taken, sub_step = adaptive_block(
             count, system.step, self.tolerance, tableau, system.arrays, polynomials, own.sub_step, y, mode, largest,
-            all_y, out.push, out.impulse, out.status, out.works, out.rubbed, out.tries,
+            all_y, out.push, out.impulse, out.status, out.works, out.friction_loss, out.tries,
         )  # fmt: skip
         u, v, held = (np.ascontiguousarray(x) for x in np.split(all_y[:, :-1], (size, 2 * size), axis=1))
         return replace(out, u=u, v=v, held=held).first(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arlequin.energy import Forces, Sums, Ways
+from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.equilibrium import Equilibrium
-from arlequin.step.merge import joined_loads
+from arlequin.step.merge import merge_load_steps
 from arlequin.step.state import State, StepReport, accept, accept_cells, accept_shape, reaction
 from arlequin.system.assembly import Assembly
 
@@ -74,19 +74,21 @@ class StaticStepper:
         bulk = assembly.respond(u, assembly.fresh(), 0.0)
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
-        touch = assembly.contact.touch(assembly.contact.basis @ u)
-        gaps = touch.gaps(touch.moves.of(u))
+        kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
+        gaps = kinematics.gaps(kinematics.moves.of(u))
         external = assembly.load(0.0)
-        stored = touch.normal(assembly.laws.area * assembly.laws.pressure(gaps))
+        stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         none = np.zeros(assembly.constraints.shape[0])
-        forces = reaction(assembly, lambda: internal - external, (none, touch.spread(stored)))
-        rest = (external + touch.pull(stored) - internal)[assembly.free]
+        forces = reaction(assembly, lambda: internal - external, (none, kinematics.spread(stored)))
+        rest = (external + kinematics.pull(stored) - internal)[assembly.free]
         # layers that just touch push by the round-off of their gaps
         little = float((assembly.laws.stiffness_bound() * assembly.contact.scale.touching).max(initial=0.0))
-        if (np.abs(rest) > 1e-10 * np.abs(np.stack([external, internal, touch.pull(stored)])).max() + little).any():
+        if (
+            np.abs(rest) > 1e-10 * np.abs(np.stack([external, internal, kinematics.pull(stored)])).max() + little
+        ).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         still = np.zeros_like(u)
-        own = _Carried(external, forces, stored, touch.pull(stored), still)
+        own = _Carried(external, forces, stored, kinematics.pull(stored), still)
         return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     def with_step(self, step: float) -> "StaticStepper":
@@ -95,17 +97,17 @@ class StaticStepper:
         other.step = step
         return other
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """The last tangent, as what makes it; steps of all sizes share it."""
-        return self._equilibrium.kept()
+        return self._equilibrium.state_dict()
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        self._equilibrium.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._equilibrium.load_state_dict(state)
 
-    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
         """Load steps as one: forces at its end, works and paths of all."""
-        return joined_loads(reports)
+        return merge_load_steps(reports)
 
     def advance(self, state: State) -> tuple[State, StepReport]:
         """One load step."""
@@ -114,7 +116,7 @@ class StaticStepper:
         external = assembly.load(t1)
         found = self._equilibrium.find(state, external, t0, t1)
         meeting, du, constraint = found.meeting, found.du, found.multipliers
-        touch, contact = meeting.touch, meeting.solution
+        kinematics, contact = meeting.kinematics, meeting.solution
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)", assembly=assembly)
         accept_shape(assembly, u, t1)
@@ -131,14 +133,14 @@ class StaticStepper:
         mean = Forces(
             0.5 * (state.internal + internal), none, 0.5 * (own.external + external), 0.5 * (own.reaction + forces)
         )
-        ways = Ways(du, path=du, impulse=none, stored=du, slip=du)
-        rows = ways.on(touch)
-        work = Sums.of(assembly, 1.0, mean, constraint, ways, none).works(
+        ways = WorkPaths(du, path=du, impulse=none, stored=du, slip=du)
+        rows = ways.on(kinematics)
+        work = BulkWork.of(assembly, 1.0, mean, constraint, ways, none).works(
             step=1.0,
             rates=rows,
-            touch=touch,
+            kinematics=kinematics,
             contact=replace(
-                contact, impulse=mean_contact, stored=mean_contact[touch.first], dissipated=still, multiplier=still
+                contact, impulse=mean_contact, stored=mean_contact[kinematics.first], dissipated=still, multiplier=still
             ),
             stored_before=state.stored,
             stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
@@ -146,8 +148,8 @@ class StaticStepper:
             plastic=bulk.dissipated,
         )
         # the forces of the start acted along the normals of the start
-        pulled = touch.pull(contact.impulse)
-        work["scheme"] -= float((0.5 * (own.pulled + pulled) - touch.pull(mean_contact)) @ du)
+        pulled = kinematics.pull(contact.impulse)
+        work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         report = meeting.report(constraint, work, du, rows.du, loss, found.passes)
         carried = _Carried(external, forces, contact.impulse, pulled, du / (t1 - t0))

@@ -7,7 +7,7 @@ from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
-from arlequin.schemes.theta_compiled import SmallThetaStepper, TurningThetaStepper, is_small, is_turning
+from arlequin.schemes.theta_compiled import RotatingThetaStepper, SmallThetaStepper, is_rotating, is_small
 from arlequin.schemes.theta_sparse import BlockedThetaStepper, ThetaStepper, is_steady
 from arlequin.step.state import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
@@ -60,12 +60,12 @@ class Theta:
 
         if self.events == "locate":
             unworn_only(assembly, 'Theta(events="locate")')
-            turns = any(part.turning for part in assembly.parts)
+            turns = any(part.rotating for part in assembly.parts)
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        if is_turning(assembly):
-            return TurningThetaStepper(assembly, step, self.theta)
+        if is_rotating(assembly):
+            return RotatingThetaStepper(assembly, step, self.theta)
         if not is_steady(assembly):
             return ThetaStepper(assembly, step, self.theta)
         return (SmallThetaStepper if is_small(assembly) else BlockedThetaStepper)(assembly, step, self.theta)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import Forces, Sums, Ways
+from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
 from arlequin.models.linalg.threads import each
@@ -21,18 +21,18 @@ from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.solvers.closing import lasting
 from arlequin.multilevel.solvers.contact import STICK
-from arlequin.multilevel.solvers.elastic_stick import Held, gain, softness
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, softness
 from arlequin.multilevel.solvers.options import proximal_term
 from arlequin.schemes.theta_sparse import Carried, Pushes, ThetaStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import SETTLED
 from arlequin.solvers.initial_state import start_fields
 from arlequin.solvers.linear_step import LinearStep
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import Block, State, taker
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact, used_rows
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.ensemble import Members, named
 from arlequin.system.strains import Strains
 
@@ -80,7 +80,7 @@ class Passage:
     def audited(
         self,
         assembly: Assembly,
-        touch: Touch,
+        kinematics: ContactKinematics,
         first: int,
         step: float,
         theta: float,
@@ -92,48 +92,50 @@ class Passage:
         strain, asperity; touch: of all steps, or some of one each; asperity: J, stored there at their start, with
         the springs of friction; still (b, k): points that do not slip, whatever round-off says."""
         laws, y, impulse, multipliers = assembly.laws, self.y, self.impulse, self.multipliers
-        gaps = touch.gaps(applied(touch.basis, self.u[1:]))
-        sprung, loss = laws.energy(gaps if projections is None else projections.layers), None
+        gaps = kinematics.gaps(applied(kinematics.basis, self.u[1:]))
+        elastic_stick, loss = laws.energy(gaps if projections is None else projections.layers), None
         if self.held is not None:
-            springs = Held(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
-            loss = springs.loss(impulse, touch.rates(step * y), step, theta)
-            sprung = sprung + laws.sprung_energy(self.held[1:])
+            springs = ElasticStick(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
+            loss = springs.loss(impulse, kinematics.rates(step * y), step, theta)
+            elastic_stick = elastic_stick + laws.elastic_stick_energy(self.held[1:])
         ends, persistent = self.v[1:], laws.gap_rows
         if projections is not None:
             ends, persistent = projections.ends, projections.persistent
             impulse = impulse - projections.impulse
         path = 0.5 * step * (self.v[:-1] + ends)
-        ways = Ways.mean(step * y, path)
+        ways = WorkPaths.mean(step * y, path)
         mean = (1.0 - theta) * self.internal[:-1] + theta * self.internal[1:]
         damping = np.zeros_like(y) if self.damping is None else self.damping
         reaction = np.zeros_like(y)
         dofs = assembly.imposed_dofs
         if dofs.size:
-            given = applied(assembly.constraints.T, multipliers) + applied(touch.basis.T, touch.spread(impulse))
+            given = applied(assembly.constraints.T, multipliers) + applied(
+                kinematics.basis.T, kinematics.spread(impulse)
+            )
             gained = np.diff(self.momentum, axis=0) - applied(assembly.mass, self.v[1:] - ends)
             missing = (gained - given) / step + mean + damping - self.external
             reaction[:, dofs] = missing[:, dofs]
         forces = Forces(mean, damping, self.external, reaction)
-        work = Sums.of(assembly, step, forces, multipliers, ways, y).works(
+        work = BulkWork.of(assembly, step, forces, multipliers, ways, y).works(
             step=step,
-            rates=ways.on(touch),
-            touch=touch,
+            rates=ways.on(kinematics),
+            kinematics=kinematics,
             contact=Pushes(impulse, *np.moveaxis(self.normal, 1, 0)),
-            stored_before=(self.strain[:-1], np.append(asperity, sprung[:-1])),
-            stored_after=(self.strain[1:], sprung),
+            stored_before=(self.strain[:-1], np.append(asperity, elastic_stick[:-1])),
+            stored_after=(self.strain[1:], elastic_stick),
             loss=loss,
             persistent=persistent,
         )
-        rows = touch.rates(path)
+        rows = kinematics.rates(path)
         if projections is not None:
             work["impact"] += projections.lost[:, 0]
             work["friction"] += projections.lost[:, 1]
             work["external_work"] += projections.lost[:, 2]
-            rows = np.where(projections.persistent, touch.rates(step * y), rows)
+            rows = np.where(projections.persistent, kinematics.rates(step * y), rows)
         work["kinetic"] = 0.5 * np.vecdot(self.v[1:], self.momentum[1:])
-        action = Action.of(touch, impulse, self.status, rows, step, still, loss)
+        action = ContactImpulses.of(kinematics, impulse, self.status, rows, step, still, loss)
         if projections is not None:
-            extra = Action.of(touch, projections.impulse, self.status, 0.0 * rows, step)
+            extra = ContactImpulses.of(kinematics, projections.impulse, self.status, 0.0 * rows, step)
             action = action.pushed(replace(extra, spread=projections.spread))
         block = Block(
             n=first + np.arange(len(y)),
@@ -216,7 +218,7 @@ class SmallThetaStepper(ThetaStepper):
             sparse_rows(assembly.contact.basis),
             *columns[2:],
         )
-        self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
+        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
 
     def driven_as(self, assembly: Assembly) -> Self:
         """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
@@ -259,7 +261,7 @@ class SmallThetaStepper(ThetaStepper):
         share = gain(laws, theta, step)
         soft = softness(laws, share, theta * step)
         springs = np.zeros(r)
-        springs[laws.sprung_rows] = soft[laws.sprung_points]
+        springs[laws.elastic_stick_rows] = soft[laws.elastic_stick_points]
         tables = *laws.tables(soft), springs, share, *assembly.contact.method.numbers
         lasts = np.zeros(k, dtype=np.int8) if state.lasts is None else state.lasts.copy()
         now = u, v, momentum, rest, internal, history, impulse, held, lasts
@@ -309,7 +311,7 @@ class SmallThetaStepper(ThetaStepper):
         """Those of the velocities: none on fixed normals."""
         return None
 
-    def _met(self, more: list[Any]) -> Touch:
+    def _met(self, more: list[Any]) -> ContactKinematics:
         """The kinematics of the steps."""
         return self._touch
 
@@ -320,7 +322,7 @@ class SmallThetaStepper(ThetaStepper):
         u, v, y, impulse, normal, status, multipliers, held, iterations, residuals, *more = out
         all_u, all_v = np.concatenate([state.u[None], u]), np.concatenate([state.v[None], v])
         strain = self._strains.at(all_u)
-        springs = np.concatenate([self._held(state)[None], held]) if laws.has_springs else None
+        springs = np.concatenate([self._held(state)[None], held]) if laws.has_elastic_stick else None
         passage = Passage(
             u=all_u,
             v=all_v,
@@ -349,9 +351,9 @@ class SmallThetaStepper(ThetaStepper):
 
     def _sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Points that stick at the end of each step (b, k); what softens friction slides a little where it sticks."""
-        laws, touch = self._assembly.laws, self._touch
-        rough = np.diff(np.append(touch.first, touch.rows)) > 1
-        return (status == STICK) & rough & ~laws.sprung & (laws.tangential_compliance == 0.0)
+        laws, kinematics = self._assembly.laws, self._touch
+        rough = np.diff(np.append(kinematics.first, kinematics.rows)) > 1
+        return (status == STICK) & rough & ~laws.elastic_stick & (laws.tangential_compliance == 0.0)
 
     def _held(self, state: State) -> Array:
         """What the springs of friction pull (r,) in a state, Pa."""
@@ -360,21 +362,21 @@ class SmallThetaStepper(ThetaStepper):
 
     def _resting(self, state: State) -> NDArray[np.bool_]:
         """Points (k,) that stick at the start of a block."""
-        laws, touch = self._assembly.laws, self._touch
+        laws, kinematics = self._assembly.laws, self._touch
         if isinstance(state.own, _Rested):
             return state.own.still
-        if not touch.frictional:
+        if not kinematics.frictional:
             return np.zeros(laws.count, dtype=bool)
-        tangential = np.add.reduceat(_tangential(touch, state.impulse) ** 2, touch.first)
-        held = tangential < (laws.friction * state.impulse[touch.first]) ** 2
-        rests = np.add.reduceat(_tangential(touch, touch.rates(state.v)) ** 2, touch.first) == 0.0
+        tangential = np.add.reduceat(_tangential(kinematics, state.impulse) ** 2, kinematics.first)
+        held = tangential < (laws.friction * state.impulse[kinematics.first]) ** 2
+        rests = np.add.reduceat(_tangential(kinematics, kinematics.rates(state.v)) ** 2, kinematics.first) == 0.0
         return held | rests
 
 
-def _tangential(touch: Touch, values: Array) -> Array:
+def _tangential(kinematics: ContactKinematics, values: Array) -> Array:
     """The values (r,) of the tangential rows; 0 on the normal ones."""
     out = values.copy()
-    out[touch.first] = 0.0
+    out[kinematics.first] = 0.0
     return out
 
 
@@ -383,7 +385,7 @@ def columns_of(condensed: Condensed, assembly: Assembly) -> tuple[Array, Array, 
     W (q, q)."""
     d, m, r = assembly.dof_count, *(rows.shape[0] for rows in (assembly.constraints, assembly.contact.basis))
     rest, none = np.zeros(assembly.imposed_dofs.size), np.zeros(d)
-    by_constraint = [condensed.free(none, c, rest) for c in np.eye(m)]
+    by_constraint = [condensed.predict(none, c, rest) for c in np.eye(m)]
     by_impulse = [condensed.response(p) for p in np.eye(r)]
     released = [condensed.constraint_response(p) for p in np.eye(r)]
     return (
@@ -424,13 +426,13 @@ class SmallMembers:
         self._each = [self._stepper.driven_as(own) for own in members.each]
         self._take = [taker(stepper, own) for stepper, own in zip(self._each, members.each, strict=True)]
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """The columns made so far."""
-        return self._stepper.kept()
+        return self._stepper.state_dict()
 
-    def keep(self, kept: Any) -> None:
-        """Makes them again."""
-        self._stepper.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._stepper.load_state_dict(state)
 
     def start(self) -> State:
         """The members at t = 0."""
@@ -482,8 +484,8 @@ def _side_by_side(blocks: Any) -> Block:
     names = "u", "v", "works", "multipliers", "gaps", "iterations", "residual", "newton"
     own: Any = {name: stacked([getattr(block, name) for block in blocks]) for name in names}
     actions = [block.action for block in blocks]
-    action: Any = {item.name: stacked([getattr(one, item.name) for one in actions]) for item in fields(Action)}
-    return Block(n=blocks[0].n, **own, action=Action(**action))
+    action: Any = {item.name: stacked([getattr(one, item.name) for one in actions]) for item in fields(ContactImpulses)}
+    return Block(n=blocks[0].n, **own, action=ContactImpulses(**action))
 
 
 def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
@@ -499,7 +501,7 @@ def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Corners:
     """Rows of H over the basis: columns (r,) where each begins there, width (r,): 3 on a body, 1 where it is a row of
-    the basis; ways, arms (r, 2) as of `corner_rows`. reach (k,), m, turn (k,): see `turning_block`."""
+    the basis; ways, arms (r, 2) as of `corner_rows`. reach (k,), m, turn (k,): see `rotating_block`."""
 
     columns: NDArray[np.int64]
     width: NDArray[np.int64]
@@ -536,7 +538,7 @@ class Corners:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Touches(Touch):
+class SteppedKinematics(ContactKinematics):
     """The kinematics of some steps, each in a configuration of its own: gap (b, k), place (b, q), and shares (b, r, 3)
     of the rows of the basis in those of H; normals and tangents are the same in all."""
 
@@ -561,7 +563,7 @@ class Touches(Touch):
         return np.asarray(spread(self.shares, corners.columns, corners.width, impulse, self.basis.shape[0]))
 
 
-def is_turning(assembly: Assembly) -> bool:
+def is_rotating(assembly: Assembly) -> bool:
     """Whether steps may be taken in blocks all the same where the kinematics change: few dofs, strains in short form,
     no wear, and all that turns on flat obstacles."""
     contact = assembly.contact
@@ -579,9 +581,9 @@ def is_turning(assembly: Assembly) -> bool:
     )
 
 
-class TurningThetaStepper(SmallThetaStepper):
+class RotatingThetaStepper(SmallThetaStepper):
     """The same steps as `ThetaStepper`: each alternates between the impulses and the configuration at the middle of
-    the step that they lead to, on which they act (`arlequin.solvers.contact_step.meet`)."""
+    the step that they lead to, on which they act (`arlequin.solvers.contact_step.solve_contact_step`)."""
 
     def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
         super().__init__(assembly, step, theta)
@@ -590,7 +592,7 @@ class TurningThetaStepper(SmallThetaStepper):
         self._inertia = columns_of(Condensed(assembly, assembly.mass, active), assembly)[2]
 
     def _take(self, count: int, driven: tuple[Array, Array], laws: Any, state: Any, out: Any) -> int:
-        from arlequin.schemes._theta_kernels import turning_block
+        from arlequin.schemes._theta_kernels import rotating_block
 
         assembly, contact, corners = self._assembly, self._assembly.contact, self._corners
         method = contact.method
@@ -598,10 +600,10 @@ class TurningThetaStepper(SmallThetaStepper):
             count, self.step, self._theta,
             *self._operators, (corners.columns, corners.width, corners.ways, corners.arms), self._touch.gap,
             corners.reach, corners.turn, self._moving, contact.scale.touching, SETTLED * contact.sizes,
-            contact.turning, self._inertia, *driven, assembly.imposes_displacement,
+            contact.rotating, self._inertia, *driven, assembly.imposes_displacement,
             *laws, proximal_term(method.method, method.augmentation, True), *state, *out,
         )  # fmt: skip
-        return int(turning_block(*arguments))
+        return int(rotating_block(*arguments))
 
     def _more(self, count: int) -> list[Any]:
         """Shares, gaps and places of the kinematics; what the projections of the velocities need."""
@@ -614,19 +616,19 @@ class TurningThetaStepper(SmallThetaStepper):
     def _projections(self, more: list[Any]) -> Projections:
         return Projections(*more[3:])
 
-    def _met(self, more: list[Any]) -> Touch:
+    def _met(self, more: list[Any]) -> ContactKinematics:
         """The kinematics of the steps."""
-        touch, (shares, gap, place) = self._touch, more[:3]
-        return Touches(
-            moves=touch.moves,
+        kinematics, (shares, gap, place) = self._touch, more[:3]
+        return SteppedKinematics(
+            moves=kinematics.moves,
             local=None,
-            first=touch.first,
+            first=kinematics.first,
             gap=gap,
             place=place,
-            normals=touch.normals,
-            tangents=touch.tangents,
-            positions=touch.positions,
-            found=touch.found,
+            normals=kinematics.normals,
+            tangents=kinematics.tangents,
+            positions=kinematics.positions,
+            found=kinematics.found,
             corners=self._corners,
             shares=shares,
         )

@@ -11,21 +11,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import Forces, Sums, Ways, viscous_losses
+from arlequin.energy import BulkWork, Forces, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import each
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.contact import SideSolution, solve_members
-from arlequin.multilevel.solvers.elastic_stick import Held, gain
-from arlequin.solvers.condensed import KeepsColumns
+from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
+from arlequin.solvers.condensed import CheckpointedColumns
 from arlequin.solvers.contact_step import Motion
 from arlequin.solvers.initial_state import start_fields
 from arlequin.solvers.linear_step import Drive, LinearStep, Solved, Start
 from arlequin.solvers.newton_step import NewtonStep
 from arlequin.solvers.velocity_projection import VelocityProjection
-from arlequin.step.impulses import Action
-from arlequin.step.merge import joined_impulses
+from arlequin.step.impulses import ContactImpulses
+from arlequin.step.merge import merge_time_steps
 from arlequin.step.state import (
     RESIDUAL_LIMIT,
     Block,
@@ -37,7 +37,7 @@ from arlequin.step.state import (
     reaction,
 )
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.ensemble import Members, named
 
 
@@ -77,17 +77,17 @@ class ThetaStepper:
         assert isinstance(self._bulk, NewtonStep)
         return ThetaStepper(self._assembly, step, self._theta, self._bulk.with_step(step))
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What the steps' solution made so far."""
-        return self._bulk.kept()
+        return self._bulk.state_dict()
 
-    def keep(self, kept: Any) -> None:
-        """Makes it again."""
-        self._bulk.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._bulk.load_state_dict(state)
 
-    def joined(self, reports: Sequence[StepReport]) -> StepReport:
+    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
         """Steps as one: impulses, works and paths of all."""
-        return joined_impulses(reports)
+        return merge_time_steps(reports)
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
@@ -145,7 +145,7 @@ class ThetaStepper:
         (u, v), (external, load, push) = motion, loads
         assembly, step = self._assembly, self.step
         y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
-        touch, contact = meeting.touch, meeting.solution
+        kinematics, contact = meeting.kinematics, meeting.solution
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
         momentum = assembly.mass @ v
@@ -162,12 +162,12 @@ class ThetaStepper:
 
         given = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
         forces = Forces(mean.internal, mean.damping, external, given, mean.viscous)
-        ways = Ways.mean(step * y, path)
-        loss, rows = meeting.loss(ways.du, self._theta), ways.on(touch)
-        work = Sums.of(assembly, step, forces, multipliers, ways, y).works(
+        ways = WorkPaths.mean(step * y, path)
+        loss, rows = meeting.loss(ways.du, self._theta), ways.on(kinematics)
+        work = BulkWork.of(assembly, step, forces, multipliers, ways, y).works(
             step=step,
             rates=rows,
-            touch=touch,
+            kinematics=kinematics,
             contact=contact,
             stored_before=state.stored,
             stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
@@ -203,7 +203,7 @@ class ThetaStepper:
 _PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor
 
 
-class ThetaMembers(KeepsColumns):
+class ThetaMembers(CheckpointedColumns):
     """The steps of `ThetaStepper` for all members, whose fields lie in the rows of arrays (n, d).
 
     A block of members shares each pass over the factor, the answers to impulses are one product of matrices, and
@@ -217,7 +217,7 @@ class ThetaMembers(KeepsColumns):
         self._members, self._theta = members, theta
         self._assembly = assembly = members.assembly
         self._condensed = LinearStep(assembly, theta, step).condensed
-        self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
+        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._moving = assembly.free & ~assembly.massless
         pulls = sp.csr_array(sp.vstack([assembly.constraints, assembly.contact.basis], format="csr"))
         self._pulled = np.unique(pulls.indices)
@@ -253,7 +253,7 @@ class ThetaMembers(KeepsColumns):
     def first(self, state: State, works: Array) -> Block:
         """The initial state, works (n, kind)."""
         gaps = self._touch.gaps(self._assembly.contact.moves.of(state.u))
-        none = SideSolution.none(self._assembly.laws, state.history)
+        none = BatchedSolution.none(self._assembly.laws, state.history)
         multipliers = np.zeros((len(state.u), self._assembly.constraints.shape[0]))
         return self._block(state, works, multipliers, gaps, none, np.zeros_like(none.impulse), 0)
 
@@ -273,12 +273,12 @@ class ThetaMembers(KeepsColumns):
 
             right = np.empty_like(y[at])
             push(theta * step, state.own.momentum[at], _own(external, at), state.internal[at], right)
-            found = self._condensed.free_each(right, rest[at], y[at], None if given is None else given[at])
+            found = self._condensed.predict_each(right, rest[at], y[at], None if given is None else given[at])
             multipliers[at], ends[at] = found.multipliers, found.contact
 
         each(free, self._solved)
         motion = self._motion(state, ends)
-        met = self._meet(state, motion, t1)
+        met = self._contact(state, motion, t1)
         u, v, internal, carried = (np.empty_like(y) for _ in range(4))
         sums, strain, held = np.empty((len(y), 5)), np.empty(len(y)), np.empty(rest.shape)
         losses = {kind: np.zeros(len(y)) for kind in viscous_losses(assembly, step, y[:1])}
@@ -286,7 +286,7 @@ class ThetaMembers(KeepsColumns):
         def finish(at: slice) -> None:
             from arlequin.schemes._theta_kernels import move, settle
 
-            self._condensed.react_each(y[at], multipliers[at], theta * met.impulse[at])
+            self._condensed.correct_each(y[at], multipliers[at], theta * met.impulse[at])
             multipliers[at] /= theta
             move(step, theta, y[at], state.u[at], state.v[at], u[at], v[at])
             strain[at] = self._resist(u[at], internal[at])
@@ -312,14 +312,14 @@ class ThetaMembers(KeepsColumns):
         gaps = self._touch.gaps(moves.of(u))
         stored = strain, assembly.laws.energy(gaps) * np.ones(len(u))
         by_du, by_path = step * moves.of(y), 0.5 * step * (motion.speed + moves.of(v))
-        rates = Ways.mean(self._touch.turn(by_du), self._touch.turn(by_path))
+        rates = WorkPaths.mean(self._touch.turn(by_du), self._touch.turn(by_path))
         path = 0.5 * step * applied(assembly.constraints, state.v + v) if multipliers.size else multipliers
         kinetic, outer, outer_path, resisted, dragged = sums.T
         pulled = np.vecdot(multipliers, path) / step
-        work = Sums(outer, outer_path, resisted, dragged, losses, pulled).works(
+        work = BulkWork(outer, outer_path, resisted, dragged, losses, pulled).works(
             step=step,
             rates=rates,
-            touch=self._touch,
+            kinematics=self._touch,
             contact=met,
             stored_before=state.stored,
             stored_after=stored,
@@ -341,7 +341,14 @@ class ThetaMembers(KeepsColumns):
         return end, self._block(end, work.values, multipliers, gaps, met, rates.path, 1)
 
     def _block(
-        self, state: State, works: Array, multipliers: Array, gaps: Array, met: SideSolution, moved: Array, newton: int
+        self,
+        state: State,
+        works: Array,
+        multipliers: Array,
+        gaps: Array,
+        met: BatchedSolution,
+        moved: Array,
+        newton: int,
     ) -> Block:
         return Block(
             n=np.array([state.n]),
@@ -350,7 +357,7 @@ class ThetaMembers(KeepsColumns):
             works=works[None],
             multipliers=multipliers[None],
             gaps=gaps[None],
-            action=Action.of(self._touch, met.impulse, met.status, moved, self.step).stacked(),
+            action=ContactImpulses.of(self._touch, met.impulse, met.status, moved, self.step).stacked(),
             iterations=met.iterations[None],
             residual=met.residual[None],
             newton=np.full((1, len(gaps)), newton),
@@ -363,20 +370,20 @@ class ThetaMembers(KeepsColumns):
         mean = (1.0 / theta - 1.0) * speed
         return Motion(place, speed, place + self.step * free, free / theta - mean, mean)
 
-    def _meet(self, state: State, motion: Motion, t: float) -> SideSolution:
+    def _contact(self, state: State, motion: Motion, t: float) -> BatchedSolution:
         """The impulses, by one Delassus operator on the points that come near contact in some member."""
-        contact, touch, step, laws = self._assembly.contact, self._touch, self.step, self._assembly.laws
-        out = SideSolution.none(laws, state.history)
+        contact, kinematics, step, laws = self._assembly.contact, self._touch, self.step, self._assembly.laws
+        out = BatchedSolution.none(laws, state.history)
         if not contact.count:
             return out
-        closed = contact.closed(touch.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
-        near = (closed | laws.always) & touch.paired
+        closed = contact.closed(kinematics.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
+        near = (closed | laws.always) & kinematics.paired
         if not near.any():
             return out
         some = contact.problem(np.flatnonzero(near.any(axis=0)))
-        delassus = touch.delassus(self._condensed.compliance, some.rows)
-        gaps, rates = touch.gaps(motion.end)[:, some.points], touch.speeds(motion.rate, step)[:, some.rows]
-        start = touch.speeds(motion.speed, step)[:, some.rows]
+        delassus = kinematics.delassus(self._condensed.compliance, some.rows)
+        gaps, rates = kinematics.gaps(motion.end)[:, some.points], kinematics.speeds(motion.rate, step)[:, some.rows]
+        start = kinematics.speeds(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             part = solve_members(
@@ -514,7 +521,7 @@ class Trail:
             new.held[0] = held
         return new
 
-    def put(self, i: int, assembly: Assembly, solved: Solved, touch: Touch, step: float) -> None:
+    def put(self, i: int, assembly: Assembly, solved: Solved, kinematics: ContactKinematics, step: float) -> None:
         """Takes what step i found, once it moved u and v."""
         contact, moves = solved.meeting.solution, assembly.contact.moves
         self.place[i + 1], self.speed[i + 1] = moves.of(self.u[i + 1]), moves.of(self.v[i + 1])
@@ -523,7 +530,7 @@ class Trail:
         self.normal[i] = contact.stored, contact.dissipated, contact.multiplier
         self.iterations[i], self.residual[i] = contact.iterations, contact.residual
         if self.held is not None and contact.held is not None:
-            self.held[i + 1] = assembly.laws.held(contact.history, touch.tangents)
+            self.held[i + 1] = assembly.laws.held(contact.history, kinematics.tangents)
         if self.losses:
             for kind, lost in viscous_losses(assembly, step, solved.y).items():
                 self.losses[kind][i] = lost
@@ -538,24 +545,29 @@ class Trail:
         }
         return Trail(**cut, losses={kind: lost[:count] for kind, lost in self.losses.items()})
 
-    def audited(self, assembly: Assembly, touch: Touch, first: int, step: float, theta: float) -> tuple[Block, Array]:
+    def audited(
+        self, assembly: Assembly, kinematics: ContactKinematics, first: int, step: float, theta: float
+    ) -> tuple[Block, Array]:
         """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
         strain, asperity."""
-        laws, gaps, pulled = assembly.laws, touch.gaps(self.place), 0.0
-        by_du, by_path = touch.turn(step * self.moved), touch.turn(0.5 * step * (self.speed[:-1] + self.speed[1:]))
+        laws, gaps, pulled = assembly.laws, kinematics.gaps(self.place), 0.0
+        by_du, by_path = (
+            kinematics.turn(step * self.moved),
+            kinematics.turn(0.5 * step * (self.speed[:-1] + self.speed[1:])),
+        )
         asperity, loss = laws.energy(gaps), None
         if self.held is not None:
-            springs = Held(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
+            springs = ElasticStick(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
             loss = springs.loss(self.impulse, by_du, step, theta)
-            asperity = asperity + laws.sprung_energy(self.held)
+            asperity = asperity + laws.elastic_stick_energy(self.held)
         if self.multipliers.size:
             rates = applied(assembly.constraints, self.v)
             pulled = np.vecdot(self.multipliers, 0.5 * step * (rates[:-1] + rates[1:])) / step
         kinetic, given, given_path, resisted, dragged = self.sums.T
-        work = Sums(given, given_path, resisted, dragged, self.losses, pulled).works(
+        work = BulkWork(given, given_path, resisted, dragged, self.losses, pulled).works(
             step=step,
-            rates=Ways.mean(by_du, by_path),
-            touch=touch,
+            rates=WorkPaths.mean(by_du, by_path),
+            kinematics=kinematics,
             contact=Pushes(self.impulse, *np.moveaxis(self.normal, 1, 0)),
             stored_before=(self.strain[:-1], asperity[:-1]),
             stored_after=(self.strain[1:], asperity[1:]),
@@ -570,7 +582,7 @@ class Trail:
             works=work.values,
             multipliers=self.multipliers,
             gaps=gaps[1:],
-            action=Action.of(touch, self.impulse, self.status, by_path, step, loss=loss),
+            action=ContactImpulses.of(kinematics, self.impulse, self.status, by_path, step, loss=loss),
             iterations=self.iterations,
             residual=self.residual,
             newton=np.ones_like(self.iterations),
@@ -597,7 +609,7 @@ class BlockedThetaStepper(ThetaStepper):
 
     def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
         super().__init__(assembly, step, theta)
-        self._touch = assembly.contact.touch(np.zeros(assembly.contact.basis.shape[0]))
+        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._steady = all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity)
         pulls = np.concatenate([assembly.constraints.indices, assembly.contact.basis.indices])
         self._pulled = np.flatnonzero((np.bincount(pulls, minlength=assembly.dof_count) > 0) & self._moving)
@@ -609,7 +621,7 @@ class BlockedThetaStepper(ThetaStepper):
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
         count = min(count, max(_CACHED // state.u.size, 1))
         loads, externals = self._loads(state, count)
-        held = laws.held(state.history, self._touch.tangents) if laws.has_springs else None
+        held = laws.held(state.history, self._touch.tangents) if laws.has_elastic_stick else None
         went = Trail.room(assembly, state, count, held)
         start = Start(went.place[0], went.speed[0], state.internal, state.history, state.impulse)
         momentum, inertia, rest, taken = state.own.momentum, assembly.mass @ state.v, state.own.rest, 0

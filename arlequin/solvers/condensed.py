@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Answers, Columns, Compliance
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.batched_factor import SideFactor
+from arlequin.models.linalg.batched_factor import BatchedFactor
 from arlequin.models.linalg.factor import CholeskyFactor, Factor, factorise
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
@@ -29,7 +29,7 @@ _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 
 @dataclass(frozen=True)
-class Free:
+class Predictor:
     """Solution without contact: y (d,), the constraints' multipliers φ (m,), and B y (q,)."""
 
     y: Array
@@ -45,7 +45,7 @@ class Condensed:
 
         W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (q, q), `compliance`,
 
-    and a step is one back-substitution for `free` and one product with X for `react`.
+    and a step is one back-substitution for `free` and one product with X for `correct`.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Condensed:
             out[:, first : first + block.shape[1]] = self.factor.solve(np.asfortranarray(block))
         return out
 
-    def free(self, b: Array, c: Array, given: Array | None = None) -> Free:
+    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
         right, y = b[self._active], np.zeros(b.shape[0])
         if given is not None:
@@ -158,9 +158,9 @@ class Condensed:
             own = scipy.linalg.lapack.dpotrs(self._schur[0], rest, lower=self._schur[1])[0]  # cho_solve, unchecked
             self._from_c.add(y, own)
             multipliers[self._kept] = own
-        return Free(y, multipliers, self._moves.of(y))
+        return Predictor(y, multipliers, self._moves.of(y))
 
-    def free_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Free:
+    def predict_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Predictor:
         """The same for each of many, with fields (n, …), y into the given one: a pass over the factor serves some."""
         whole = isinstance(self._active, slice)
         right = b if whole else b[:, self._active]
@@ -182,16 +182,16 @@ class Condensed:
             own = scipy.linalg.cho_solve(self._schur, rest.T).T
             self._from_c.add_each(y, own)
             multipliers[:, self._kept] = own
-        return Free(y, multipliers, self._moves.of(y))
+        return Predictor(y, multipliers, self._moves.of(y))
 
-    def react_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
+    def correct_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
         """Adds to y (n, d) and φ (n, m) of each what the contact impulses P (n, q) do."""
         if impulse.any():
             self.compliance.respond_each(impulse, y, multipliers)
 
     @cached_property
-    def _side(self) -> SideFactor:
-        return SideFactor.of(self.factor)
+    def _side(self) -> BatchedFactor:
+        return BatchedFactor.of(self.factor)
 
     @property
     def basis(self) -> sp.csr_array:
@@ -210,7 +210,7 @@ class Condensed:
         out[self._active] = self.factor.solve(np.asfortranarray(b[self._active]))
         return out
 
-    def react(self, free: Free, impulse: Array) -> tuple[Array, Array]:
+    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
         """y and φ once the contact impulses P (q,) act."""
         if not impulse.any():
             return free.y, free.multipliers
@@ -248,7 +248,7 @@ def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Freed:
+class RigidPredictor:
     """Solution without contact: y (d,), multipliers φ (m,) and λ (k,), and B y (q,)."""
 
     y: Array
@@ -285,22 +285,22 @@ class RigidCondensed:
             self._answers = bare.basis @ self._columns
             self.compliance = _Stiffened(bare.compliance, self._answers, self._inverse)
 
-    def free(self, b: Array, c: Array, g: Array, given: Array | None = None) -> Freed:
+    def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> RigidPredictor:
         """The solution for P = 0: b (d,), c (m,), g (k,), given (p,) values of y on the imposed dofs."""
-        free = self._bare.free(b, c, given)
+        free = self._bare.predict(b, c, given)
         inner = np.zeros(self._count)
         if not self._kept.size:
-            return Freed(free.y, free.multipliers, inner, free.contact)
+            return RigidPredictor(free.y, free.multipliers, inner, free.contact)
         own = self._inverse(g[self._kept] - self._rows @ free.y)
         inner[self._kept] = own
-        return Freed(
+        return RigidPredictor(
             free.y + self._columns @ own,
             free.multipliers - self._multipliers @ own,
             inner,
             free.contact + self._answers @ own,
         )
 
-    def react(self, free: Freed, impulse: Array) -> tuple[Array, Array, Array]:
+    def correct(self, free: RigidPredictor, impulse: Array) -> tuple[Array, Array, Array]:
         """y, φ and λ once the contact impulses P (q,) act."""
         if not impulse.any():
             return free.y, free.multipliers, free.inner
@@ -342,27 +342,27 @@ class _Stiffened:
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class Checkpointable(Protocol):
     """A stepper whose steps depend, if only in their last digits, on what earlier ones made: factors, columns."""
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """What makes it again: dataclasses, tuples, arrays, none of which ever changes."""
         ...
 
-    def keep(self, kept: Any) -> None:
-        """Makes again what another stepper of the same system, scheme and step had `kept`; this one took no steps."""
+    def load_state_dict(self, state: Any) -> None:
+        """Makes again what another stepper of the same system, scheme and step had `state`; this one took no steps."""
         ...
 
 
-class KeepsColumns:
+class CheckpointedColumns:
     """Keeps the columns made of one condensed matrix, as which of them were made when."""
 
     _condensed: Condensed
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """Rows of the contact's basis, as they were asked for."""
-        return self._condensed.compliance.kept
+        return self._condensed.compliance.state_dict
 
-    def keep(self, kept: Any) -> None:
+    def load_state_dict(self, state: Any) -> None:
         """Makes their columns again."""
-        self._condensed.compliance.keep(kept)
+        self._condensed.compliance.load_state_dict(state)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.energy import Ways, Work
+from arlequin.energy import Work, WorkPaths
 from arlequin.linalg.compliance import Answers
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import Worn
 from arlequin.multilevel.solvers.closing import Closing, lasting
 from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_contact
-from arlequin.multilevel.solvers.elastic_stick import Held, Loss, gain
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import RESIDUAL_LIMIT, StepReport
 from arlequin.system.contact import Contact
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
@@ -46,14 +46,14 @@ class Motion:
 class Projected:
     """What impulses Q (r,), N·s, on the kinematics at the end of a step change: v by dv (d,), m/s, and the works, J."""
 
-    touch: Touch
+    kinematics: ContactKinematics
     dv: Array
     impulse: Array
     work: Work = field(default_factory=Work)
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ContactStep:
     """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
 
     held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
@@ -62,10 +62,10 @@ class Meeting:
     are those of the solution's history (see `PointLaws.carried`) and not those of the kinematics.
     """
 
-    touch: Touch
+    kinematics: ContactKinematics
     solution: ContactSolution
     time: float
-    held: Held | None = None
+    held: ElasticStick | None = None
     persistent: NDArray[np.bool_] = field(kw_only=True)
     answers: Array = field(kw_only=True)
     carried: bool = field(default=False, kw_only=True)
@@ -73,22 +73,22 @@ class Meeting:
     @property
     def impulse(self) -> Array:
         """The impulses on the rows of the basis (q,), N·s."""
-        return self.touch.spread(self.solution.impulse)
+        return self.kinematics.spread(self.solution.impulse)
 
     def stored(self, laws: PointLaws, u: Array) -> Any:
         """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
-        gaps = self.touch.gaps(self.touch.moves.of(u))
+        gaps = self.kinematics.gaps(self.kinematics.moves.of(u))
         asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
-        return asperity if self.held is None else asperity + float(self.held.laws.sprung_energy(self.held.after))
+        return asperity if self.held is None else asperity + float(self.held.laws.elastic_stick_energy(self.held.after))
 
-    def loss(self, du: Array, theta: float, impulse: Array | None = None) -> Loss | None:
+    def loss(self, du: Array, theta: float, impulse: Array | None = None) -> FrictionLoss | None:
         """What friction with springs takes as matter moves by du (d,), by the mean impulses (r,) if they are others."""
         if self.held is None:
             return None
         impulse = self.solution.impulse if impulse is None else impulse
-        return self.held.loss(impulse, self.touch.rates(du), self.time, theta)
+        return self.held.loss(impulse, self.kinematics.rates(du), self.time, theta)
 
-    def slip(self, rows: Ways) -> Array:
+    def slip(self, rows: WorkPaths) -> Array:
         """The way of friction (r,), m, of the ways of the rows."""
         return np.where(self.persistent, rows.du, rows.slip)
 
@@ -98,30 +98,32 @@ class Meeting:
         work: Work,
         path: Array,
         slip: Array,
-        loss: Loss | None = None,
+        loss: FrictionLoss | None = None,
         newton: int = 1,
         projected: Projected | None = None,
     ) -> StepReport:
         """What the step did, after so many linearisations of the bulk; slip (r,): the way of
         friction, m; projected: what velocities at its end were changed by."""
         own, impulse = self.solution, self.solution.impulse
-        action = Action.of(self.touch, impulse, own.status, slip, self.time, loss=loss)
+        action = ContactImpulses.of(self.kinematics, impulse, own.status, slip, self.time, loss=loss)
         if projected is not None:
             impulse = impulse + projected.impulse
             still = 0.0 * slip
-            action = action.pushed(Action.of(projected.touch, projected.impulse, own.status, still, self.time))
-        lasts = lasting(own.impulse[self.touch.first], own.multiplier, own.status, STICK)
+            action = action.pushed(
+                ContactImpulses.of(projected.kinematics, projected.impulse, own.status, still, self.time)
+            )
+        lasts = lasting(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
         return StepReport(
-            own.iterations, own.residual, impulse, multipliers, work, path, self.touch, action, newton, lasts
+            own.iterations, own.residual, impulse, multipliers, work, path, self.kinematics, action, newton, lasts
         )
 
 
-def meet(
+def solve_contact_step(
     contact: Contact,
     compliance: Answers,
     motion: Motion,
     *,
-    lever: float,
+    gap_per_velocity: float,
     step: float,
     theta: float,
     history: Array,
@@ -130,7 +132,7 @@ def meet(
     static: bool = False,
     worn: Worn | None = None,
     lasts: NDArray[np.int8] | None = None,
-) -> Meeting:
+) -> ContactStep:
     """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
 
     A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
@@ -143,47 +145,49 @@ def meet(
     """
     laws, time = contact.laws, 1.0 if static else step
     if not contact.count:
-        touch = contact.touch(motion.place)
-        return Meeting(
-            touch, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
+        kinematics = contact.kinematics(motion.place)
+        return ContactStep(
+            kinematics, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
         )
     middle = motion.place if static else motion.place + 0.5 * step * motion.speed
-    touch = contact.touch(middle, worn=worn)
+    kinematics = contact.kinematics(middle, worn=worn)
     closed = (
-        np.zeros(contact.count, dtype=bool) if static else contact.closed(touch.gaps(middle, 0.5), step * motion.speed)
+        np.zeros(contact.count, dtype=bool)
+        if static
+        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.speed)
     )
     least, stuck, keep = np.inf, 0, False
     iterations, singular, at_start = 0, False, history
     for pairing in range(_PASSES):
         beyond = None
         if not contact.fixed and laws.has_regular:
-            seen = touch.gaps(motion.place, 1.0)
+            seen = kinematics.gaps(motion.place, 1.0)
             if static or motion.before is not None:
                 history = laws.reopened(at_start, seen)
             else:
                 history, beyond = laws.carried(at_start, seen)
-        some = contact.problem(np.flatnonzero((closed | laws.always) & touch.paired))
-        held = laws.held(history, touch.tangents) if laws.has_springs else None
-        delassus = touch.delassus(compliance, some.rows)
+        some = contact.problem(np.flatnonzero((closed | laws.always) & kinematics.paired))
+        held = laws.held(history, kinematics.tangents) if laws.has_elastic_stick else None
+        delassus = kinematics.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
-        closing = None if static else _closing(contact, touch, motion, step, lever, lasts)
-        gap_free = touch.gaps(motion.end)
+        closing = None if static else _closing(contact, kinematics, motion, step, gap_per_velocity, lasts)
+        gap_free = kinematics.gaps(motion.end)
         if beyond is not None and closing is not None:
             gap_free = gap_free + beyond
-            closing.shift[touch.first[laws.level == 1]] -= beyond[laws.level == 1]
+            closing.shift[kinematics.first[laws.level == 1]] -= beyond[laws.level == 1]
         known = partial(
             solve_contact,
             some.laws,
             delassus,
-            lever=lever,
+            gap_per_velocity=gap_per_velocity,
             gap_free=gap_free[some.points],
-            rate_free=touch.speeds(motion.rate, time)[some.rows],
+            rate_free=kinematics.speeds(motion.rate, time)[some.rows],
             closed=closed[some.points],
             history=history[some.histories],
             step=np.inf if static else step,
             theta=theta,
             impulse_factor=time,
-            slip_free=None if held is None else touch.turn(motion.end - motion.place)[some.rows],
+            slip_free=None if held is None else kinematics.turn(motion.end - motion.place)[some.rows],
             held=None if held is None else held[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
@@ -199,7 +203,7 @@ def meet(
         solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
-        end = motion.end + lever * scale * compliance.move(touch.spread(solution.impulse))
+        end = motion.end + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
         reached = end if static else 0.5 * (motion.place + end)
         change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
@@ -209,19 +213,19 @@ def meet(
         least, stuck = (change, 0) if change <= 0.5 * least else (least, stuck + 1)
         keep = keep or stuck == _STUCK or pairing == _PASSES // 2
         middle, guess = reached, solution.impulse
-        touch = contact.touch(middle, touch if keep else None, worn)
-    persistent = np.zeros(touch.rows, dtype=bool) if closing is None else closing.persistent
-    answers = np.zeros(touch.rows)
+        kinematics = contact.kinematics(middle, kinematics if keep else None, worn)
+    persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent
+    answers = np.zeros(kinematics.rows)
     answers[some.rows] = np.diag(delassus)
     carried = beyond is not None
     if held is None or solution.held is None:
-        return Meeting(touch, solution, time, persistent=persistent, answers=answers, carried=carried)
-    laws.remember(solution.history, solution.held, touch.tangents)
-    return Meeting(
-        touch,
+        return ContactStep(kinematics, solution, time, persistent=persistent, answers=answers, carried=carried)
+    laws.remember(solution.history, solution.held, kinematics.tangents)
+    return ContactStep(
+        kinematics,
         solution,
         time,
-        Held(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
+        ElasticStick(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
         persistent=persistent,
         answers=answers,
         carried=carried,
@@ -229,15 +233,20 @@ def meet(
 
 
 def _closing(
-    contact: Contact, touch: Touch, motion: Motion, step: float, lever: float, lasts: NDArray[np.int8] | None
+    contact: Contact,
+    kinematics: ContactKinematics,
+    motion: Motion,
+    step: float,
+    gap_per_velocity: float,
+    lasts: NDArray[np.int8] | None,
 ) -> Closing:
     """Which rates the step closes."""
-    start = touch.speeds(motion.speed if motion.before is None else motion.before, step)
-    mean = touch.turn(motion.mean)
-    if touch.opening is not None:
-        mean = mean + touch.normal(touch.opening * (1.0 / lever - 1.0 / step))
-    gaps, explicit = touch.gaps(motion.place, 1.0), motion.before is not None
-    return Closing.of(contact.laws, start, mean, gaps, contact.turning, lasts, explicit)
+    start = kinematics.speeds(motion.speed if motion.before is None else motion.before, step)
+    mean = kinematics.turn(motion.mean)
+    if kinematics.opening is not None:
+        mean = mean + kinematics.normal(kinematics.opening * (1.0 / gap_per_velocity - 1.0 / step))
+    gaps, explicit = kinematics.gaps(motion.place, 1.0), motion.before is not None
+    return Closing.of(contact.laws, start, mean, gaps, contact.rotating, lasts, explicit)
 
 
 def undetermined(delassus: Array, impulse: Array) -> bool:

@@ -14,14 +14,14 @@ from arlequin.models.errors import UserError
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.part import MeshedPart, Nonlinear, PathDependent
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Condensed, Free
-from arlequin.solvers.contact_step import Meeting, Motion, meet
+from arlequin.solvers.condensed import Condensed, Predictor
+from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.solvers.tangents import Tangents
 from arlequin.step.state import Failed, State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import lengths
-from arlequin.system.locate import place_of_most
+from arlequin.system.locate import locate_maximum
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
 _NEWTON = 40  # passes of Newton's iterations at most
@@ -38,7 +38,7 @@ _LEAST = 1e-9  # share of a change that turns a cell inside out, below which it 
 class Found:
     """The contact forces, Δu (d,) and φ (m,) at the end of a load step, the displacement there and the passes."""
 
-    meeting: Meeting
+    meeting: ContactStep
     du: Array
     multipliers: Array
     passes: int
@@ -71,15 +71,15 @@ class Equilibrium:
         self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
         self._at: tuple[Array | None, Memory] = None, ()
 
-    def kept(self) -> _Kept:
+    def state_dict(self) -> _Kept:
         """The tangent, which serves on where the next one is not definite."""
-        return _Kept(*self._at, self._condensed.compliance.kept)
+        return _Kept(*self._at, self._condensed.compliance.state_dict)
 
-    def keep(self, kept: _Kept) -> None:
-        """Makes it again."""
-        if kept.u is not None:
-            self._linearise(kept.memory, kept.u)
-        self._condensed.compliance.keep(kept.columns)
+    def load_state_dict(self, state: _Kept) -> None:
+        """Restore from `state_dict()`."""
+        if state.u is not None:
+            self._linearise(state.memory, state.u)
+        self._condensed.compliance.load_state_dict(state.columns)
 
     def find(self, state: State, external: Array, t0: float, t1: float) -> Found:
         """The equilibrium at the end of the load step from the state at t0, under the loads (d,) of t1.
@@ -105,11 +105,11 @@ class Equilibrium:
             self._linearise(state.memory, state.u + du)
             free = self._free(state, du, external - force, target - du[dofs])
             path = basis @ du + free.contact
-            meeting = meet(
+            meeting = solve_contact_step(
                 assembly.contact,
                 self._condensed.compliance,
                 Motion(place, 0.0 * place, place + path, path, 0.0 * place),
-                lever=1.0,
+                gap_per_velocity=1.0,
                 step=1.0,
                 theta=1.0,
                 history=state.history,
@@ -117,7 +117,7 @@ class Equilibrium:
                 guess=guess,
                 static=True,
             )
-            change, constraint = self._condensed.react(free, meeting.impulse)
+            change, constraint = self._condensed.correct(free, meeting.impulse)
             guess = meeting.solution.impulse
             used += meeting.solution.iterations
             moved = np.abs(self._lengths * change).max()
@@ -151,7 +151,7 @@ class Equilibrium:
                 share, force = less, force if less == share else self._force(state, state.u + du + less * change)
             du = du + share * change
         if self._soft is None:
-            where = place_of_most(assembly, np.where(assembly.free, missing, 0.0))
+            where = locate_maximum(assembly, np.where(assembly.free, missing, 0.0))
             raise Failed(f"statics did not converge at t = {t1:.6g} s ({where} misses most)")
         raise UserError(
             f"statics at t = {t1:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid motions, "
@@ -175,7 +175,7 @@ class Equilibrium:
         self._condensed, self._soft = self._softer[times]
 
     def _refined(
-        self, state: State, external: Array, meeting: Meeting, found: tuple[Array, Array]
+        self, state: State, external: Array, meeting: ContactStep, found: tuple[Array, Array]
     ) -> tuple[Array, Array]:
         """Δu and φ by one refinement: the forces are those of the strains, whose round-off is below that of K u in
         slender parts."""
@@ -184,9 +184,9 @@ class Equilibrium:
         better = self._free(state, du, missing, 0.0 * du[assembly.imposed_dofs])
         return du + better.y, constraint + better.multipliers
 
-    def _free(self, state: State, du: Array, missing: Array, left: Array) -> Free:
+    def _free(self, state: State, du: Array, missing: Array, left: Array) -> Predictor:
         """The change from Δu without contact; left (p,): of the motions imposed."""
-        return self._condensed.free(missing, -(self._assembly.constraints @ (state.u + du)), left)
+        return self._condensed.predict(missing, -(self._assembly.constraints @ (state.u + du)), left)
 
     def _sound(self, state: State, du: Array, change: Array) -> tuple[float, Array]:
         """The first of 1, ½, … of a change of Δu that turns no cell inside out, and the force (d,) there."""
@@ -231,7 +231,7 @@ class Equilibrium:
             self._condensed = Condensed(self._assembly, matrix)
             self._at = u, memory
 
-    def _in_balance(self, change: Array, external: Array, meeting: Meeting) -> bool:
+    def _in_balance(self, change: Array, external: Array, meeting: ContactStep) -> bool:
         """Whether the proximal term, which equilibrium has not, is nothing beside the forces."""
         if self._soft is None:
             return True

@@ -23,11 +23,11 @@ from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
 from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.overlap.geometry import inside, inside_outline
-from arlequin.solvers.condensed import Condensed, Free, RigidCondensed
+from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
 from arlequin.step.state import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Side
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 
 _ROUND_OFF = 1e-10  # depth, relative to the part, that is none
 
@@ -157,7 +157,7 @@ def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) ->
         return field
     inertia = RigidCondensed(Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless), inner)
     given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
-    massive = inertia.free(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
+    massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
     return np.where(assembly.massless, field, massive)
 
 
@@ -186,20 +186,25 @@ _AT_REST = 1e-9  # approaching velocity, relative to the largest, that is none
 
 
 def start_accelerations(
-    assembly: Assembly, touch: Touch, force: Array, motion: tuple[Array, Array], step: float
+    assembly: Assembly, kinematics: ContactKinematics, force: Array, motion: tuple[Array, Array], step: float
 ) -> tuple[Array, Array, Array]:
     """a (d,), m/s², of M a = force + Cᵀφ + Hᵀr, C a = 0; φ (m,), and r on the rows of the contact's basis (q,), N."""
     given = initial_acceleration(assembly, step)
     if not force.any() and (given is None or not given.any()):
-        return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(touch.basis.shape[0])
+        return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
-    free = inertia.free(force, np.zeros(assembly.constraints.shape[0]), given)
-    resting = touch.spread(_resting_forces(assembly, inertia, free, touch, motion, step))
-    return *inertia.react(free, resting), resting
+    free = inertia.predict(force, np.zeros(assembly.constraints.shape[0]), given)
+    initial_impulse = kinematics.spread(_initial_forces(assembly, inertia, free, kinematics, motion, step))
+    return *inertia.correct(free, initial_impulse), initial_impulse
 
 
-def _resting_forces(
-    assembly: Assembly, inertia: Condensed, free: Free, touch: Touch, motion: tuple[Array, Array], step: float
+def _initial_forces(
+    assembly: Assembly,
+    inertia: Condensed,
+    free: Predictor,
+    kinematics: ContactKinematics,
+    motion: tuple[Array, Array],
+    step: float,
 ) -> Array:
     """Contact forces (r,), N, with which closed points accelerate out of each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction too.
 
@@ -208,25 +213,25 @@ def _resting_forces(
     """
     contact = assembly.contact
     u, v = motion
-    rates = touch.rates(v)
-    closed = contact.closed(touch.gaps(touch.basis @ u), np.zeros(touch.basis.shape[0]))
-    closed &= np.abs(rates[touch.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
+    rates = kinematics.rates(v)
+    closed = contact.closed(kinematics.gaps(kinematics.basis @ u), np.zeros(kinematics.basis.shape[0]))
+    closed &= np.abs(rates[kinematics.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
     laws = contact.laws.multipliers()
     rows_of = contact.laws.rows_of
-    points = np.flatnonzero(closed & (laws.level > 0) & touch.paired)
-    forces = np.zeros(touch.rows)
+    points = np.flatnonzero(closed & (laws.level > 0) & kinematics.paired)
+    forces = np.zeros(kinematics.rows)
     if points.size:
-        points = points[np.diag(touch.delassus(inertia.compliance, touch.first[points])) > 0.0]
+        points = points[np.diag(kinematics.delassus(inertia.compliance, kinematics.first[points])) > 0.0]
     if points.size:
         rows = rows_of(points)
         solution = solve_contact(
             laws.chosen(points),
-            touch.delassus(inertia.compliance, rows),
-            lever=1.0,
+            kinematics.delassus(inertia.compliance, rows),
+            gap_per_velocity=1.0,
             gap_free=np.zeros(points.size),
-            rate_free=rates[rows] + step * touch.turn(free.contact)[rows],
+            rate_free=rates[rows] + step * kinematics.turn(free.contact)[rows],
             closed=np.ones(points.size, dtype=bool),
-            history=laws.start_history(touch.gap),
+            history=laws.start_history(kinematics.gap),
             step=step,
             theta=1.0,
             impulse_factor=step,

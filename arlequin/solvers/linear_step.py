@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import Worn
 from arlequin.solvers.condensed import Condensed
-from arlequin.solvers.contact_step import Meeting, Motion, meet
+from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
@@ -50,7 +50,7 @@ class Solved:
 
     y: Array
     multipliers: Array
-    meeting: Meeting
+    meeting: ContactStep
     newton: int
     inner: Array
 
@@ -74,9 +74,9 @@ class LinearStep:
     @property
     def matrix(self) -> sp.csr_array:
         """The matrix (d, d), made anew: it takes as much memory as the stiffness."""
-        assembly, lever = self._assembly, self._theta * self._step
-        matrix = assembly.mass + lever**2 * assembly.stiffness
-        return matrix if assembly.viscous is None else matrix + lever * assembly.viscous
+        assembly, gap_per_velocity = self._assembly, self._theta * self._step
+        matrix = assembly.mass + gap_per_velocity**2 * assembly.stiffness
+        return matrix if assembly.viscous is None else matrix + gap_per_velocity * assembly.viscous
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
@@ -90,12 +90,12 @@ class LinearStep:
         """The step from what it needs of the state."""
         theta, step = self._theta, self._step
         right = drive.momentum + theta * step * (drive.force - start.internal)
-        free = self.condensed.free(right, drive.rest, drive.given)
-        meeting = meet(
+        free = self.condensed.predict(right, drive.rest, drive.given)
+        meeting = solve_contact_step(
             self._assembly.contact,
             self.condensed.compliance,
             motion_of(start.place, start.speed, free.contact, theta, step),
-            lever=theta * step,
+            gap_per_velocity=theta * step,
             step=step,
             theta=theta,
             history=start.history,
@@ -103,16 +103,16 @@ class LinearStep:
             guess=start.impulse,
             lasts=start.lasts,
         )
-        y, multipliers = self.condensed.react(free, theta * meeting.impulse)
+        y, multipliers = self.condensed.correct(free, theta * meeting.impulse)
         return Solved(y, multipliers / theta, meeting, 1, np.zeros(0))
 
-    def kept(self) -> Any:
+    def state_dict(self) -> Any:
         """The columns made so far."""
-        return self.condensed.compliance.kept
+        return self.condensed.compliance.state_dict
 
-    def keep(self, kept: Any) -> None:
-        """Makes them again."""
-        self.condensed.compliance.keep(kept)
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self.condensed.compliance.load_state_dict(state)
 
     def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
         """Mean forces of the step that leads to u, where the internal force is given."""

@@ -47,8 +47,8 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
 
     def lanczos(shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
         step = Condensed(assembly, stiffness + shift * mass)
-        inverse = LinearOperator((size, size), matvec=lambda b: unit * step.free(b, none, given).y, dtype=float)
-        start = step.free(np.cos(1.0 + np.arange(size)) * mass.diagonal(), none, given).y
+        inverse = LinearOperator((size, size), matvec=lambda b: unit * step.predict(b, none, given).y, dtype=float)
+        start = step.predict(np.cos(1.0 + np.arange(size)) * mass.diagonal(), none, given).y
         values, shapes = eigsh(
             stiffness / unit, wanted, mass, sigma=-shift / unit, OPinv=inverse, v0=start, tol=tolerance, which="LM"
         )

@@ -11,15 +11,15 @@ from arlequin.linalg.compliance import Answers
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, RigidCondensed
-from arlequin.solvers.contact_step import Meeting, meet
+from arlequin.solvers.contact_step import ContactStep, solve_contact_step
 from arlequin.solvers.linear_step import Drive, Resistance, Solved, motion_of
 from arlequin.solvers.mean_forces import Bulk
-from arlequin.solvers.rotation_predictor import Turning
+from arlequin.solvers.rotation_predictor import RotationPredictor
 from arlequin.step.state import Failed, State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
 from arlequin.system.lengths import lengths
-from arlequin.system.locate import place_of_most
+from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # passes with one factor at most
 _FACTORS = 8  # factors of a step at most
@@ -89,7 +89,8 @@ class NewtonStep:
 
     A pass solves A Δy = (what is missing at y) + θ (Cᵀφ + BᵀP) with the matrix A of an earlier pass or step: contact
     and constraints hold at y + Δy exactly, the momentum as far as A is the derivative. The rotations in Δy are then
-    made those of the parts at the end of the step (`Turning`), and Anderson's mixing of the passes makes up for what
+    made those of the parts at the end of the step (`RotationPredictor`),
+    and Anderson's mixing of the passes makes up for what
     A lacks: it is symmetric, and the parts have turned since it was made. A step is done at a y + Δy at which the
     momentum holds too. A is made anew when the passes that this would have spared are worth it, or the changes grow.
 
@@ -106,7 +107,7 @@ class NewtonStep:
             raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self._assembly, self._theta, self._step = assembly, theta, step
         self._bulk = Bulk(assembly, theta, step)
-        self._turning = Turning(assembly, step)
+        self._turning = RotationPredictor(assembly, step)
         self._rigidity = assembly.rigidity
         self._lengths = lengths(assembly)
         self._heaviest = float((assembly.mass.diagonal() / self._lengths**2).max(initial=0.0))
@@ -127,20 +128,20 @@ class NewtonStep:
         """The same for another Δt; both share one factor, whose symbolic analysis serves them all."""
         return NewtonStep(self._assembly, self._theta, step, self._shared)
 
-    def kept(self) -> _Kept:
+    def state_dict(self) -> _Kept:
         """The factor, as what makes it, and how it served."""
         own = self._shared.of is self
-        place, columns = (self._shared.place, self.condensed.compliance.kept) if own else (None, ())
+        place, columns = (self._shared.place, self.condensed.compliance.state_dict) if own else (None, ())
         return _Kept(self._fresh, self._least, self._spent, place, columns)
 
-    def keep(self, kept: _Kept) -> None:
-        """Makes it again."""
-        self._fresh, self._least, self._spent = kept.fresh, kept.least, kept.spent
-        if kept.place is not None:
-            matrix = self._bulk.matrix(kept.place.start, kept.place.end, kept.place.memory)
+    def load_state_dict(self, state: _Kept) -> None:
+        """Restore from `state_dict()`."""
+        self._fresh, self._least, self._spent = state.fresh, state.least, state.spent
+        if state.place is not None:
+            matrix = self._bulk.matrix(state.place.start, state.place.end, state.place.memory)
             condensed = Condensed(self._assembly, matrix, former=self.condensed)
-            condensed.compliance.keep(kept.columns)
-            self._shared.condensed, self._shared.of, self._shared.place = condensed, self, kept.place
+            condensed.compliance.load_state_dict(state.columns)
+            self._shared.condensed, self._shared.of, self._shared.place = condensed, self, state.place
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
@@ -217,9 +218,9 @@ class NewtonStep:
         assembly, theta = self._assembly, self._theta
         given = None if drive.given is None else drive.given - y[assembly.imposed_dofs]
         condensed = RigidCondensed(self.condensed, now.gradient)
-        free = condensed.free(now.missing, drive.rest - assembly.constraints @ y, -now.strained, given)
-        meeting = self._meet(state, condensed.compliance, assembly.contact.basis @ y + free.contact, guess)
-        change, multipliers, inner = condensed.react(free, theta * meeting.impulse)
+        free = condensed.predict(now.missing, drive.rest - assembly.constraints @ y, -now.strained, given)
+        meeting = self._contact(state, condensed.compliance, assembly.contact.basis @ y + free.contact, guess)
+        change, multipliers, inner = condensed.correct(free, theta * meeting.impulse)
         return Solved(y + change, multipliers / theta, meeting, 1, inner / theta), change
 
     def _at(self, state: State, drive: Drive, y: Array) -> _Iterate:
@@ -230,11 +231,11 @@ class NewtonStep:
         resisting = internal if loss is None else internal + loss
         if viscous is not None:
             resisting = resisting + viscous @ y
-        inertia, lever = self._assembly.mass @ y, self._theta * step
-        missing = drive.momentum - inertia + lever * (drive.force - resisting)
-        parts = inertia, drive.momentum, lever * resisting, lever * drive.force
+        inertia, gap_per_velocity = self._assembly.mass @ y, self._theta * step
+        missing = drive.momentum - inertia + gap_per_velocity * (drive.force - resisting)
+        parts = inertia, drive.momentum, gap_per_velocity * resisting, gap_per_velocity * drive.force
         size = max(np.abs(part / self._lengths).max() for part in parts)
-        rounding = _ROUND_OFF * lever * (bulk.rounding(u) / self._lengths).max()
+        rounding = _ROUND_OFF * gap_per_velocity * (bulk.rounding(u) / self._lengths).max()
         gradient = self._rigidity.gradient(0.5 * (state.u + u))
         strained = gradient @ y + _MENDED / step * self._rigidity.strains(state.u)
         return _Iterate(missing, gradient, strained, _EXACT * size, _ENOUGH * size + rounding)
@@ -249,13 +250,13 @@ class NewtonStep:
         impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
         return np.where(self._assembly.free, now.missing + self._theta * impulses, 0.0)
 
-    def _meet(self, state: State, compliance: Answers, free: Array, guess: Array) -> Meeting:
+    def _contact(self, state: State, compliance: Answers, free: Array, guess: Array) -> ContactStep:
         theta, step, moves = self._theta, self._step, self._assembly.contact.moves
-        return meet(
+        return solve_contact_step(
             self._assembly.contact,
             compliance,
             motion_of(moves.of(state.u), moves.of(state.v), free, theta, step),
-            lever=theta * step,
+            gap_per_velocity=theta * step,
             step=step,
             theta=theta,
             history=state.history,
@@ -269,7 +270,7 @@ class NewtonStep:
         found = self._bulk.inside_out(state.u, state.u + self._step * y, state.memory)
         if found is not None:
             return f"part '{self._assembly.system.names[found[0]]}', cell {found[1]} is turned inside out"
-        return f"{place_of_most(self._assembly, missing)} misses most"
+        return f"{locate_maximum(self._assembly, missing)} misses most"
 
     def _linearise(self, state: State, drive: Drive, y: Array) -> None:
         """A at the step by y; where that is not positive definite (a guess far off), at its start."""

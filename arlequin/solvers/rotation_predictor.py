@@ -8,7 +8,7 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 
-class Turning:
+class RotationPredictor:
     """Guesses of v̄ (d,), m/s, in a step that turns each nonlinear part as the midpoint rule turns a rigid body:
 
         v̄ = V + (1 − ½Δt Ω)⁻¹ Ω r [+ v − V − Ω r],    Ω S + S Ω = Σ m (v rᵀ − r vᵀ),    S = Σ m r rᵀ,

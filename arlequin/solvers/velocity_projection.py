@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.solvers.condensed import Condensed, RigidCondensed
-from arlequin.solvers.contact_step import Meeting, Projected
+from arlequin.solvers.contact_step import ContactStep, Projected
 from arlequin.system.assembly import Assembly
 
 _NONE = 1e-14  # rate, relative to its terms, that is round-off
@@ -42,21 +42,24 @@ class VelocityProjection:
         """M, condensed on the constraints; factored when contact first lasts on turning normals."""
         return Condensed(self._assembly, self._assembly.mass, self._active)
 
-    def of(self, meeting: Meeting, u: Array, v: Array) -> Projected | None:
+    def of(self, meeting: ContactStep, u: Array, v: Array) -> Projected | None:
         """At the end u, v (d,) of a step; None where nothing lasts."""
         contact, persistent = meeting.solution, meeting.persistent
         if not persistent.any():
             return None
-        touch = self._assembly.contact.touch(self._assembly.contact.moves.of(u))
-        sizes = np.diff(np.append(touch.first, touch.rows))
-        normal = np.zeros(touch.rows, dtype=bool)
-        normal[touch.first] = True
+        kinematics = self._assembly.contact.kinematics(self._assembly.contact.moves.of(u))
+        sizes = np.diff(np.append(kinematics.first, kinematics.rows))
+        normal = np.zeros(kinematics.rows, dtype=bool)
+        normal[kinematics.first] = True
         tangential = ~normal
         normal &= ~self._assembly.laws.gap_rows
         acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
         sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
-        out = Projected(touch, np.zeros_like(v), np.zeros(touch.rows))
-        for chosen, kind, bound in ((acts, "impact", touch.normal(contact.multiplier)), (sticks, "friction", None)):
+        out = Projected(kinematics, np.zeros_like(v), np.zeros(kinematics.rows))
+        for chosen, kind, bound in (
+            (acts, "impact", kinematics.normal(contact.multiplier)),
+            (sticks, "friction", None),
+        ):
             rows = np.flatnonzero(chosen)
             if rows.size:
                 self._step(out, rows, (u, v), meeting.answers[rows], kind, bound)
@@ -73,20 +76,20 @@ class VelocityProjection:
     ) -> None:
         """Adds what the rows (p,) change, with impulses Q ≥ −bound (r,); motion: u and v (d,) before the projection;
         weights (p,): 1/D."""
-        touch, (u, v), mass = out.touch, motion, self._assembly.mass
+        kinematics, (u, v), mass = out.kinematics, motion, self._assembly.mass
         v = v + out.dv
-        moves, local = touch.moves.of(v), touch.local
+        moves, local = kinematics.moves.of(v), kinematics.local
         sizes, inert = (
             (np.abs(moves), self._inert) if local is None else (abs(local) @ np.abs(moves), abs(local) @ self._inert)
         )
         inert = inert[rows] > 0.0  # an impulse there would move nodes without mass
-        rates = np.where(inert, 0.0, touch.turn(moves)[rows])
+        rates = np.where(inert, 0.0, kinematics.turn(moves)[rows])
         if (np.abs(rates) <= _NONE * sizes[rows]).all():
             return
         push = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
-        own = np.zeros(touch.rows)
+        own = np.zeros(kinematics.rows)
         own[rows] = push
-        force = touch.pull(own)
+        force = kinematics.pull(own)
         response, constraints, rigid = self._response(force, u)
         momentum, given = mass @ response, self._assembly.imposed_dofs
         # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external
@@ -110,7 +113,7 @@ class VelocityProjection:
         given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
         gradient = assembly.rigidity.gradient(u)
         if not gradient.shape[0]:
-            free = self._condensed.free(force, none, given)
+            free = self._condensed.predict(force, none, given)
             return free.y, assembly.constraints.T @ free.multipliers, np.zeros_like(force)
-        held = RigidCondensed(self._condensed, gradient).free(force, none, np.zeros(gradient.shape[0]), given)
+        held = RigidCondensed(self._condensed, gradient).predict(force, none, np.zeros(gradient.shape[0]), given)
         return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.inner

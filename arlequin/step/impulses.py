@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.elastic_stick import Loss
-from arlequin.system.contact_kinematics import Touch
+from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
+from arlequin.system.contact_kinematics import ContactKinematics
 
 
 @dataclass(frozen=True)
-class Action:
+class ContactImpulses:
     """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
     on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; rubbed
     (k,): what friction takes, J; status (k,): see `arlequin.multilevel.solvers.contact`. Steps add up, whatever their
@@ -23,60 +23,62 @@ class Action:
     tangential: Array
     spread: Array
     slip: Array
-    wear: Array
-    rubbed: Array
+    friction_work_per_mu: Array
+    friction_loss: Array
     status: NDArray[np.int8]
 
     @classmethod
-    def none(cls, touch: Touch) -> "Action":
+    def none(cls, kinematics: ContactKinematics) -> "ContactImpulses":
         """Nothing, on the points of a touch."""
-        count, axes = touch.normals.shape
+        count, axes = kinematics.normals.shape
         none = np.zeros(count)
-        spread, status = np.zeros(touch.basis.shape[0]), np.zeros(count, dtype=np.int8)
+        spread, status = np.zeros(kinematics.basis.shape[0]), np.zeros(count, dtype=np.int8)
         return cls(none, np.zeros((count, axes)), spread, none.copy(), none.copy(), none.copy(), status)
 
     @classmethod
     def of(
         cls,
-        touch: Touch,
+        kinematics: ContactKinematics,
         impulse: Array,
         status: NDArray[np.int8],
         moved: Array,
         time: float,
         still: Any = False,
-        loss: Loss | None = None,
-    ) -> "Action":
+        loss: FrictionLoss | None = None,
+    ) -> "ContactImpulses":
         """Of the impulses (r,) on a touch whose rows `moved` (r,) in a step, m, or of some with the step as first axis;
         time: what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says; loss:
         of friction with springs."""
-        normal = np.take(impulse, touch.first, axis=-1)
-        tangential = np.zeros((*normal.shape, touch.normals.shape[1]))
-        length, rubbed = np.zeros_like(normal), np.zeros_like(normal)
-        if touch.frictional:
+        normal = np.take(impulse, kinematics.first, axis=-1)
+        tangential = np.zeros((*normal.shape, kinematics.normals.shape[1]))
+        length, friction_loss = np.zeros_like(normal), np.zeros_like(normal)
+        if kinematics.frictional:
             squares = np.zeros_like(normal)
-            ends = np.append(touch.first[1:], touch.rows)
-            for t in range(touch.tangents.shape[1]):
-                has = ends - touch.first > 1 + t
-                rows = touch.first[has] + 1 + t
-                tangential[..., has, :] += impulse[..., rows, None] * touch.tangents[has, t]
+            ends = np.append(kinematics.first[1:], kinematics.rows)
+            for t in range(kinematics.tangents.shape[1]):
+                has = ends - kinematics.first > 1 + t
+                rows = kinematics.first[has] + 1 + t
+                tangential[..., has, :] += impulse[..., rows, None] * kinematics.tangents[has, t]
                 squares[..., has] += moved[..., rows] ** 2
-                rubbed[..., has] -= impulse[..., rows] * moved[..., rows]
+                friction_loss[..., has] -= impulse[..., rows] * moved[..., rows]
             length = np.where((normal > 0.0) & ~np.asarray(still), np.sqrt(squares), 0.0)
-        rubbed = np.where(np.asarray(still), 0.0, np.maximum(rubbed, 0.0)) / time
+        friction_loss = np.where(np.asarray(still), 0.0, np.maximum(friction_loss, 0.0)) / time
         if loss is not None:
-            rubbed = np.where(loss.laws.sprung, loss.each, rubbed)
-        return cls(normal, tangential, touch.spread(impulse), length, normal * length / time, rubbed, status)
+            friction_loss = np.where(loss.laws.elastic_stick, loss.each, friction_loss)
+        return cls(
+            normal, tangential, kinematics.spread(impulse), length, normal * length / time, friction_loss, status
+        )
 
-    def pushed(self, other: "Action") -> "Action":
+    def pushed(self, other: "ContactImpulses") -> "ContactImpulses":
         """With the impulses of another at the end of the step, which does nothing on the slip."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("normal", "tangential", "spread")}
         return replace(self, **sums)
 
-    def stacked(self) -> "Action":
+    def stacked(self) -> "ContactImpulses":
         """Itself as a block of one step: every field with a first axis of length 1."""
-        return Action(**{item.name: getattr(self, item.name)[None] for item in fields(self)})
+        return ContactImpulses(**{item.name: getattr(self, item.name)[None] for item in fields(self)})
 
-    def add(self, other: "Action", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
+    def add(self, other: "ContactImpulses", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
         """Adds an action on some of the points (k,) and rows of the basis (q,), in place."""
         for name in ("normal", "tangential", "slip", "wear", "rubbed"):
             getattr(self, name)[points] += getattr(other, name)

@@ -6,20 +6,20 @@ from dataclasses import replace
 import numpy as np
 
 from arlequin.energy import Work
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import StepReport
 
 
-def joined_loads(reports: Sequence[StepReport]) -> StepReport:
+def merge_load_steps(reports: Sequence[StepReport]) -> StepReport:
     """Load steps: forces at the end, works and paths of all."""
     last = reports[-1].action
     lengths = {name: sum(getattr(report.action, name) for report in reports) for name in ("slip", "wear", "rubbed")}
     return _joined(reports, replace(last, **lengths))
 
 
-def joined_impulses(reports: Sequence[StepReport]) -> StepReport:
+def merge_time_steps(reports: Sequence[StepReport]) -> StepReport:
     """Steps in time: impulses, works and paths of all."""
-    action = Action.none(reports[-1].touch)
+    action = ContactImpulses.none(reports[-1].kinematics)
     points, rows = np.ones_like(action.normal, dtype=bool), np.ones_like(action.spread, dtype=bool)
     for report in reports:
         action.add(report.action, points, rows)
@@ -30,7 +30,7 @@ def joined_impulses(reports: Sequence[StepReport]) -> StepReport:
     )
 
 
-def _joined(reports: Sequence[StepReport], action: Action) -> StepReport:
+def _joined(reports: Sequence[StepReport], action: ContactImpulses) -> StepReport:
     last = reports[-1]
     work = Work(np.sum([report.work.values for report in reports], axis=0))
     work.values[:3] = last.work.values[:3]

@@ -16,11 +16,11 @@ from arlequin.models.part import Constrained, Nonlinear, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import Worn
 from arlequin.multilevel.solvers.contact import ContactSolution
-from arlequin.step.impulses import Action
+from arlequin.step.impulses import ContactImpulses
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.internal_forces import BulkResponse, Memory
-from arlequin.system.locate import place_of_most
+from arlequin.system.locate import locate_maximum
 
 RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impulse
 
@@ -94,7 +94,7 @@ class State:
             impulse=report.impulse,
             own=own,
             memory=bulk.memory,
-            worn=assembly.contact.worn(self.worn, report.action.wear),
+            worn=assembly.contact.worn(self.worn, report.action.friction_work_per_mu),
             lasts=report.lasts,
         )
 
@@ -118,8 +118,8 @@ class StepReport:
     multipliers: Array
     work: Work
     path: Array
-    touch: Touch
-    action: Action
+    kinematics: ContactKinematics
+    action: ContactImpulses
     newton: int = 1
     lasts: NDArray[np.int8] | None = None
 
@@ -202,7 +202,7 @@ def accept(
             remedy,
         )
     if not np.isfinite(u).all():
-        where = "" if assembly is None else f" ({place_of_most(assembly, u)})"
+        where = "" if assembly is None else f" ({locate_maximum(assembly, u)})"
         raise Failed(f"the motion is no longer finite at t = {t:.6g} s{where}")
 
 
@@ -269,7 +269,7 @@ class Block:
     works: Array
     multipliers: Array
     gaps: Array
-    action: Action
+    action: ContactImpulses
     iterations: NDArray[np.int64]
     residual: Array
     newton: NDArray[np.int64]
@@ -286,15 +286,15 @@ class Block:
         """One state; report None: the initial one."""
         contact = assembly.contact
         place = contact.moves.of(state.u)
-        touch = report.touch if report else contact.touch(place)
-        action = report.action if report else Action.none(touch)
+        kinematics = report.kinematics if report else contact.kinematics(place)
+        action = report.action if report else ContactImpulses.none(kinematics)
         return cls(
             n=np.array([state.n]),
             u=state.u[None],
             v=state.v[None],
             works=works[None],
             multipliers=report.multipliers[None] if report else np.zeros((1, assembly.constraints.shape[0])),
-            gaps=touch.gaps(place)[None],
+            gaps=kinematics.gaps(place)[None],
             action=action.stacked(),
             iterations=np.array([report.iterations if report else 0]),
             residual=np.array([report.residual if report else 0.0]),

@@ -10,7 +10,7 @@ from typing import Any
 
 from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Point
-from arlequin.sweeps.point import Outcome, evaluate
+from arlequin.sweeps.point import PointOutcome, evaluate
 
 ANSWER_SECONDS = 3.0  # for a scheduler to answer
 _WITHIN_THIS_PROCESS = "inproc://"
@@ -60,7 +60,7 @@ def client_of(scheduler: Any) -> Iterator[Any]:
         yield client
 
 
-def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Iterator[tuple[int, Outcome]]:
+def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
     """Each point, with its place among the points, as the cluster finishes it; sent: as `workers.pickled` gives it.
 
     The cluster gives a point whose worker died to another one, and gives it up where
@@ -69,18 +69,18 @@ def compute_on_cluster(client: Any, sent: bytes, points: Sequence[Point]) -> Ite
     """
     blamed = []
     for n, found in _finished(client, sent, dict(enumerate(points))):
-        if isinstance(found, Outcome):
+        if isinstance(found, PointOutcome):
             yield n, found
         else:
             blamed.append(n)
     for n in blamed:
         for _, found in _finished(client, sent, {n: points[n]}):
-            if not isinstance(found, Outcome):
-                found = Outcome(message=f"its worker died again and again (the last at {found})")
+            if not isinstance(found, PointOutcome):
+                found = PointOutcome(message=f"its worker died again and again (the last at {found})")
             yield n, found
 
 
-def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator[tuple[int, Outcome | str]]:
+def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator[tuple[int, PointOutcome | str]]:
     """The outcome of each point, or the address of the last worker that died as it was there."""
     from distributed import CancelledError, KilledWorker, as_completed
 
@@ -89,7 +89,7 @@ def _finished(client: Any, sent: bytes, points: Mapping[int, Point]) -> Iterator
         stack.callback(lambda: client.cancel(list(places)))
         for future in as_completed(list(places)):
             n = places.pop(future)
-            found: Outcome | str
+            found: PointOutcome | str
             try:
                 found = future.result()
             except KilledWorker as error:
@@ -108,7 +108,7 @@ class _Call:
     def __init__(self, sent: bytes, point: Point) -> None:
         self._of = sent, point
 
-    def __reduce__(self) -> tuple[Callable[..., Outcome], tuple[bytes, Point]]:
+    def __reduce__(self) -> tuple[Callable[..., PointOutcome], tuple[bytes, Point]]:
         return _evaluated, self._of
 
 
@@ -120,5 +120,5 @@ def _call(sent: bytes, point: Point) -> bytes:
     return pickle.dumps(_Call(sent, point))
 
 
-def _evaluated(sent: bytes, point: Point) -> Outcome:
+def _evaluated(sent: bytes, point: Point) -> PointOutcome:
     return evaluate(pickle.loads(sent), point)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.sweeps.plan import Plan, Point, Value, key, shown
-from arlequin.sweeps.point import Outcome, Series
+from arlequin.sweeps.point import PointOutcome, Series
 
 if TYPE_CHECKING:
     import xarray
@@ -31,7 +31,7 @@ class SweepWarning(UserWarning):
     """What a sweep has computed and its dataset has no place for."""
 
 
-def assemble(plan: Plan, outcomes: Mapping[str, Outcome], versions: Sequence[Sequence[str]]) -> xarray.Dataset:
+def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequence[Sequence[str]]) -> xarray.Dataset:
     """outcomes: of the points that are finished, by the points' keys."""
     import xarray
 
@@ -63,7 +63,7 @@ def assemble(plan: Plan, outcomes: Mapping[str, Outcome], versions: Sequence[Seq
     return xarray.Dataset(variables, coords, attributes)
 
 
-def _scalars(found: Sequence[Outcome | None]) -> list[tuple[str, str, str]]:
+def _scalars(found: Sequence[PointOutcome | None]) -> list[tuple[str, str, str]]:
     """Name, unit and text of every scalar, of the first point that has it."""
     first: dict[str, tuple[str, str, str]] = {}
     for outcome in found:
@@ -131,7 +131,7 @@ class _Column:
 
 
 def _all_series(
-    found: Sequence[Outcome | None],
+    found: Sequence[PointOutcome | None],
     points: Sequence[Point],
     plan: Plan,
     coords: dict[str, Any],
@@ -181,7 +181,7 @@ def _all_series(
     return variables
 
 
-def _column(name: str, found: Sequence[Outcome | None], points: Sequence[Point]) -> _Column:
+def _column(name: str, found: Sequence[PointOutcome | None], points: Sequence[Point]) -> _Column:
     given = [None if outcome is None else outcome.series.get(name) for outcome in found]
     at, first = next((n, series) for n, series in enumerate(given) if series is not None)
     kept = tuple(s if s is not None and s.dims == first.dims else None for s in given)

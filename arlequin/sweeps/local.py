@@ -23,7 +23,7 @@ from typing import Any
 
 from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Point
-from arlequin.sweeps.point import Outcome, evaluate, line
+from arlequin.sweeps.point import PointOutcome, evaluate, line
 
 # the points share the cores: libraries that start threads of their own would only get in one another's way
 ONE_THREAD = dict.fromkeys(
@@ -46,13 +46,13 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Iterator[tuple[int, Outcome]]:
+def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
     """Each point in this process, one after another."""
     for n, point in enumerate(points):
         yield n, evaluate(function, point)
 
 
-def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterator[tuple[int, Outcome]]:
+def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterator[tuple[int, PointOutcome]]:
     """Each point, with its place among the points, as it is finished by one of `count` processes.
 
     sent: the function as `pickled` gives it.
@@ -78,7 +78,7 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
                         worker = _Worker(sent)
                         workers[worker.connection] = worker
                     if done is not None and tried[done] == TRIES:
-                        yield done, Outcome(message=answer.line)
+                        yield done, PointOutcome(message=answer.line)
                     continue
                 # its next point first: it computes while this one is stored
                 if waiting:
@@ -128,7 +128,7 @@ class _Worker:
         self.point = place
         self._send(pickle.dumps(point))
 
-    def answer(self) -> Outcome | _Died | None:
+    def answer(self) -> PointOutcome | _Died | None:
         """None from a process that is ready for its first point; UserError where it cannot begin at all."""
         try:
             found = self.connection.recv()
@@ -141,7 +141,7 @@ class _Worker:
         if isinstance(found, str):
             raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
         self._started = True
-        assert found is None or isinstance(found, Outcome)
+        assert found is None or isinstance(found, PointOutcome)
         return found
 
     def kill(self) -> None:
@@ -199,7 +199,7 @@ def serve(descriptor: int, held: int) -> None:
             try:
                 outcome = evaluate(function, point)
             except KeyboardInterrupt as error:  # of the study: Ctrl-C does not come here
-                outcome = Outcome(message=line(error))
+                outcome = PointOutcome(message=line(error))
             connection.send(outcome)
 
 

@@ -34,7 +34,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PointOutcome:
     """What became of a point. message: empty, or why it failed; seconds: wall time."""
 
     scalars: dict[str, Scalar] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Outcome:
     seconds: float = math.nan
 
 
-def evaluate(function: Callable[..., Any], point: Point) -> Outcome:
+def evaluate(function: Callable[..., Any], point: Point) -> PointOutcome:
     """Calls the function at a point; whatever goes wrong in it is the outcome's message."""
     with _ONE_AT_A_TIME:
         begin = time.perf_counter()
@@ -52,8 +52,8 @@ def evaluate(function: Callable[..., Any], point: Point) -> Outcome:
         except KeyboardInterrupt:  # the user's, who ends the sweep
             raise
         except BaseException as error:
-            return Outcome(message=line(error), seconds=time.perf_counter() - begin)
-        return Outcome(scalars, series, "", time.perf_counter() - begin)
+            return PointOutcome(message=line(error), seconds=time.perf_counter() - begin)
+        return PointOutcome(scalars, series, "", time.perf_counter() - begin)
 
 
 def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:

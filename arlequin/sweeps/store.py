@@ -26,7 +26,7 @@ from arlequin.results.scalar import Scalar
 from arlequin.results.writer_lock import NAME as LOCK
 from arlequin.results.writer_lock import writer_lock
 from arlequin.sweeps.plan import Plan, Point, key
-from arlequin.sweeps.point import Outcome, Series
+from arlequin.sweeps.point import PointOutcome, Series
 
 KIND = "arlequin sweep"
 _OWN = {"points", ".sweep.json.tmp", LOCK}  # what one that was killed as it began may have, without a sweep.json
@@ -58,7 +58,7 @@ class SweepStore:
                 self.close()
                 raise
 
-    def write(self, point: Point, outcome: Outcome) -> None:
+    def write(self, point: Point, outcome: PointOutcome) -> None:
         """Keeps a point that is finished."""
         name = key(point)
         with self._writing():
@@ -119,7 +119,7 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
         raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {error}", code=1) from error
 
 
-def read_point(path: str | Path, point: Point) -> Outcome | None:
+def read_point(path: str | Path, point: Point) -> PointOutcome | None:
     """What became of a point of a sweep on disk; None where it is not there, or not whole."""
     file = Path(path) / "points" / f"{key(point)}.json"
     if not file.exists():
@@ -131,7 +131,7 @@ def read_point(path: str | Path, point: Point) -> Outcome | None:
         if about["series"]:
             arrays = read_arrays(file.with_suffix(".npz"))
             series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
-        return Outcome(scalars, series, _text(about["message"]), _number(about["seconds"]))
+        return PointOutcome(scalars, series, _text(about["message"]), _number(about["seconds"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         say_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
         return None
@@ -167,7 +167,7 @@ def _write(path: Path, data: bytes) -> None:
     draft.replace(path)
 
 
-def _as_json(outcome: Outcome) -> dict[str, Any]:
+def _as_json(outcome: PointOutcome) -> dict[str, Any]:
     return {
         "message": outcome.message,
         "seconds": _plain(outcome.seconds),

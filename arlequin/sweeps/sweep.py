@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from arlequin.models.checks import non_negative_integer
 from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Plan, Point, axes_of, key
-from arlequin.sweeps.point import Outcome
+from arlequin.sweeps.point import PointOutcome
 from arlequin.sweeps.store import SweepStore, read_plan, read_point
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def run_plan(
         # before the folder is made: a function that cannot be sent or a cluster that does not answer leaves nothing
         compute = _computing(function, workers, scheduler, stack)
         kept = None
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, PointOutcome] = {}
         if store is not None:
             kept = stack.enter_context(contextlib.closing(SweepStore(store, plan, versions, overwrite)))
             outcomes = _there(store, points)
@@ -146,7 +146,7 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
     return assemble(plan, _there(path, plan.points()), versions)
 
 
-def _there(path: str | Path, points: Sequence[Point]) -> dict[str, Outcome]:
+def _there(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]:
     """The points of a store that are finished."""
     found = ((key(point), read_point(path, point)) for point in points)
     return {name: outcome for name, outcome in found if outcome is not None}

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.junctions.base import Glue, JunctionOperator
+from arlequin.junctions.base import JunctionOperator, JunctionProtocol
 from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
 from arlequin.models.linalg.rows import row_products
@@ -23,7 +23,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.contact import Contact
 from arlequin.system.dofs import Layout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
-from arlequin.system.rigid_constraints import Rigidity
+from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.springs import Links, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System
@@ -54,7 +54,9 @@ def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
     return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
 
 
-def _pulls(junctions: Sequence[Glue], operators: Sequence[JunctionOperator]) -> dict[str, list[sp.csr_array]]:
+def _pulls(
+    junctions: Sequence[JunctionProtocol], operators: Sequence[JunctionOperator]
+) -> dict[str, list[sp.csr_array]]:
     """What junctions pull at, by the name of the part: (m, nodal) each."""
     pulls: dict[str, list[sp.csr_array]] = {}
     for junction, operator in zip(junctions, operators, strict=True):
@@ -114,9 +116,9 @@ class Assembly:
         return tuple(part.fresh() if isinstance(part, PathDependent) else none for part in self.parts)
 
     @cached_property
-    def rigidity(self) -> Rigidity:
+    def rigidity(self) -> RigidConstraints:
         """What keeps rigid parts rigid."""
-        return Rigidity.of(self.parts, self.start)
+        return RigidConstraints.of(self.parts, self.start)
 
     @cached_property
     def damped(self) -> bool:
@@ -179,7 +181,7 @@ class Assembly:
     def load(self, t: float) -> Array:
         """External forces (d,), N, at the time t."""
         load = np.concatenate([part.load(t) for part in self.parts])
-        return load if self.system.gravity is None else load + self._heaviness @ self.system.acceleration(t)
+        return load if self.system.gravity is None else load + self._gravity_load @ self.system.acceleration(t)
 
     def loads(self, times: Array) -> Array:
         """External forces (t, d), N, at the times (t,)."""
@@ -192,9 +194,14 @@ class Assembly:
         if gravity is None:
             return load
         if not callable(gravity):
-            return load + self._heaviness @ self.system.acceleration(0.0)
-        given, heavy = np.array([gravity(t) for t in times.tolist()], float).reshape(times.size, -1), self._heaviness
-        return load + row_products(finite_array("gravity", given, (times.size, heavy.shape[1])), heavy.T)
+            return load + self._gravity_load @ self.system.acceleration(0.0)
+        given, gravitational_mass = (
+            np.array([gravity(t) for t in times.tolist()], float).reshape(times.size, -1),
+            self._gravity_load,
+        )
+        return load + row_products(
+            finite_array("gravity", given, (times.size, gravitational_mass.shape[1])), gravitational_mass.T
+        )
 
     @cached_property
     def strains(self) -> Strains | None:
@@ -204,13 +211,13 @@ class Assembly:
         return Strains.of(known, self.system.parts, self.links) if len(known) == len(forms) else None
 
     @cached_property
-    def _heaviness(self) -> Array:
+    def _gravity_load(self) -> Array:
         """Sᵀ M 1 (d, axis), of the mass M that is heavy, kg: forces of a uniform acceleration along each axis."""
         axes = self.system.acceleration(0.0).size
         forces = []
         for part, own in zip(self.system.parts, self.parts, strict=True):
             along = np.arange(part.dof_count)[:, None] % part.components == np.arange(axes)
-            forces.append(own.shapes.T @ (own.heavy @ along.astype(float)))
+            forces.append(own.shapes.T @ (own.gravitational_mass @ along.astype(float)))
         return np.concatenate(forces)
 
     def kinetic(self, v: Array) -> float:

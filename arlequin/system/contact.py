@@ -17,16 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.linalg.products import Rows
+from arlequin.linalg.products import RowProduct
 from arlequin.models.part import Assembled, Surface
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.laws.wear import Worn
-from arlequin.multilevel.pairing.kinematics import KeepingPairing, Kinematics, Pairing, crowd
+from arlequin.multilevel.pairing.kinematics import KeepingPairing, Kinematics, Pairing, shared_weight
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
-from arlequin.system.contact_kinematics import Touch
+from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.dofs import Layout
 
 
@@ -41,7 +41,7 @@ class Side:
     surface: Surface | None
     rows: sp.csr_array
     nodal: sp.csr_array
-    turning: Assembled | None
+    rotating: Assembled | None
     rigid: bool
 
     @classmethod
@@ -49,10 +49,10 @@ class Side:
         """surface: of a part of the layout, or an obstacle."""
         if not isinstance(surface, Surface):
             return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
-        turning = layout.turning.get(surface.part.name)
+        rotating = layout.rotating.get(surface.part.name)
         nodal = layout.widened(surface.motion, surface.part)
-        rows = nodal if turning is None else layout.own(surface.part)
-        return cls(surface, rows, nodal, turning, surface.part.name in layout.rigid)
+        rows = nodal if rotating is None else layout.own(surface.part)
+        return cls(surface, rows, nodal, rotating, surface.part.name in layout.rigid)
 
     @property
     def count(self) -> int:
@@ -63,27 +63,27 @@ class Side:
         """Positions (n, a) of the nodes; none of an obstacle."""
         if self.surface is None:
             return np.zeros((0, 1))
-        if self.turning is not None:
-            place = self.turning.nodal_motion(place[None], place[None])[0][0, _dofs(self.surface)]
+        if self.rotating is not None:
+            place = self.rotating.nodal_motion(place[None], place[None])[0][0, _dofs(self.surface)]
         return np.asarray(self.surface.positions + place.reshape(self.surface.positions.shape))
 
     def nodes(self, place: Array) -> sp.csr_array:
         """Velocities of the nodes (n a) as rows over those of the side (r)."""
-        if self.turning is None or self.surface is None:
+        if self.rotating is None or self.surface is None:
             return sp.csr_array(sp.eye_array(self.count))
-        return sp.csr_array(self.turning.rates(place)[_dofs(self.surface)])
+        return sp.csr_array(self.rotating.rates(place)[_dofs(self.surface)])
 
     def sagitta(self, moves: Array) -> float:
         """What the arc of a node of a turning part rises over its tangent in a step, m; moves (r,): rows · Δt v."""
-        if self.turning is None or self.surface is None:
+        if self.rotating is None or self.surface is None:
             return 0.0
         angle = np.linalg.norm(moves[self.surface.positions.shape[1] :])
-        arms = np.abs(self.turning.rates(0.0 * moves)[:, self.surface.positions.shape[1] :])
+        arms = np.abs(self.rotating.rates(0.0 * moves)[:, self.surface.positions.shape[1] :])
         return float(angle**2 * arms.max())
 
     def resultant(self, axes: int) -> Array:
         """Forces on the rows to their resultant (a, r)."""
-        along = np.arange(self.count) if self.turning is not None else np.arange(self.count) % axes
+        along = np.arange(self.count) if self.rotating is not None else np.arange(self.count) % axes
         return np.asarray(along == np.arange(axes)[:, None], dtype=float)
 
 
@@ -165,7 +165,7 @@ class ContactScale:
         more = 1.0 + _DISTANT * self._distance / self.extent
         sizes = [np.full(side.count, self.extent * more) for pair in sides for side in pair]
         for own, side in zip(sizes, (side for pair in sides for side in pair), strict=True):
-            if side.turning is not None and side.surface is not None:
+            if side.rotating is not None and side.surface is not None:
                 own[side.surface.positions.shape[1] :] = more
         return np.concatenate(sizes)
 
@@ -214,7 +214,7 @@ class Contact:
         steady, blocks = [], []
         for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
             both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
-            steady.append(pairing.fixed and all(side.turning is None for side in pair))
+            steady.append(pairing.fixed and all(side.rotating is None for side in pair))
             blocks.append(sp.csr_array(used_rows(interface, kin) @ both) if steady[-1] else both)
         return cls(
             interfaces=tuple(interfaces),
@@ -240,7 +240,7 @@ class Contact:
         return all(self.steady)
 
     @cached_property
-    def turning(self) -> NDArray[np.bool_]:
+    def rotating(self) -> NDArray[np.bool_]:
         """Points (k,) whose normals or partners may change."""
         return np.repeat(~np.array(self.steady, dtype=bool), np.diff(self.start))
 
@@ -286,12 +286,12 @@ class Contact:
         return np.asarray(gaps <= limit)
 
     @cached_property
-    def moves(self) -> Rows:
+    def moves(self) -> RowProduct:
         """The basis, for many products."""
-        return Rows(self.basis)
+        return RowProduct(self.basis)
 
     @cached_property
-    def _at_rest(self) -> Touch:
+    def _at_rest(self) -> ContactKinematics:
         return self._join(self.reference, np.zeros(self.basis.shape[0]))
 
     @cached_property
@@ -309,11 +309,13 @@ class Contact:
         opening = self.wear_rate * wear
         return Worn(opening, opening) if before is None else before.after(opening)
 
-    def touch(self, place: Array, keeping: Touch | None = None, worn: Worn | None = None) -> Touch:
+    def kinematics(
+        self, place: Array, keeping: ContactKinematics | None = None, worn: Worn | None = None
+    ) -> ContactKinematics:
         """The kinematics at the displacement u, place = basis · u (q,); with the partners of `keeping`."""
         return self._unworn(place, keeping).worn(worn)
 
-    def _unworn(self, place: Array, keeping: Touch | None) -> Touch:
+    def _unworn(self, place: Array, keeping: ContactKinematics | None) -> ContactKinematics:
         if self.fixed:
             return self._at_rest
         found = []
@@ -344,7 +346,7 @@ class Contact:
         """Bound of the largest angular frequency of the laws' stiffness on the diagonal M⁻¹ `inverse` (d,), rad/s.
 
         Of Σ k N M⁻¹ Nᵀ, in any configuration: where the pairing moves, n is a unit vector, the values on each surface
-        are means, and no node counts twice, or Σ N Nᵀ has a bound of its own (`CrowdedPairing`).
+        are means, and no node counts twice, or Σ N Nᵀ has a bound of its own (`OverlappingPairing`).
         """
         stiffness, own, masters = np.sqrt(self.laws.stiffness_bound()), [], []
         for i, (interface, pairing) in enumerate(zip(self.interfaces, self.pairings, strict=True)):
@@ -354,7 +356,7 @@ class Contact:
                 own.append(normal.multiply(roots[:, None]))
             else:
                 slave, master = self.sides[i]
-                own.append(roots.max() * np.sqrt(crowd(pairing)) * slave.nodal)
+                own.append(roots.max() * np.sqrt(shared_weight(pairing)) * slave.nodal)
                 if master.surface is not None:
                     masters.append(roots.max() * master.nodal)
         return float(np.sqrt(sum(_largest(blocks, inverse) for blocks in (own, masters) if blocks)))
@@ -362,9 +364,9 @@ class Contact:
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m, of the displacement u (d,)."""
         place = self.moves.of(u)
-        return self.touch(place).gaps(place)
+        return self.kinematics(place).gaps(place)
 
-    def _join(self, found: Sequence[Kinematics], place: Array) -> Touch:
+    def _join(self, found: Sequence[Kinematics], place: Array) -> ContactKinematics:
         local = None
         if not self.fixed:
             blocks = []
@@ -373,14 +375,14 @@ class Contact:
                     blocks.append(sp.eye_array(b - a, format="csr"))
                     continue
                 rows, (slave, master) = used_rows(self.interfaces[i], kin), self.sides[i]
-                if slave.turning is not None or master.turning is not None:
+                if slave.rotating is not None or master.rotating is not None:
                     own = place[a:b]
                     nodes = [slave.nodes(own[: slave.count]), master.nodes(own[slave.count :])]
                     rows = sp.csr_array(rows @ sp.block_diag(nodes, format="csr"))
                 blocks.append(rows)
             local = blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
         axes = found[0].normals.shape[1] if found else 1
-        return Touch(
+        return ContactKinematics(
             moves=self.moves,
             local=local,
             first=self.laws.first[:-1],

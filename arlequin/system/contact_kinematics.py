@@ -8,14 +8,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.linalg.compliance import Answers
-from arlequin.linalg.products import Rows, applied
+from arlequin.linalg.products import RowProduct, applied
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import Worn
 from arlequin.multilevel.pairing.kinematics import Kinematics
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class ContactKinematics:
     """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
 
     H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
@@ -25,7 +25,7 @@ class Touch:
     opening (k,), m: what wear opens in the step, at a constant rate; `gap` is that at its end. None without wear.
     """
 
-    moves: Rows
+    moves: RowProduct
     local: sp.csr_array | None
     first: NDArray[np.int64]
     gap: Array
@@ -36,7 +36,7 @@ class Touch:
     found: tuple[Kinematics, ...]
     opening: Array | None = None
 
-    def worn(self, worn: Worn | None) -> "Touch":
+    def worn(self, worn: Worn | None) -> "ContactKinematics":
         """The same on worn surfaces."""
         return self if worn is None else replace(self, gap=self.gap + worn.depth, opening=worn.opening)
 

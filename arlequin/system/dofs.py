@@ -20,7 +20,7 @@ class Layout:
     start: NDArray[np.int64]
     first: dict[str, int]
     shapes: dict[str, sp.csr_array | NDArray[np.float64]]
-    turning: dict[str, Assembled]
+    rotating: dict[str, Assembled]
     rigid: frozenset[str]
 
     @classmethod
@@ -28,10 +28,10 @@ class Layout:
         start = np.concatenate([[0], np.cumsum([own.mass.shape[0] for own in assembled])]).astype(np.int64)
         names = [part.name for part in parts]
         shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}
-        turning = {name: own for name, own in zip(names, assembled, strict=True) if own.turning}
+        rotating = {name: own for name, own in zip(names, assembled, strict=True) if own.rotating}
         held = {name for name, own in zip(names, assembled, strict=True) if isinstance(own, Constrained)}
         first = dict(zip(names, start[:-1].tolist(), strict=True))
-        return cls(start, first, shapes, turning, frozenset({*turning, *held}))
+        return cls(start, first, shapes, rotating, frozenset({*rotating, *held}))
 
     @property
     def count(self) -> int:

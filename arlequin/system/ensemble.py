@@ -78,7 +78,7 @@ def _linear(i: int, system: System) -> Assembly:
     pairings."""
     assembly = assemble(system)
     for part, own in zip(system.parts, assembly.parts, strict=True):
-        if isinstance(own, Nonlinear | PathDependent) or own.turning:
+        if isinstance(own, Nonlinear | PathDependent) or own.rotating:
             raise UserError(
                 f"member {i}: part '{part.name}' is not linear: an ensemble shares one factor: simulate its members"
             )

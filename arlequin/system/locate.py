@@ -7,7 +7,7 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 
-def place_of_most(assembly: Assembly, values: Array) -> str:
+def locate_maximum(assembly: Assembly, values: Array) -> str:
     """The part, and of a part with a mesh the cell, where the values (d,) are largest; those not finite are."""
     sizes = assembly.split(np.where(np.isfinite(values), np.abs(values), np.inf))
     most = int(np.argmax([size.max(initial=0.0) for size in sizes]))

@@ -17,14 +17,14 @@ _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Rigidity:
+class RigidConstraints:
     """The constraints c(u) = 0 of the parts (`Constrained`), each with its place in the system of d coordinates."""
 
     parts: tuple[tuple[Constrained, slice], ...]
     size: int
 
     @classmethod
-    def of(cls, parts: Sequence[Assembled], start: NDArray[np.int64]) -> "Rigidity":
+    def of(cls, parts: Sequence[Assembled], start: NDArray[np.int64]) -> "RigidConstraints":
         """Of the parts whose coordinates `start` bounds."""
         places = [slice(int(a), int(b)) for a, b in pairwise(start)]
         held = [(part, at) for part, at in zip(parts, places, strict=True) if isinstance(part, Constrained)]

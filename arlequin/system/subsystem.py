@@ -15,7 +15,7 @@ from arlequin.system.dofs import Layout
 from arlequin.system.springs import Links
 
 
-def joined(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
+def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
     """Mask of the interfaces between the named parts (or one of them and an obstacle)."""
     if assembly.system.relations:
         raise UserError("several time steps: relations cannot join the parts; take one time step")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arlequin.junctions.base import Glue
+from arlequin.junctions.base import JunctionProtocol
 from arlequin.models import checks
 from arlequin.models.checks import finite_array
 from arlequin.models.errors import UserError
@@ -33,7 +33,7 @@ class System:
     """
 
     parts: Sequence[Part]
-    junctions: Sequence[Glue] = ()
+    junctions: Sequence[JunctionProtocol] = ()
     interfaces: Sequence[Interface] = ()
     springs: Sequence[Spring] = field(default=(), kw_only=True)
     relations: Sequence[Relation] = field(default=(), kw_only=True)

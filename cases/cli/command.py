@@ -19,7 +19,7 @@ from arlequin.cases.cli import actions, outputs
 from arlequin.cases.cli.tables import print_line, version
 from arlequin.models import limits
 from arlequin.models.errors import UserError
-from arlequin.run.interrupts import heard
+from arlequin.run.interrupts import pending
 
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore")
     limits.hold_memory()
     try:
-        with heard():
+        with pending():
             code = _dispatch(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
         return code

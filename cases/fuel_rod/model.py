@@ -28,8 +28,8 @@ _LAYER = 60  # points of the table of a spring under asperities
 class Support:
     """A spring or a dimple: stiffness K, N/m; damping C of the shock, N·s/m; asperities before it, or none.
 
-    Elastic contact takes K and C side by side, without pull (`aq.Shock`). With an asperity layer of height a and
-    F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
+    Elastic contact takes K and C in parallel, without pull (`aq.ImpactElement`). With an asperity layer of height a
+    and F = κ s^m, κ in N/m^m, the two stand in series, and the layer is crushed for good at s = a:
 
         g = a − s − F/K,   F = κ s^m (s < a);      F = −K g − … beyond, with the slope K.
     """
@@ -42,7 +42,7 @@ class Support:
     def elastic(self) -> RegularLaw:
         """Without loss."""
         if self.layer is None:
-            return aq.Shock(self.stiffness)
+            return aq.ImpactElement(self.stiffness)
         kappa, exponent, height = self.layer
         crush = height * np.geomspace(1e-3, 1.0, _LAYER)
         soft = kappa * crush**exponent
@@ -56,7 +56,7 @@ class Support:
     def law(self) -> RegularLaw:
         """With its loss; under asperities as a loss factor ωC/K at 1 kHz."""
         if self.layer is None:
-            return aq.Shock(self.stiffness, self.damping)
+            return aq.ImpactElement(self.stiffness, self.damping)
         table = self.elastic
         assert isinstance(table, aq.AsperityTable)
         frequency = 1e3

@@ -179,7 +179,7 @@ def laws(parameters: Parameters) -> tuple[Any, aq.Coulomb]:
     p = parameters
     if p.law == "shock":
         stick = aq.Coulomb(p.friction, stiffness=p.tangential_stiffness, damping=p.tangential_damping)
-        return aq.Shock(p.shock_stiffness, p.shock_damping), stick
+        return aq.ImpactElement(p.shock_stiffness, p.shock_damping), stick
     return aq.Unilateral(level=p.law), aq.Coulomb(p.friction)
 
 

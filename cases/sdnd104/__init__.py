@@ -194,13 +194,13 @@ def tolerance(parameters: Parameters) -> float:
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """The means of both powers, the regime, the instants of its changes, and the energy balance."""
     p, exact, limit = parameters, reference(parameters), tolerance(parameters)
-    mean, rubbed = exact.mean_work_rate(p.start, p.end), p.friction * exact.mean_work_rate(p.start, p.end)
+    mean, friction_loss = exact.mean_work_rate(p.start, p.end), p.friction * exact.mean_work_rate(p.start, p.end)
     found, taken = (aq.mean_power(result, "contact", p.start, p.end, power) for power in POWERS)
     if p.penalised:
         return penalised_checks(result, p)
     checks = [
         Check("mean work rate", found, mean, limit, "W", "absolute"),
-        Check("mean friction power", taken, rubbed, p.friction * limit, "W", "absolute"),
+        Check("mean friction power", taken, friction_loss, p.friction * limit, "W", "absolute"),
     ]
     return [*checks, *change_checks(result, p), balance_check(result)]
 

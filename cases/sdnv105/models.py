@@ -88,7 +88,7 @@ def contact(block: Any, p: "Parameters") -> tuple[aq.Interface, tuple[Any, ...]]
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     if on_springs(p):
         rough = aq.Coulomb(p.friction, stiffness=p.spring_tangential) if p.friction > 0.0 else None
-        law = aq.Shock(p.spring_stiffness, p.spring_damping)
+        law = aq.ImpactElement(p.spring_stiffness, p.spring_damping)
         return aq.Interface("table", feet(block, p), floor, law, friction=rough), ()
     rough = aq.Coulomb(p.friction) if p.friction > 0.0 else None
     if p.table == "rigid":

@@ -210,7 +210,7 @@ class Floor:
     def laws(self) -> tuple[Any, aq.Coulomb]:
         if self.normal is None or self.tangential is None:
             return aq.Unilateral(level="velocity"), aq.Coulomb(self.friction)
-        return aq.Shock(self.normal), aq.Coulomb(self.friction, stiffness=self.tangential, damping=self.damping)
+        return aq.ImpactElement(self.normal), aq.Coulomb(self.friction, stiffness=self.tangential, damping=self.damping)
 
 
 def critical_damping(mass: float, stiffness: float) -> float:

@@ -126,7 +126,7 @@ GROUPS = (
             "Penalty",
             "VelocityPenalty",
             "PerturbedLagrangian",
-            "Shock",
+            "ImpactElement",
             "Coulomb",
             "Archard",
             "RigidPlane",

@@ -41,7 +41,7 @@ class BeamAssembled(Loaded):
     element_mass: Array
 
     @property
-    def heavy(self) -> csr_array:
+    def gravitational_mass(self) -> csr_array:
         """M without the fluid's (d, d), kg: what gravity pulls at."""
         return self.mass if self.fluid is None else csr_array(self.mass - self.fluid)
 

@@ -15,7 +15,7 @@ from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
 from arlequin.models.fem.elements import facet_basis, order_of, scalar_basis, shape_of
 from arlequin.models.fem.mass import KINDS
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
-from arlequin.models.loads.body import Given, Region, make_loads, weight_at_facets
+from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
@@ -201,7 +201,7 @@ class Continuum:
         return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
 
     def _make_loads(self, weighting: Weighting | None) -> Loads:
-        given: dict[str, tuple[Given, Region]] = {}
+        given: dict[str, tuple[Given, LoadRegion]] = {}
         spans: tuple[Force, ...] = ()
         weight = None if weighting is None else weighting.load
         if isinstance(self.body_force, SpanForce):
@@ -216,13 +216,13 @@ class Continuum:
         own = make_loads(given, self.components, self.node_count)
         return replace(own, varying=own.varying + spans)
 
-    def _cell_region(self, weight: Array | None) -> Region:
+    def _cell_region(self, weight: Array | None) -> LoadRegion:
         cells = self.cells
         dx = cells.dx if weight is None else cells.dx * weight
         values = np.broadcast_to(cells.values, (cells.count, *cells.values.shape))
-        return Region(self.quadrature_points(), dx, values, cells.nodes)
+        return LoadRegion(self.quadrature_points(), dx, values, cells.nodes)
 
-    def _facet_region(self, boundary: str, weighting: Weighting | None) -> Region:
+    def _facet_region(self, boundary: str, weighting: Weighting | None) -> LoadRegion:
         basis = facet_basis(self.mesh, self._order, facet_indices(self.name, self.mesh, boundary))
         points = np.asarray(basis.global_coordinates())
         measure = facet_measure(basis, self.depth, self.axisymmetric)
@@ -234,4 +234,4 @@ class Continuum:
         values: NDArray[np.float64] = np.stack(
             [np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis], axis=2
         )
-        return Region(points, measure, values, basis.element_dofs.T)
+        return LoadRegion(points, measure, values, basis.element_dofs.T)

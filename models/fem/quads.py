@@ -30,7 +30,7 @@ _TWICE = 1.25  # cells that all pieces together may have, over those that there 
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class CellRun:
     """Nodes from `first` up to `last`, and the cells that have some of them, as runs (r, 2): first cell, count."""
 
     first: int
@@ -50,7 +50,7 @@ class Quads:
     nodes: Indices
     moments: Array
     lame: tuple[float, float]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CellRun, ...]
 
     @classmethod
     def of(cls, cells: CellArrays, weight: Array, lame: tuple[float, float], node_count: int) -> "Quads":
@@ -59,7 +59,7 @@ class Quads:
         nodes = np.ascontiguousarray(cells.nodes[order])
         return cls(nodes, _moments(cells.gradients[order], weight[order]), lame, _pieces(nodes, node_count))
 
-    def force(self, piece: Piece, u: Array, out: Array) -> float:
+    def force(self, piece: CellRun, u: Array, out: Array) -> float:
         """Writes the internal forces at u (d,) on the nodes of a piece to out (d,), N; their share of the energy, J."""
         from arlequin.models.fem import _quad_kernels
 
@@ -111,7 +111,7 @@ def _moments(gradients: Array, weight: Array) -> Array:
     return moments
 
 
-def _pieces(nodes: Indices, node_count: int) -> tuple[Piece, ...]:
+def _pieces(nodes: Indices, node_count: int) -> tuple[CellRun, ...]:
     """As many as there may be where the numbering of the nodes is near that of the cells."""
     breaks = np.flatnonzero((np.diff(nodes, axis=0) != 1).any(axis=1)) + 1
     start = np.concatenate([[0], breaks]).astype(np.int64)
@@ -120,7 +120,7 @@ def _pieces(nodes: Indices, node_count: int) -> tuple[Piece, ...]:
     while True:
         bounds = [node_count * i // count for i in range(count + 1)]
         pieces = tuple(
-            Piece(a, b, _touched(nodes, start, np.flatnonzero((lowest < b) & (highest >= a)), (a, b)))
+            CellRun(a, b, _touched(nodes, start, np.flatnonzero((lowest < b) & (highest >= a)), (a, b)))
             for a, b in pairwise(bounds)
         )
         if count == 1 or sum(piece.runs[:, 1].sum() for piece in pieces) <= _TWICE * len(nodes):

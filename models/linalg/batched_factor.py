@@ -14,7 +14,7 @@ _WIDEST = 64  # columns of a supernode: its triangle is solved row by row
 
 
 @dataclass(frozen=True, eq=False)
-class SideFactor:
+class BatchedFactor:
     """P A Pᵀ = L Lᵀ, L in dense supernodes: columns that follow each other and have the same rows below them.
 
     A solve with one right-hand side is as quick as L is read. With many, each supernode is two products of small
@@ -35,7 +35,7 @@ class SideFactor:
     inverse: Array
 
     @classmethod
-    def of(cls, factor: Factor) -> "SideFactor":
+    def of(cls, factor: Factor) -> "BatchedFactor":
         """The same factor."""
         order, lower = factor.lower()
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data

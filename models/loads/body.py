@@ -16,7 +16,7 @@ Given = float | tuple[float, ...] | Field
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class LoadRegion:
     """Where a load acts: points (axis, s, q), measure (s, q), shape functions (s, q, n), nodes (s, n)."""
 
     points: Array
@@ -39,7 +39,7 @@ class Region:
         return np.outer(nodal, vector).ravel()
 
 
-def make_loads(given: Mapping[str, tuple[Given, Region]], components: int, node_count: int) -> Loads:
+def make_loads(given: Mapping[str, tuple[Given, LoadRegion]], components: int, node_count: int) -> Loads:
     """Loads from label → (vector or f(x, t), region)."""
     constant = np.zeros(node_count * components)
     varying: list[Force] = []
@@ -51,7 +51,7 @@ def make_loads(given: Mapping[str, tuple[Given, Region]], components: int, node_
     return Loads(constant, tuple(varying))
 
 
-def _nodal(label: str, field: Field, region: Region, components: int, node_count: int) -> Callable[[float], Array]:
+def _nodal(label: str, field: Field, region: LoadRegion, components: int, node_count: int) -> Callable[[float], Array]:
     """∫ φ_n f(x, t): nodal forces (d,) as a function of time."""
     points = np.ascontiguousarray(region.points.reshape(region.points.shape[0], -1))
     operator = region.operator(node_count)

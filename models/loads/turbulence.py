@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack, kron
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
-from arlequin.models.loads.body import Region
+from arlequin.models.loads.body import LoadRegion
 from arlequin.models.loads.harmonics import Harmonics, SharedHarmonics
 from arlequin.models.types import Array, Indices
 
@@ -273,7 +273,7 @@ class SpanForce:
             raise UserError.parameter("turbulence", self.turbulence, "must be a Turbulence")
         checks.positive("area", self.area)
 
-    def on(self, region: Region, positions: Array, degree: int) -> SharedHarmonics:
+    def on(self, region: LoadRegion, positions: Array, degree: int) -> SharedHarmonics:
         """On the cells of a solid with nodes at positions (n, axis); degree: of their shape functions."""
         nodes, axes = positions.shape
         frame = local_axes(axes, self.origin, self.direction, self.up)[:, :axes]

@@ -23,7 +23,7 @@ from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.linalg.matrix import binade
-from arlequin.models.nodal import Force, Linear, Loaded, StandIn
+from arlequin.models.nodal import DelegatingPart, Force, LinearNodal, Loaded
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
 from arlequin.models.reduction.static_shapes import diagonalised, enriched
@@ -31,7 +31,7 @@ from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModalAssembled(Linear):
+class ModalAssembled(LinearNodal):
     """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the moved supports' values.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
@@ -76,9 +76,9 @@ class ModalAssembled(Linear):
         return self.nodal.mass
 
     @property
-    def heavy(self) -> csr_array:
+    def gravitational_mass(self) -> csr_array:
         """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
-        return self.nodal.heavy
+        return self.nodal.gravitational_mass
 
     def coordinates(self, field: Array, given: Array) -> Array:
         """q = ΦᵀM u of the nodal field with the supports at their values s (g,), nan: their mean in the field."""
@@ -263,7 +263,7 @@ def _internal(own: Assembled, fields: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Modal(StandIn):
+class Modal(DelegatingPart):
     """A bar, beam or solid reduced to its lowest modes; takes the place of the part (and its name) in a system.
 
     modes: how many (rigid motions of a floating part count); frequency: the highest kept, Hz, if not all. static:

@@ -108,10 +108,10 @@ class RigidBody:
             mass = self.density * self.thickness * _area(self._local)
         else:
             mass = float(self.mass)  # type: ignore[arg-type]
-        turning = self.inertia
-        if turning is None:
-            turning = mass * _gyration(self.arms[1:])
-        return np.array([mass, mass, turning])
+        rotating = self.inertia
+        if rotating is None:
+            rotating = mass * _gyration(self.arms[1:])
+        return np.array([mass, mass, rotating])
 
     def boundary(self, name: str) -> Surface:
         """A named chain of corners: half of the edges next to each is its area; normals: mean of the edges'."""
@@ -189,7 +189,7 @@ class RigidAssembled:
     imposed: tuple[Imposed, ...]
 
     @property
-    def turning(self) -> bool:
+    def rotating(self) -> bool:
         """The nodes move on circles."""
         return True
 
@@ -220,7 +220,7 @@ class RigidAssembled:
         return csr_array(diags_array(nodal))
 
     @property
-    def heavy(self) -> csr_array:
+    def gravitational_mass(self) -> csr_array:
         """The mass (nodal, nodal), kg: gravity pulls at all of it."""
         return self.inertia
 

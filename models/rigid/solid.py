@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, kron
 
 from arlequin.models.errors import UserError
 from arlequin.models.fem.solid import Solid
-from arlequin.models.nodal import Linear, StandIn
+from arlequin.models.nodal import DelegatingPart, LinearNodal
 from arlequin.models.part import Assembled, Imposed, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -112,7 +112,7 @@ class Simplex:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RigidPartAssembled(Linear):
+class RigidPartAssembled(LinearNodal):
     """M, loads and constraints in the displacements (d,) of the masses of `simplex`, d = n (n + 1).
 
     The nodes move linearly with the masses, M = m/(n + 1) is constant, and no internal force acts but that of the
@@ -226,7 +226,7 @@ class RigidPartAssembled(Linear):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rigid(StandIn):
+class Rigid(DelegatingPart):
     """The rigid motion of a solid, by any rotation, in 2D or 3D; takes the place of the part (and its name).
 
     Its mass, body force and tractions (of fixed direction, on the places they act on at the start) are those of the

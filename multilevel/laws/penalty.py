@@ -12,7 +12,7 @@ def Penalty(stiffness: float) -> Asperities:
     return Asperities(positive("stiffness", stiffness), exponent=1.0, height=0.0)
 
 
-def Shock(stiffness: float, damping: float = 0.0) -> Asperities:
+def ImpactElement(stiffness: float, damping: float = 0.0) -> Asperities:
     """Normal part of a shock element: while g < 0, p = ⟨−K g − C ġ⟩₊; K = `stiffness` in Pa/m, C = `damping` in Pa·s/m.
 
     A spring and a dashpot side by side that cannot pull: as a layer of no height, damped both ways. Over a step the

@@ -29,7 +29,7 @@ class Largest(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class CentreLine:
     """x(s) = Σ_m N_m(s) x_m through nodes x_m of given arc lengths s_m (m, ascending), C¹ (Catmull–Rom).
 
     In the cell from s_c to s_{c+1}, with ξ = (s − s_c)/h, it is Hermite's cubic of the nodes and the slopes there,
@@ -48,7 +48,7 @@ class Curve:
     table: Array
 
     @classmethod
-    def through(cls, nodes: Array) -> "Curve":
+    def through(cls, nodes: Array) -> "CentreLine":
         """Nodes (n, a) in order, n ≥ 2; arc lengths are those of the polyline through them."""
         knots = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1)))
         count = knots.size
@@ -151,12 +151,12 @@ class Guides:
             along = -along
         if not (np.diff(along) > 0.0).all():
             raise UserError.parameter("axis", self.axis.tolist(), f"must run along the rod '{slave.part.name}'")
-        return GuidePairing(self, Curve.through(slave.positions))
+        return GuidePairing(self, CentreLine.through(slave.positions))
 
 
 @dataclass(frozen=True, eq=False)
 class GuidePairing:
-    """Rings against the curve x(s) = Σ N_m(s) x_m through the nodes of a rod, C¹ and of order 3 (`Curve`).
+    """Rings against the curve x(s) = Σ N_m(s) x_m through the nodes of a rod, C¹ and of order 3 (`CentreLine`).
 
     Ring k of centre c meets the material point s of the rod at which a·(x(s) − c) = 0, a the guides' axis. With the
     offset w = x − c across a and the thinning τ(s) of the nose the clearance left is e = c_k + τ − ‖w‖, of the rate
@@ -170,7 +170,7 @@ class GuidePairing:
     """
 
     guides: Guides
-    curve: Curve
+    curve: CentreLine
 
     @property
     def fixed(self) -> bool:
@@ -181,7 +181,7 @@ class GuidePairing:
         return np.ones(len(self.guides.centres))
 
     @cached_property
-    def crowd(self) -> float:
+    def shared_weight(self) -> float:
         """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ, wherever the rod is.
 
         Gershgorin, over the nodes: a max Σ_m |N_m|, times the most rings in the reach of a node, a = max |N_m|; over

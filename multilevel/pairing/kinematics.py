@@ -83,15 +83,15 @@ class KeepingPairing(Protocol):
 
 
 @runtime_checkable
-class CrowdedPairing(Protocol):
+class OverlappingPairing(Protocol):
     """A pairing in which several points may share nodes of the slave."""
 
     @property
-    def crowd(self) -> float:
+    def shared_weight(self) -> float:
         """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ in any configuration, N_k (n,) the points' weights."""
         ...
 
 
-def crowd(pairing: Pairing) -> float:
+def shared_weight(pairing: Pairing) -> float:
     """That of the pairing; 1 where no node counts twice."""
-    return pairing.crowd if isinstance(pairing, CrowdedPairing) else 1.0
+    return pairing.shared_weight if isinstance(pairing, OverlappingPairing) else 1.0

@@ -30,7 +30,7 @@ class Problem(NamedTuple):
     """
 
     delassus: Any
-    lever: Any
+    gap_per_velocity: Any
     gap_free: Any
     rate_free: Any
     closed: Any
@@ -162,7 +162,7 @@ def _scales(p):
     own = np.empty(p.rate_free.size)
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
-        own[n] = p.delassus[n, n] * (p.lever if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k]
+        own[n] = p.delassus[n, n] * (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k]
         mean = 0.0
         for t in range(n + 1, end):
             mean += p.delassus[t, t] / (end - n - 1)
@@ -175,7 +175,7 @@ def _scales(p):
         for i in range(p.first[k], p.first[k + 1]):
             if own[i] <= 0.0:
                 at_gap = p.level[k] == GAP_LEVEL and i == p.first[k]
-                own[i] = (p.lever if at_gap else 1.0) * largest if largest > 0.0 else 1.0
+                own[i] = (p.gap_per_velocity if at_gap else 1.0) * largest if largest > 0.0 else 1.0
     return own
 
 
@@ -190,7 +190,7 @@ def _measure(p, own, trial, impulse, push, law, slack, idle, slip):
     error, scale, total = 0.0, 1e-300, 0.0
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
-        gap = p.gap_free[k] + p.lever * push[n]
+        gap = p.gap_free[k] + p.gap_per_velocity * push[n]
         if p.rows[k] < p.rows[k + 1]:
             _tractions(p, k, gap, trial, law[k])
         else:
@@ -268,10 +268,10 @@ def _linearise(
     on_impulse[:] = 0.0
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
-        slope = p.area[k] * (law[k, 1] + law[k, 3]) * p.lever
+        slope = p.area[k] * (law[k, 1] + law[k, 3]) * p.gap_per_velocity
         if wanted[k]:
             residual[n] = slack[k]
-            on_push[k, 0, 0] = (p.lever if p.level[k] == GAP_LEVEL else 1.0) - p.compliance[k] * slope
+            on_push[k, 0, 0] = (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) - p.compliance[k] * slope
             on_impulse[k, 0, 0] = p.compliance[k]
         else:
             residual[n] = idle[k]
@@ -500,7 +500,7 @@ def _normal_map(p, k, block, push, normal, radius, out, trial, law, pull):
         _disk(block, pull, size, p.friction[k] * normal if radius < 0.0 else radius, out)
         for a in range(1, size):
             moved += block[0, a] * out[a]
-    gap = p.gap_free[k] + p.lever * moved
+    gap = p.gap_free[k] + p.gap_per_velocity * moved
     if p.rows[k] < p.rows[k + 1]:
         _tractions(p, k, gap, trial, law)
     else:
@@ -510,7 +510,7 @@ def _normal_map(p, k, block, push, normal, radius, out, trial, law, pull):
         return multiplier
     slack = gap if p.level[k] == GAP_LEVEL else p.rate_free[n] + moved
     slack += p.compliance[k] * multiplier + p.shift[n]
-    own = max(block[0, 0] * (p.lever if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
+    own = max(block[0, 0] * (p.gap_per_velocity if p.level[k] == GAP_LEVEL else 1.0) + p.compliance[k], 1e-300)
     return multiplier - max(multiplier - slack / own, 0.0)
 
 
@@ -732,7 +732,8 @@ def _proximal(p, own, rho, impulse, trial, most, mass):
             for t in range(n + 1, end):
                 shift[t] = p.shift[t] - mass * base * impulse[t]
         inner = Problem(
-            p.delassus, p.lever, p.gap_free, p.rate_free, p.closed, p.first, p.area, p.level, compliance, p.friction,
+            p.delassus, p.gap_per_velocity, p.gap_free, p.rate_free, p.closed, p.first, p.area, p.level, compliance,
+            p.friction,
             soft, shift, p.kernels, p.rows, p.kind, p.coefficients, p.history, p.step, p.theta,
         )  # fmt: skip
         steps, _, singular = _assisted(inner, _scales(inner), rho, impulse, trial, most - used)
@@ -870,7 +871,8 @@ def close_onset(first, level, start, closing):
     cache=True,
 )  # fmt: skip
 def solve_contact(
-    delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, kernels, rows,
+    delassus, gap_per_velocity, gap_free, rate_free, closed, first, area, level, compliance, friction, soft,
+    kernels, rows,
     kind, coefficients, history, step, theta, factor, closing, impulse, trial, normal, status, method, rho, mass, most,
 ):  # fmt: skip
     """See `arlequin.multilevel.solvers.contact.solve_contact`; `impulse` holds the first guess and receives the
@@ -882,7 +884,8 @@ def solve_contact(
     """
     area = factor * area
     p = Problem(
-        delassus, lever, gap_free, rate_free, closed, first, area, level, compliance / area, friction, soft / area,
+        delassus, gap_per_velocity, gap_free, rate_free, closed, first, area, level, compliance / area, friction,
+        soft / area,
         closing[0].copy(), kernels, rows, kind, coefficients, history, step, theta,
     )  # fmt: skip
     used, error, singular = _solved(p, rho, impulse, trial, normal, status, method, mass, most)
@@ -897,7 +900,8 @@ def solve_contact(
 
 @njit(cache=True, nogil=True)
 def solve_members(
-    some, delassus, lever, gap_free, rate_free, closed, first, area, level, compliance, friction, soft, kernels, rows,
+    some, delassus, gap_per_velocity, gap_free, rate_free, closed, first, area, level, compliance, friction, soft,
+    kernels, rows,
     kind, coefficients, history, step, theta, factor, start, impulse, trial, normal, status, method, rho, mass,
     most, iterations, residual, singular,
 ):  # fmt: skip
@@ -907,7 +911,8 @@ def solve_members(
     for m in some:
         close_onset(first, level, start[m], closing)
         iterations[m], residual[m], singular[m] = solve_contact(
-            delassus, lever, gap_free[m], rate_free[m], closed[m], first, area, level, compliance, friction, soft,
+            delassus, gap_per_velocity, gap_free[m], rate_free[m], closed[m], first, area, level, compliance,
+            friction, soft,
             kernels, rows, kind, coefficients, history[m], step, theta, factor, closing, impulse[m], trial[m],
             normal[m], status[m], method, rho, mass, most,
         )  # fmt: skip

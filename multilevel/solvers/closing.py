@@ -63,7 +63,7 @@ class Closing:
         start: Array,
         mean: Array,
         gap: Array,
-        turning: NDArray[np.bool_],
+        rotating: NDArray[np.bool_],
         lasts: NDArray[np.int8] | None = None,
         explicit: bool = False,
     ) -> Self:
@@ -71,23 +71,23 @@ class Closing:
         whether the bulk accelerates between both velocities."""
         first, level = laws.first[:-1], laws.level
         persistent = laws.gap_rows.copy()
-        springs = laws.sprung_rows
+        springs = laws.elastic_stick_rows
         if springs.size:
             start, mean = start.copy(), mean.copy()
             start[springs] = mean[springs] = 0.0
-        mean = np.where(np.repeat(turning, np.diff(laws.first)), mean, 0.0)
+        mean = np.where(np.repeat(rotating, np.diff(laws.first)), mean, 0.0)
         shift = np.zeros_like(start)
-        reflects = (level == 2) & turning if explicit else level == 2
+        reflects = (level == 2) & rotating if explicit else level == 2
         shift[first] = np.where(reflects, np.maximum(start[first], 0.0), 0.0)
-        if not turning.any():
+        if not rotating.any():
             return cls(shift, start, mean, persistent)
         if lasts is not None:
-            persistent = np.repeat(turning & ((lasts & STICKS) > 0), np.diff(laws.first))
-            persistent[first] = turning & ((lasts & ACTS) > 0) & (level == 2)
+            persistent = np.repeat(rotating & ((lasts & STICKS) > 0), np.diff(laws.first))
+            persistent[first] = rotating & ((lasts & ACTS) > 0) & (level == 2)
             persistent[springs] = False
             shift = np.where(persistent, mean, shift)
             persistent |= laws.gap_rows
-        on_gap = turning & (level == 1) & (laws.compliance == 0.0) & np.isfinite(gap)
+        on_gap = rotating & (level == 1) & (laws.compliance == 0.0) & np.isfinite(gap)
         shift[first[on_gap]] = np.maximum(-gap[on_gap], 0.0)
         return cls(shift, start, mean, persistent)
 

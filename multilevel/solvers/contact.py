@@ -51,7 +51,7 @@ class ContactSolution:
 def solve_contact(
     laws: PointLaws,
     delassus: Array,
-    lever: float,
+    gap_per_velocity: float,
     gap_free: Array,
     rate_free: Array,
     closed: NDArray[np.bool_],
@@ -76,7 +76,7 @@ def solve_contact(
 
     p the sum of the regular laws' mean tractions, A the area, h = `impulse_factor` (Δt in dynamics, 1 in
     statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of the
-    set-valued law on g, or on ġ at the points that are `closed`. `lever` (s) is the gap that a unit of
+    set-valued law on g, or on ġ at the points that are `closed`. `gap_per_velocity` (s) is the gap that a unit of
     velocity makes; in statics rates are increments. Friction with springs (`arlequin.multilevel.solvers.elastic_stick`)
     needs the slips of the step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa.
     closing (3, r), see `arlequin.multilevel.solvers.closing`: multipliers and friction close the rates above and its
@@ -99,7 +99,7 @@ def solve_contact(
     mass = proximal_term(method, augmentation, stabilised)
     if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular and delassus[0, 0] > 0.0:
         rate = rate_free if closing is None else rate_free + closing[0]
-        return _single_multiplier(laws, delassus, lever, gap_free, rate, closed, history, impulse_factor)
+        return _single_multiplier(laws, delassus, gap_per_velocity, gap_free, rate, closed, history, impulse_factor)
     if augmentation != 1.0:
         positive("augmentation", augmentation)
 
@@ -107,12 +107,12 @@ def solve_contact(
 
     soft, share = laws.tangential_compliance, gain(laws, theta, step)
     if held is not None and slip_free is not None:
-        soft, rate_free = free_rates(laws, rate_free, slip_free, held, share, lever)
+        soft, rate_free = free_rates(laws, rate_free, slip_free, held, share, gap_per_velocity)
     impulse, trial = guess.copy(), history.copy()
     closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
     iterations, residual, singular = kernel(
-        np.ascontiguousarray(delassus), lever, gap_free, rate_free, closed, *laws.tables(soft),
+        np.ascontiguousarray(delassus), gap_per_velocity, gap_free, rate_free, closed, *laws.tables(soft),
         history, step, theta, impulse_factor, closing,
         impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
     )  # fmt: skip
@@ -126,7 +126,7 @@ def solve_contact(
 def _single_multiplier(
     laws: PointLaws,
     delassus: Array,
-    lever: float,
+    gap_per_velocity: float,
     gap_free: Array,
     rate_free: Array,
     closed: NDArray[np.bool_],
@@ -138,7 +138,7 @@ def _single_multiplier(
     zero = np.zeros(1)
     multiplier = zero
     if laws.level[0] == 1:
-        multiplier = np.maximum(-gap_free, 0.0) / (lever * delassus[0, 0] + compliance)
+        multiplier = np.maximum(-gap_free, 0.0) / (gap_per_velocity * delassus[0, 0] + compliance)
     elif laws.level[0] == 2 and closed[0]:
         multiplier = np.maximum(-rate_free, 0.0) / (delassus[0, 0] + compliance)
     status = (multiplier > 0.0).astype(np.int8)
@@ -149,7 +149,7 @@ _MOST = 20000  # iterations
 
 
 @dataclass(frozen=True, eq=False)
-class SideSolution:
+class BatchedSolution:
     """As a `ContactSolution`, each field with the member (n,) as first axis; it starts with no impulse anywhere.
 
     normal (n, 3, k): stored, dissipated and multiplier parts.
@@ -164,7 +164,7 @@ class SideSolution:
     singular: NDArray[np.bool_]
 
     @classmethod
-    def none(cls, laws: PointLaws, history: Array) -> "SideSolution":
+    def none(cls, laws: PointLaws, history: Array) -> "BatchedSolution":
         """Nothing, for each history (n, …)."""
         n, k = len(history), laws.count
         return cls(
@@ -208,7 +208,7 @@ class SideSolution:
         return self.normal[:, 2]
 
     def put(self, at: slice, points: NDArray[np.int64], rows: NDArray[np.int64], laws: NDArray[np.int64],
-            part: "SideSolution") -> None:  # fmt: skip
+            part: "BatchedSolution") -> None:  # fmt: skip
         """Takes the solution of some members at some points, their rows, and rows of the history."""
         self.impulse[at, rows] = part.impulse
         self.normal[at][:, :, points] = part.normal
@@ -221,7 +221,7 @@ class SideSolution:
 def solve_members(
     laws: PointLaws,
     delassus: Array,
-    lever: float,
+    gap_per_velocity: float,
     gap_free: Array,
     rate_free: Array,
     start: Array,
@@ -232,7 +232,7 @@ def solve_members(
     guess: Array,
     some: NDArray[np.int64],
     method: ContactMethod,
-) -> SideSolution:
+) -> BatchedSolution:
     """`arlequin.multilevel.solvers.contact.solve_contact` for the members `some` of fields (n, …); the others have no
     impulse.
 
@@ -240,11 +240,11 @@ def solve_members(
     """
     from arlequin.multilevel.solvers._kernels import solve_members as kernel
 
-    out = SideSolution.none(laws, history)
+    out = BatchedSolution.none(laws, history)
     out.impulse[some] = guess[some]
     gap_free, rate_free = np.ascontiguousarray(gap_free), np.ascontiguousarray(rate_free)
     kernel(
-        some, np.ascontiguousarray(delassus), lever, gap_free, rate_free, np.ascontiguousarray(closed),
+        some, np.ascontiguousarray(delassus), gap_per_velocity, gap_free, rate_free, np.ascontiguousarray(closed),
         *laws.tables(laws.tangential_compliance), np.ascontiguousarray(history), step, theta, step,
         np.ascontiguousarray(start),
         out.impulse, out.history, out.normal, out.status, *method.numbers, _MOST,

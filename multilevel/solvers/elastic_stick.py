@@ -37,7 +37,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 
 
 @dataclass(frozen=True)
-class Loss:
+class FrictionLoss:
     """What friction takes in a step, J, at the points with springs: each (…, k), of the others nothing."""
 
     laws: PointLaws
@@ -45,7 +45,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Held:
+class ElasticStick:
     """What the springs pull (…, r) at the start and at the end of a step, Pa, 0 on all other rows; gain (k,): κ."""
 
     laws: PointLaws
@@ -53,10 +53,10 @@ class Held:
     after: Array
     gain: Array
 
-    def loss(self, impulse: Array, slip: Array, factor: float, theta: float) -> Loss:
+    def loss(self, impulse: Array, slip: Array, factor: float, theta: float) -> FrictionLoss:
         """By impulses (…, r) and slips Δs (…, r); h = `factor`."""
         laws = self.laws
-        rows, points = laws.sprung_rows, laws.sprung_points
+        rows, points = laws.elastic_stick_rows, laws.elastic_stick_points
         area = laws.area[points]
         # taken row by row: what sums give does not depend on how many rows there are then
         pull = np.take(impulse, rows, axis=-1)
@@ -67,36 +67,40 @@ class Held:
         lost -= 0.5 * soft * (after**2 - before**2)
         lost -= (theta - 0.5) * soft * change**2
         each = np.zeros((*lost.shape[:-1], laws.count))
-        each[..., points[laws.sprung_first]] = np.maximum(np.add.reduceat(lost, laws.sprung_first, axis=-1), 0.0)
-        return Loss(laws, each)
+        each[..., points[laws.elastic_stick_first]] = np.maximum(
+            np.add.reduceat(lost, laws.elastic_stick_first, axis=-1), 0.0
+        )
+        return FrictionLoss(laws, each)
 
 
 def gain(laws: PointLaws, theta: float, step: float) -> Array:
     """κ (k,) where friction has springs, 0 elsewhere; step: Δt, s, infinite in statics."""
-    out, at = np.zeros(laws.count), laws.sprung
+    out, at = np.zeros(laws.count), laws.elastic_stick
     stiffness = laws.tangential_stiffness[at]
     out[at] = stiffness / (theta * stiffness + laws.tangential_damping[at] / step)
     return out
 
 
 def free_rates(
-    laws: PointLaws, rate: Array, slip: Array, held: Array, gain: Array, lever: float
+    laws: PointLaws, rate: Array, slip: Array, held: Array, gain: Array, gap_per_velocity: float
 ) -> tuple[Array, Array]:
     """Compliances (k,) and rates (r,) with which friction is solved; rate, slip (r,) without impulses, held (r,) s₀."""
-    soft, out = softness(laws, gain, lever), rate.copy()
-    rows = laws.sprung_rows
-    out[rows] = slip[rows] / lever - held[rows] * soft[laws.sprung_points]
+    soft, out = softness(laws, gain, gap_per_velocity), rate.copy()
+    rows = laws.elastic_stick_rows
+    out[rows] = slip[rows] / gap_per_velocity - held[rows] * soft[laws.elastic_stick_points]
     return soft, out
 
 
-def softness(laws: PointLaws, gain: Array, lever: float) -> Array:
+def softness(laws: PointLaws, gain: Array, gap_per_velocity: float) -> Array:
     """Compliance of friction (k,), m/(s Pa): c where it has springs."""
-    return np.where(laws.sprung, gain / (lever * laws.tangential_stiffness), laws.tangential_compliance)
+    return np.where(
+        laws.elastic_stick, gain / (gap_per_velocity * laws.tangential_stiffness), laws.tangential_compliance
+    )
 
 
 def end_pulls(laws: PointLaws, impulse: Array, held: Array, gain: Array, factor: float) -> Array:
     """s₁ (r,) by the impulses (r,)."""
-    rows, points, first = laws.sprung_rows, laws.sprung_points, laws.sprung_first
+    rows, points, first = laws.elastic_stick_rows, laws.elastic_stick_points, laws.elastic_stick_first
     scale = factor * laws.area[points]
     reached = held[rows] + gain[points] * (impulse[rows] / scale - held[rows])
     edge = laws.friction[points] * impulse[laws.first[points]] / scale

@@ -104,7 +104,7 @@ class PointLaws:
         """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
         from arlequin.multilevel.laws._signature import HISTORY
 
-        history = np.zeros((self.coefficients.shape[0] + np.count_nonzero(self.sprung), HISTORY))
+        history = np.zeros((self.coefficients.shape[0] + np.count_nonzero(self.elastic_stick), HISTORY))
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
@@ -166,7 +166,7 @@ class PointLaws:
         none = np.zeros(self.count + 1, dtype=np.int64)
         level = np.where(self.level > 0, 2, 0)
         # springs of friction carry nothing where contact starts
-        friction = np.where(self.sprung, 0.0, self.friction)
+        friction = np.where(self.elastic_stick, 0.0, self.friction)
         return replace(
             self,
             regular=((),) * self.count,
@@ -190,8 +190,8 @@ class PointLaws:
 
     def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the history of some of the points."""
-        springs = np.cumsum(self.sprung) - 1 + self.rows[-1]
-        return np.concatenate([_spans(self.rows, points), springs[points][self.sprung[points]]])
+        springs = np.cumsum(self.elastic_stick) - 1 + self.rows[-1]
+        return np.concatenate([_spans(self.rows, points), springs[points][self.elastic_stick[points]]])
 
     @cached_property
     def gap_rows(self) -> NDArray[np.bool_]:
@@ -201,52 +201,52 @@ class PointLaws:
         return out
 
     @cached_property
-    def sprung(self) -> NDArray[np.bool_]:
+    def elastic_stick(self) -> NDArray[np.bool_]:
         """Points (k,) whose friction has springs."""
         return np.isfinite(self.tangential_stiffness)
 
     @property
-    def has_springs(self) -> bool:
-        return self.sprung_rows.size > 0
+    def has_elastic_stick(self) -> bool:
+        return self.elastic_stick_rows.size > 0
 
     @cached_property
-    def sprung_rows(self) -> NDArray[np.int64]:
+    def elastic_stick_rows(self) -> NDArray[np.int64]:
         """Tangential rows (s,) of the points with springs."""
         tangential = np.ones(self.row_count, dtype=bool)
         tangential[self.first[:-1]] = False
-        return np.flatnonzero(tangential & np.repeat(self.sprung, np.diff(self.first)))
+        return np.flatnonzero(tangential & np.repeat(self.elastic_stick, np.diff(self.first)))
 
     @cached_property
-    def sprung_points(self) -> NDArray[np.int64]:
+    def elastic_stick_points(self) -> NDArray[np.int64]:
         """Point (s,) of each of these rows."""
-        return np.repeat(np.arange(self.count), np.diff(self.first))[self.sprung_rows]
+        return np.repeat(np.arange(self.count), np.diff(self.first))[self.elastic_stick_rows]
 
     @cached_property
-    def sprung_first(self) -> NDArray[np.int64]:
+    def elastic_stick_first(self) -> NDArray[np.int64]:
         """First of these rows (e,) of each point with springs."""
-        return np.flatnonzero(np.diff(self.sprung_points, prepend=-1))
+        return np.flatnonzero(np.diff(self.elastic_stick_points, prepend=-1))
 
     def held(self, history: Array, tangents: Array) -> Array:
         """Tractions (r,) of the springs along the tangents (k, a − 1, a): vectors turn with them, lengths kept."""
-        at, out = self.sprung_points[self.sprung_first], np.zeros(self.row_count)
+        at, out = self.elastic_stick_points[self.elastic_stick_first], np.zeros(self.row_count)
         vectors = history[self.rows[-1] :, : tangents.shape[2]]
         along = np.einsum("kta,ka->kt", tangents[at], vectors)
         size, left = (np.linalg.norm(field, axis=1) for field in (vectors, along))
         scale = np.divide(size, left, out=np.ones_like(size), where=left > 0.0)
-        out[self.sprung_rows] = (along * scale[:, None]).ravel()
+        out[self.elastic_stick_rows] = (along * scale[:, None]).ravel()
         return out
 
     def remember(self, history: Array, held: Array, tangents: Array) -> None:
         """Puts the tractions (r,) of the springs into a history."""
-        at = self.sprung_points[self.sprung_first]
-        along = held[self.sprung_rows].reshape(at.size, tangents.shape[1])
+        at = self.elastic_stick_points[self.elastic_stick_first]
+        along = held[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
         history[self.rows[-1] :, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
 
-    def sprung_energy(self, held: Array) -> Any:
+    def elastic_stick_energy(self, held: Array) -> Any:
         """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
-        points = self.sprung_points
+        points = self.elastic_stick_points
         softness = 0.5 * self.area[points] / self.tangential_stiffness[points]
-        return np.vecdot(np.take(held, self.sprung_rows, axis=-1) ** 2, softness)
+        return np.vecdot(np.take(held, self.elastic_stick_rows, axis=-1) ** 2, softness)
 
     def energy(self, gap: Array) -> Any:
         """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""

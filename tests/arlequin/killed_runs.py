@@ -52,7 +52,7 @@ def rod():
     )  # fmt: skip
     part = aq.Modal(beam, 5)
     stop = aq.RigidPlane(point=(0.8, 1e-5), normal=(0.0, -1.0))
-    return aq.System([part], interfaces=[aq.Interface("stop", part.boundary("right"), stop, aq.Shock(1e9))])
+    return aq.System([part], interfaces=[aq.Interface("stop", part.boundary("right"), stop, aq.ImpactElement(1e9))])
 
 
 def worn_pin(record, progress):

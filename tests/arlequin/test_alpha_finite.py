@@ -155,7 +155,7 @@ def test_contact_with_friction_changes_the_momentum_by_its_impulses() -> None:
     assert run.balance <= 1e-12
     momenta = np.array([(run.assembly.mass @ state.v).reshape(-1, 2).sum(axis=0) for state in run.states])
     basis = run.assembly.contact.basis
-    given = [basis.T @ report.touch.spread(report.impulse) for report in run.reports]
+    given = [basis.T @ report.kinematics.spread(report.impulse) for report in run.reports]
     impulses = np.array([pull.reshape(-1, 2).sum(axis=0) for pull in given])
     assert np.diff(momenta, axis=0) == pytest.approx(impulses, abs=1e-13)
     assert impulses[:, 1].sum() > 0.1 and impulses[:, 0].sum() < -0.01

@@ -74,14 +74,14 @@ def free_bulk():
     return aq.System([held, thrown], gravity=(0.0, -9.81))
 
 
-ROUGH, SHOCK, SPRUNG = aq.Coulomb(0.1), aq.Shock(900.0, 4.0), aq.Coulomb(0.4, stiffness=1600.0, damping=3.0)
+ROUGH, SHOCK, SPRUNG = aq.Coulomb(0.1), aq.ImpactElement(900.0, 4.0), aq.Coulomb(0.4, stiffness=1600.0, damping=3.0)
 STIFF = aq.Coulomb(0.3, stiffness=1e14, damping=1e7)
 RUNS = {
     "theta, rough": (lambda: sliders(aq.Unilateral(), ROUGH), aq.Theta(0.5), 1e-3),
     "theta, sprung": (lambda: sliders(SHOCK, SPRUNG), aq.Theta(0.6), 1e-3),
     "theta, sprung on a slope": (lambda: sliders(SHOCK, SPRUNG, floor=SLOPE), aq.Theta(0.5), 1e-3),
     "theta, glued": (glued, aq.Theta(0.5), 4e-7),
-    "theta, modal": (lambda: rod(aq.Shock(1e9), 5), aq.Theta(0.5), 1e-4),
+    "theta, modal": (lambda: rod(aq.ImpactElement(1e9), 5), aq.Theta(0.5), 1e-4),
     "theta, beam": (lambda: rod(aq.Unilateral()), aq.Theta(0.5), 1e-4),
     "theta, solids": (lambda: pressed(ROUGH), aq.Theta(0.5), 1e-6),
     "theta, sprung solids": (lambda: pressed(STIFF), aq.Theta(0.7), 1e-6),
@@ -95,7 +95,7 @@ RUNS = {
     "de vogelaere": (lambda: sliders(SHOCK, SPRUNG), aq.DeVogelaere(), 1e-3),
     "adaptive": (lambda: sliders(SHOCK, SPRUNG), aq.RungeKutta(1e-8), 1e-3),
     "adaptive, one mass": (lambda: sliders(SHOCK, SPRUNG, 1), aq.RungeKutta(1e-8), 1e-3),
-    "euler, modal": (lambda: rod(aq.Shock(1e9), 5), aq.SymplecticEuler(), 2e-5),
+    "euler, modal": (lambda: rod(aq.ImpactElement(1e9), 5), aq.SymplecticEuler(), 2e-5),
 }
 
 

@@ -74,7 +74,7 @@ def check(assembly: Assembly) -> None:
     b, c = rng.standard_normal(assembly.dof_count), rng.standard_normal(m)
     impulse, given = rng.random(k), rng.standard_normal(assembly.imposed_dofs.size)
     copies = b.copy(), c.copy()
-    free = condensed.free(b, c, given if given.size else None)
+    free = condensed.predict(b, c, given if given.size else None)
     assert (b == copies[0]).all()
     assert (c == copies[1]).all()
 
@@ -85,7 +85,7 @@ def check(assembly: Assembly) -> None:
     assert free.contact == pytest.approx(assembly.contact.basis @ y, abs=1e-10 * scale)
 
     y, multipliers = saddle(assembly, matrix, b, c, impulse, given)
-    got, phi = condensed.react(free, impulse)
+    got, phi = condensed.correct(free, impulse)
     assert got == pytest.approx(y, abs=1e-10 * np.abs(y).max())
     assert phi == pytest.approx(multipliers, rel=1e-8, abs=1e-10)
 
@@ -102,8 +102,8 @@ def check(assembly: Assembly) -> None:
 def test_no_impulse_returns_the_free_motion() -> None:
     assembly = system_of_bars(False)
     condensed = Condensed(assembly, assembly.mass)
-    free = condensed.free(np.ones(assembly.dof_count), np.zeros(assembly.constraints.shape[0]))
-    y, phi = condensed.react(free, np.zeros(1))
+    free = condensed.predict(np.ones(assembly.dof_count), np.zeros(assembly.constraints.shape[0]))
+    y, phi = condensed.correct(free, np.zeros(1))
     assert y is free.y
     assert phi is free.multipliers
 

@@ -62,7 +62,7 @@ def moment(positions: Any, forces: Any) -> float:
 
 def pair_forces(assembly: Assembly, report: Any, axes: int) -> list[Any]:
     """Impulses (n, a) of each interface on all nodes."""
-    contact, spread = assembly.contact, report.touch.spread(report.impulse)
+    contact, spread = assembly.contact, report.kinematics.spread(report.impulse)
     out = []
     for a, b in zip(contact.span[:-1], contact.span[1:], strict=True):
         own = np.zeros_like(spread)

@@ -36,7 +36,7 @@ class Ticks:
     def with_step(self, step: float) -> "Ticks":
         return Ticks(step, self._allowed, self._log)
 
-    def joined(self, reports: Any) -> Any:
+    def merge_substeps(self, reports: Any) -> Any:
         return [piece for report in reports for piece in report]
 
     def advance(self, state: State) -> Any:

@@ -29,7 +29,7 @@ class Points:
         worn = self.state.worn
         return [(replace(self.state, n=n, worn=worn.more(self.wear_at(n, worn.depth))), None)]
 
-    def keep(self, found):
+    def commit(self, found):
         self.state = found[-1][0]
 
     def mark(self, extra):

@@ -24,7 +24,7 @@ def slider(
     one = aq.PointMasses("slider", np.zeros(axes), 1.0, forces=more.pop("forces", {}))
     law = aq.Coulomb(friction, stiffness=stiffness, damping=damping)
     floor = aq.RigidPlane(np.zeros(axes), up)
-    touch = aq.Interface("floor", one.boundary("all"), floor, aq.Shock(more.pop("normal", NORMAL)), law)
+    touch = aq.Interface("floor", one.boundary("all"), floor, aq.ImpactElement(more.pop("normal", NORMAL)), law)
     weak = more.pop("weak", 1e4)
     springs = [aq.Spring("spring", one.boundary("all"), stiffness=tuple(weak * (1.0 - up)))] if weak else []
     given = {"displacement": tuple(np.append([RELEASE] + [0.0] * (axes - 2), -0.5)), "gravity": tuple(-10.0 * up)}
@@ -148,7 +148,9 @@ def test_statics_know_no_dashpot() -> None:
         base = aq.PointMasses("base", (0.0, 0.0), 1.0, imposed={"all": {"x": lambda t: 1e-3 * t, "y": 0.0}})
         one = aq.PointMasses("slider", (0.0, 0.0), 1.0, forces={"all": lambda t: (0.0, -10.0 * min(t, 1.0))})
         law = aq.Coulomb(0.3, stiffness=4e3, damping=damping)
-        touch = aq.Interface("floor", one.boundary("all"), aq.RigidPlane((0.0, 0.0), (0.0, 1.0)), aq.Shock(20.0), law)
+        touch = aq.Interface(
+            "floor", one.boundary("all"), aq.RigidPlane((0.0, 0.0), (0.0, 1.0)), aq.ImpactElement(20.0), law
+        )
         drive = aq.Spring("drive", one.boundary("all"), base.boundary("all"), stiffness=(1e4, 0.0))
         system = aq.System([one, base], interfaces=[touch], springs=[drive])
         paths.append(aq.simulate(system, aq.Static(), duration=3.0, step=0.05)["part/slider/displacement"].values)

@@ -33,7 +33,7 @@ def block(cells: Any = (10, 4), friction: Any = None, normal: Any = None, **opti
     return aq.System([part], interfaces=[touch])
 
 
-def rubbed() -> list[aq.System]:
+def friction_loss() -> list[aq.System]:
     """Some slide, some stick, one never arrives, the last arrives late."""
     rough = block(friction=aq.Coulomb(0.3))
     return thrown([(20, 15, 0), (20, 1, 30), (-5, 3, 0), (0, 0, 0), (3, 1, -200)], rough)
@@ -82,7 +82,7 @@ def modes() -> list[aq.System]:
     )  # fmt: skip
     part = aq.Modal(beam, 6)
     stop = aq.RigidPlane(point=(0.8, -1e-4), normal=(0.0, 1.0))
-    touch = aq.Interface("stop", part.boundary("right"), stop, aq.Shock(1e7))
+    touch = aq.Interface("stop", part.boundary("right"), stop, aq.ImpactElement(1e7))
     system = aq.System([part], interfaces=[touch])
     return [replace(system, velocity=(0.0, speed, 0.0)) for speed in (-1.0, -0.2, 1.0)]
 
@@ -109,7 +109,7 @@ def pulled() -> list[aq.System]:
 
 
 RUNS = {
-    "rubbed": (rubbed, 0.5, 2e-7, 250),
+    "rubbed": (friction_loss, 0.5, 2e-7, 250),
     "asperities": (asperities, 0.5, 2e-7, 250),
     "glued": (glued, 0.5, 1e-7, 300),
     "bricks": (bricks, 0.55, 5e-7, 80),
@@ -183,8 +183,8 @@ def test_small_members_by_one_factor(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_members_touch_each_at_its_time() -> None:
-    """The ones that arrive, as they arrive: what `rubbed` compares is not rest."""
-    result = aq.simulate_ensemble(rubbed(), aq.Theta(0.5), duration=5e-5, step=2e-7)
+    """The ones that arrive, as they arrive: what `friction_loss` compares is not rest."""
+    result = aq.simulate_ensemble(friction_loss(), aq.Theta(0.5), duration=5e-5, step=2e-7)
     active = result["interface/wall/active"].values
     first = [int(np.argmax(row > 0)) if row.any() else None for row in active]
     assert first[0] is not None and first[0] == first[1] and first[2] is first[3] is None
@@ -219,7 +219,7 @@ def test_force_and_rebound_of_bars_that_hit_a_wall() -> None:
     np.testing.assert_allclose(momentum, -7800.0 * 0.1 * speeds, rtol=1e-2)
 
 
-@pytest.mark.parametrize(("make", "step", "members"), [(rubbed, 2e-7, 5), (modes, 2e-6, 3)])
+@pytest.mark.parametrize(("make", "step", "members"), [(friction_loss, 2e-7, 5), (modes, 2e-6, 3)])
 def test_an_ensemble_is_recorded_and_goes_on_as_a_run_does(
     make: Any, step: float, members: int, goes_on: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +241,7 @@ def test_members_of_which_all_is_driven() -> None:
     def member(way: Any) -> aq.System:
         one = aq.PointMasses("m", 0.0, 2.0, imposed={"all": {"x": way}})
         wall = aq.RigidPlane(point=1.0, normal=-1.0)
-        return aq.System([one], interfaces=[aq.Interface("wall", one.boundary("all"), wall, aq.Shock(1e3))])
+        return aq.System([one], interfaces=[aq.Interface("wall", one.boundary("all"), wall, aq.ImpactElement(1e3))])
 
     result = aq.simulate_ensemble([member(way) for way in ways], aq.Theta(0.5), duration=0.5, step=step)
     ends = np.array([[way(step * n) for n in range(51)] for way in ways])
@@ -279,7 +279,9 @@ def test_what_is_not_stepped_together_is_refused() -> None:
     for members in ([block(kinematics="finite")], [linear, block(kinematics="finite")]):
         assert refused(members).startswith(f"member {len(members) - 1}: part 'block' is not linear")
     sprung = aq.Coulomb(0.2, stiffness=1e9)
-    assert "interface 'wall' has springs of friction" in refused([block(normal=aq.Shock(1e12), friction=sprung)])
+    assert "interface 'wall' has springs of friction" in refused(
+        [block(normal=aq.ImpactElement(1e12), friction=sprung)]
+    )
     touch = replace(rough.interfaces[0], wear=aq.Archard(1e-12))
     worn = aq.System(rough.parts, interfaces=[touch])
     for members in ([worn], [rough, worn]):

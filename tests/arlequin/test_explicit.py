@@ -21,7 +21,9 @@ def oscillators(push: bool = True) -> Any:
         forces={"b": lambda t: (30.0 * math.sin(40.0 * t), 0.0)} if push else {},
     )  # fmt: skip
     floor = aq.RigidPlane((0.0, 0.0), (0.0, 1.0))
-    touch = aq.Interface("floor", two.boundary("a"), floor, aq.Shock(900.0, 4.0), aq.Coulomb(5.0, stiffness=1600.0))
+    touch = aq.Interface(
+        "floor", two.boundary("a"), floor, aq.ImpactElement(900.0, 4.0), aq.Coulomb(5.0, stiffness=1600.0)
+    )
     springs = [
         aq.Spring("link", two.boundary("a"), two.boundary("b"), stiffness=(700.0, 0.0), damping=(3.0, 0.0)),
         aq.Spring("base", two.boundary("b"), stiffness=(0.0, 500.0), damping=(0.0, 2.0)),
@@ -129,7 +131,7 @@ def test_a_beam_with_its_full_mass_matrix() -> None:
     """A free beam, M and K dense, against the matrix exponential."""
     steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
     bar = aq.Bar("bar", aq.mesh.interval(0.0, 1.0, cells=4), steel)
-    stop = aq.Interface("stop", bar.boundary("right"), aq.RigidPlane(10.0, -1.0), aq.Shock(1.0))
+    stop = aq.Interface("stop", bar.boundary("right"), aq.RigidPlane(10.0, -1.0), aq.ImpactElement(1.0))
     start = np.array([1.0, 0.0, 0.0, 0.0, -1.0])
     system = aq.System([bar], interfaces=[stop], velocity=lambda x: start)
     result = aq.simulate(system, aq.RungeKutta(1e-11), duration=4e-4, step=2e-5)
@@ -154,7 +156,7 @@ def test_limits_are_sharp(scheme: Any, limit: float) -> None:
 def test_a_spring_of_friction_counts_for_the_limit() -> None:
     one = aq.PointMasses("m", (0.0, 0.0), 1.0)
     floor = aq.RigidPlane((0.0, 0.0), (0.0, 1.0))
-    touch = aq.Interface("floor", one.boundary("all"), floor, aq.Shock(20.0), aq.Coulomb(0.1, stiffness=1e4))
+    touch = aq.Interface("floor", one.boundary("all"), floor, aq.ImpactElement(20.0), aq.Coulomb(0.1, stiffness=1e4))
     with pytest.raises(aq.UserError, match=r"step = 0\.021: must be below the limit of symplectic Euler, 0\.02 s"):
         aq.simulate(aq.System([one], interfaces=[touch]), EULER, duration=1.0, step=0.021)
 
@@ -169,7 +171,9 @@ def test_thrown_and_pushed_about(axes: int) -> None:
     one = aq.PointMasses("m", (0.0,) * axes, 1.0, forces={"all": push})
     rest = (0.0,) * (axes - 1)
     floor = aq.RigidPlane((*rest, 0.0), (*rest, 1.0))
-    touch = aq.Interface("floor", one.boundary("all"), floor, aq.Shock(2e4, 20.0), aq.Coulomb(0.4, stiffness=5e3))
+    touch = aq.Interface(
+        "floor", one.boundary("all"), floor, aq.ImpactElement(2e4, 20.0), aq.Coulomb(0.4, stiffness=5e3)
+    )
     system = aq.System([one], interfaces=[touch], gravity=(*rest, -10.0))
     paths = []
     for scheme, step in ((ADAPTIVE, 1e-3), (aq.Theta(0.5), 2e-5), (VOGELAERE, 2e-5), (EULER, 2e-5)):
@@ -197,12 +201,12 @@ def test_what_they_refuse() -> None:
     with pytest.raises(aq.UserError, match="need regular laws in contact"):
         run(aq.Unilateral())
     with pytest.raises(aq.UserError, match="need friction with a stiffness"):
-        run(aq.Shock(1.0), aq.Coulomb(0.1))
+        run(aq.ImpactElement(1.0), aq.Coulomb(0.1))
     with pytest.raises(aq.UserError, match="take no imposed motion"):
-        run(aq.Shock(1.0), imposed={"all": {"x": 0.0}})
+        run(aq.ImpactElement(1.0), imposed={"all": {"x": 0.0}})
     with pytest.raises(aq.UserError, match="flat obstacles"):
-        run(aq.Shock(1.0), master=aq.RigidSphere((0.0, -1.0), 1.0))
+        run(aq.ImpactElement(1.0), master=aq.RigidSphere((0.0, -1.0), 1.0))
     with pytest.raises(aq.UserError, match="too long for the loads"):
-        run(aq.Shock(1.0), forces={"all": lambda t: (math.sin(200.0 * t), 0.0)})
+        run(aq.ImpactElement(1.0), forces={"all": lambda t: (math.sin(200.0 * t), 0.0)})
     with pytest.raises(aq.UserError, match="tolerance = 0"):
         aq.RungeKutta(0.0)

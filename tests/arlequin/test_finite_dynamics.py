@@ -233,7 +233,7 @@ def check_contact(run: Run) -> None:
     reference = np.concatenate([part.positions for part in assembly.system.parts])
     size = np.abs(run.momenta).max()
     for n, report in enumerate(run.reports):
-        pushed = report.touch.pull(report.impulse).reshape(-1, axes)
+        pushed = report.kinematics.pull(report.impulse).reshape(-1, axes)
         middle = reference + 0.5 * (run.states[n].u + run.states[n + 1].u).reshape(-1, axes)
         change = np.array([*pushed.sum(axis=0), *moment(middle, pushed)])
         assert np.abs(run.momenta[n + 1] - run.momenta[n] - change).max() <= 1e-12 * size

@@ -63,7 +63,9 @@ def test_moving_contact_against_modes():
 
     rings = aq.Guides([(0.0, 0.0, ring)], clearance, DOWN)
     ends = {end: {"x": 0.0, "y": 0.0} for end in ("left", "right")}
-    result = fallen(rings, aq.Shock(stiffness), cells=40, step=2.5e-5, duration=duration, imposed=ends, motion=pushed)
+    result = fallen(
+        rings, aq.ImpactElement(stiffness), cells=40, step=2.5e-5, duration=duration, imposed=ends, motion=pushed
+    )
     assert np.count_nonzero(result["interface/cards/active"]) > 50
     middle = result["part/rod/displacement"].values[::40, 20, 0]
     assert middle == pytest.approx(expected, abs=0.01 * np.abs(expected).max())
@@ -99,7 +101,7 @@ def test_rigid_rod_on_rings_slides_as_on_a_slope(scheme):
 LAWS = {
     "velocity": (aq.Unilateral(), aq.Coulomb(0.3), aq.Theta(0.5)),
     "gap": (aq.Unilateral(level="gap"), aq.Coulomb(0.3), aq.Newmark(0.4, 0.7)),
-    "shock": (aq.Shock(1e6, 50.0), aq.Coulomb(0.3, stiffness=1e5, damping=100.0), aq.Theta(0.5)),
+    "shock": (aq.ImpactElement(1e6, 50.0), aq.Coulomb(0.3, stiffness=1e5, damping=100.0), aq.Theta(0.5)),
 }
 
 
@@ -145,9 +147,9 @@ def test_crowded_rings_count_for_the_explicit_limit():
     rod = aq.Beam.between("rod", (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), 10, STEEL, TUBE, mass="lumped")
     stiffness, heights = 1e8, 0.85 - 0.01 * np.arange(70)
     rings = aq.Guides(np.column_stack([0.0 * heights, 0.0 * heights, heights]), 5e-4, DOWN)
-    cards = aq.Interface("cards", rod.boundary("axis"), rings, aq.Shock(stiffness))
+    cards = aq.Interface("cards", rod.boundary("axis"), rings, aq.ImpactElement(stiffness))
     assembly = assemble(aq.System([rod], interfaces=[cards]))
-    touch = assembly.contact.touch(np.full(33, 3e-4))
+    touch = assembly.contact.kinematics(np.full(33, 3e-4))
     normal = touch.local @ touch.basis
     full = assembly.stiffness + stiffness * (normal.T @ normal)
     square = eigh(full.toarray(), assembly.mass.toarray(), eigvals_only=True)[-1]

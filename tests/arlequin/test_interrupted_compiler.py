@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arlequin.run.interrupts import heard
+from arlequin.run.interrupts import pending
 
 ROOT = Path(__file__).parents[2]
 RUN = ("run", "bar_wall", "elements=4", "--out", "a.zarr")
@@ -25,13 +25,13 @@ def test_ctrl_c_that_a_callback_lost_comes_again():
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt), heard():
+    with pytest.raises(KeyboardInterrupt), pending():
         callback()  # returns as if nothing had been
         time.sleep(10.0)
 
 
 def test_an_error_of_what_was_half_made_is_the_interrupt():
-    with pytest.raises(KeyboardInterrupt) as caught, heard():
+    with pytest.raises(KeyboardInterrupt) as caught, pending():
         try:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
@@ -41,7 +41,7 @@ def test_an_error_of_what_was_half_made_is_the_interrupt():
 
 
 def test_an_error_without_ctrl_c_stays_one():
-    with pytest.raises(KeyError), heard():
+    with pytest.raises(KeyError), pending():
         raise KeyError
 
 

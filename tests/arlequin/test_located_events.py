@@ -159,12 +159,12 @@ def test_refusals():
     solid = aq.Solid("s", aq.mesh.rectangle((0, 1), (0, 1), cells=(2, 2)), steel, plane="strain")
     space = aq.PointMasses("m", (0.0, 0.0, 0.0), 1.0)
     ground = aq.RigidPlane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))
-    rubbed = aq.Interface("i", space.boundary("all"), ground, aq.Unilateral(), friction=aq.Coulomb(0.1))
+    friction_loss = aq.Interface("i", space.boundary("all"), ground, aq.Unilateral(), friction=aq.Coulomb(0.1))
     soft = aq.Interface("i", one.boundary("all"), FLOOR, aq.Penalty(1e5))
     driven = aq.PointMasses("d", 0.0, 1.0, imposed={"all": {"x": lambda t: 0.1 * t}})
     for system, message in (
         (aq.System([solid]), "is for up to 200 degrees of freedom"),
-        (aq.System([space], interfaces=[rubbed]), "friction in space"),
+        (aq.System([space], interfaces=[friction_loss]), "friction in space"),
         (aq.System([one], interfaces=[soft]), "takes Unilateral"),
         (aq.System([driven]), "imposed motions must be zero"),
     ):

@@ -127,9 +127,9 @@ def test_slides_up_to_a_stop(step):
     brake = G * (friction * np.cos(slope) - np.sin(slope))
     np.testing.assert_allclose(events(result), [1 / brake], rtol=1e-12)
     np.testing.assert_allclose(of_box(result, "displacement")[-1, 0], down / (2 * brake), rtol=1e-12)
-    rubbed = 40.0 * G * friction * np.cos(slope) / (2 * brake)
-    assert energy(result, "friction")[-1] == pytest.approx(rubbed, rel=1e-12)
-    assert of_floor(result, "wear_power").sum() * step == pytest.approx(rubbed / friction, rel=1e-12)
+    friction_loss = 40.0 * G * friction * np.cos(slope) / (2 * brake)
+    assert energy(result, "friction")[-1] == pytest.approx(friction_loss, rel=1e-12)
+    assert of_floor(result, "wear_power").sum() * step == pytest.approx(friction_loss / friction, rel=1e-12)
     np.testing.assert_allclose(of_floor(result, "slip")[-1], 1 / (2 * brake), rtol=1e-12)
     assert (of_floor(result, "status")[-1] == 2).all()
     # at rest the corners share the friction as they share the pressure

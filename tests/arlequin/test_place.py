@@ -10,7 +10,7 @@ import arlequin as aq
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.step.state import accept
 from arlequin.system.assembly import assemble
-from arlequin.system.locate import place_of_most
+from arlequin.system.locate import locate_maximum
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
 
@@ -29,18 +29,18 @@ def test_the_place_of_a_dof_is_a_cell_around_its_node() -> None:
     for node in range(first.node_count):
         values = np.zeros(assembly.dof_count)
         values[size + 2 * node + 1] = -1.0
-        name, cell = place_of_most(assembly, values).split(", cell ")
+        name, cell = locate_maximum(assembly, values).split(", cell ")
         assert name == "part 'other'" and node in second.connectivity[int(cell)]
     # of the cells around a node the one whose nodes have most
     values[:] = 0.0
     values[2 * first.connectivity[4]] = [1.0, 0.5, 0.5, 0.5]
-    assert place_of_most(assembly, values) == "part 'block', cell 4"
+    assert locate_maximum(assembly, values) == "part 'block', cell 4"
     values[2 * first.connectivity[0][0]] = np.nan
-    assert "cell 0" in place_of_most(assembly, values)
+    assert "cell 0" in locate_maximum(assembly, values)
     # one without cells that deform
     values[-1] = np.nan
     values[:-1] = 1.0
-    assert place_of_most(assembly, values) == "part 'stiff'"
+    assert locate_maximum(assembly, values) == "part 'stiff'"
 
 
 def test_a_motion_that_is_not_finite_says_where() -> None:

@@ -27,7 +27,7 @@ def test_two_masses_collide(axes: int, together: bool, scheme: Any) -> None:
         parts = [aq.PointMasses(name, x, m) for name, x, m in zip("ab", place, masses, strict=True)]
         ends = (parts[0].boundary("all"), parts[1].boundary("all"))
         velocity = {"a": tuple(speed * along)}
-    meet = aq.Interface("meet", *ends, aq.Shock(STIFF), direction=tuple(3.0 * along))
+    meet = aq.Interface("meet", *ends, aq.ImpactElement(STIFF), direction=tuple(3.0 * along))
     reduced = masses[0] * masses[1] / sum(masses)
     half = math.pi * math.sqrt(reduced / STIFF)
     result = aq.simulate(
@@ -48,7 +48,9 @@ def test_friction_between_two_masses_keeps_momentum_along_it() -> None:
     a, b = (aq.PointMasses(name, (0.0, y), 1.0) for name, y in (("a", 0.0), ("b", 0.0)))
     press = aq.Spring("press", a.boundary("all"), b.boundary("all"), stiffness=1.0, direction=(0.0, 1.0))
     law = aq.Coulomb(0.4, stiffness=1e6)
-    meet = aq.Interface("meet", a.boundary("all"), b.boundary("all"), aq.Shock(STIFF), law, direction=(0.0, 1.0))
+    meet = aq.Interface(
+        "meet", a.boundary("all"), b.boundary("all"), aq.ImpactElement(STIFF), law, direction=(0.0, 1.0)
+    )
     depth = 1e-4
     system = aq.System(
         [a, b], interfaces=[meet], springs=[press], velocity={"a": (0.02, 0.0)},
@@ -68,7 +70,7 @@ def test_between_two_planes() -> None:
     one = aq.PointMasses("m", (0.0, 0.0), 1.0)
     normals, play, speed = ((0.0, 1.0), (0.0, -1.0)), 0.01, 0.7
     walls = [
-        aq.Interface(name, one.boundary("all"), aq.RigidPlane((0.0, -0.5 * play * n[1]), n), aq.Shock(STIFF))
+        aq.Interface(name, one.boundary("all"), aq.RigidPlane((0.0, -0.5 * play * n[1]), n), aq.ImpactElement(STIFF))
         for name, n in zip(("low", "high"), normals, strict=True)
     ]
     period = 2.0 * (play / speed + math.pi / math.sqrt(STIFF))
@@ -91,7 +93,9 @@ def test_ends_of_beams_meet() -> None:
     root = {"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}
     beam = aq.Beam("beam", aq.mesh.interval(0.0, 1.0, cells=8), steel, section, dimension=2, imposed=root)
     load = aq.PointMasses("load", (1.0, 0.0), 1.0, forces={"all": lambda t: (0.0, -10.0 * t)})
-    meet = aq.Interface("meet", load.boundary("all"), beam.boundary("right"), aq.Shock(1e5), direction=(0.0, -1.0))
+    meet = aq.Interface(
+        "meet", load.boundary("all"), beam.boundary("right"), aq.ImpactElement(1e5), direction=(0.0, -1.0)
+    )
     guide = aq.Spring("guide", load.boundary("all"), stiffness=(1e3, 0.0))
     result = aq.simulate(
         aq.System([beam, load], interfaces=[meet], springs=[guide]), aq.Static(), duration=1.0, step=0.5
@@ -108,7 +112,7 @@ def test_who_may_meet_whom() -> None:
     one = aq.PointMasses("one", (0.0, 0.0), 1.0).boundary("all")
 
     def meet(slave: Any, master: Any, direction: Any = (1.0, 0.0)) -> Any:
-        return aq.Interface("meet", slave, master, aq.Shock(1.0), direction=direction).pairing()
+        return aq.Interface("meet", slave, master, aq.ImpactElement(1.0), direction=direction).pairing()
 
     with pytest.raises(aq.UserError, match="give the direction from slave to master"):
         meet(one, masses.boundary("a"), None)

@@ -23,7 +23,7 @@ LAWS = {
     "penalty": (aq.Penalty(900.0), None, None),
     "asperities": (aq.Asperities(2e5, 2.0, 2e-3), None, None),
     "damped asperities": (aq.Asperities(900.0, 1.0, 2e-3, 4.0, 0.5), None, None),
-    "shock": (aq.Shock(900.0, 4.0), None, None),
+    "shock": (aq.ImpactElement(900.0, 4.0), None, None),
     "table": (aq.AsperityTable(GAPS, PRESSURES), None, None),
     "table, loss": (aq.AsperityTable(GAPS, PRESSURES, 0.2, 30.0), None, None),
     "several": ([aq.Asperities(300.0, 1.0, 2e-3), aq.Unilateral()], ROUGH, None),
@@ -124,8 +124,8 @@ def test_refused(scheme, law):
 
 GUIDED = {
     "theta": (aq.Theta(0.5), aq.Unilateral(), 1e-4),
-    "midpoint": (aq.Midpoint(), aq.Shock(1e6), 1e-4),
-    "newmark": (aq.Newmark(), aq.Shock(1e6), 1e-4),
+    "midpoint": (aq.Midpoint(), aq.ImpactElement(1e6), 1e-4),
+    "newmark": (aq.Newmark(), aq.ImpactElement(1e6), 1e-4),
     "alpha": (aq.GeneralisedAlpha.with_radius(0.8), aq.Unilateral(), 1e-4),
 }
 

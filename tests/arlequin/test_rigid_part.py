@@ -54,7 +54,7 @@ def box_inertia(mass, size):
     return mass / 12 * np.array([b + c, a + c, a + b])
 
 
-def turning(inertia, spin, end, torque=lambda R: np.zeros(3)):
+def rotating(inertia, spin, end, torque=lambda R: np.zeros(3)):
     """R and the spin in the body of Euler's equations J ω̇ = Jω × ω + Rᵀ torque(R), Ṙ = R [ω], as a solution."""
 
     def rate(t, z):
@@ -106,7 +106,7 @@ def test_free_top_keeps_energy_and_momenta(scheme, steps):
 def test_tennis_racket():
     """A spin about the middle axis turns over; order 2 against Euler's equations."""
     body, spin, end = rigid(size=TOP), np.array([0.05, 6.0, 0.0]), 3.0
-    exact = turning(box_inertia(body.mass, TOP), spin, end)
+    exact = rotating(box_inertia(body.mass, TOP), spin, end)
     system = aq.System([body], velocity=lambda x: np.cross(spin, x - body.centre))
     errors = []
     for step in (0.02, 0.01):
@@ -126,7 +126,7 @@ def test_pushed_off_its_centre():
     push, end = np.array([0.0, 900.0, 300.0]), 0.6
     body = rigid(size=TOP, tractions={"right": tuple(push)})
     force, arm = push * TOP[1] * TOP[2], np.array([TOP[0] / 2, 0.0, 0.0])
-    exact = turning(box_inertia(body.mass, TOP), np.zeros(3), end, lambda R: np.cross(R @ arm, force))
+    exact = rotating(box_inertia(body.mass, TOP), np.zeros(3), end, lambda R: np.cross(R @ arm, force))
     errors = []
     for step in (0.02, 0.01):
         result = aq.simulate(aq.System([body]), aq.Theta(0.5), duration=end, step=step)
@@ -143,7 +143,7 @@ def test_heavy_top():
     body = rigid(low=(-0.1, -0.15, -1.0), size=size, cells=(2, 2, 1))
     centre = np.array([0.0, 0.0, -0.5])
     inertia = box_inertia(body.mass, size) + body.mass * 0.25 * np.array([1.0, 1.0, 0.0])
-    exact = turning(inertia, spin, end, lambda R: np.cross(R @ centre, body.mass * np.array(DOWN)))(end)
+    exact = rotating(inertia, spin, end, lambda R: np.cross(R @ centre, body.mass * np.array(DOWN)))(end)
     system = aq.System([body], relations=pin(body, (0.0, 0.0, 0.0)), gravity=DOWN, velocity=lambda x: np.cross(spin, x))
     errors = []
     for step in (0.01, 0.005):
@@ -256,8 +256,8 @@ def test_sliding_to_a_stop():
     exact = (speed * t - friction * G * t**2 / 2)[:, None] * start / speed
     u = result["part/body"]["displacement"].values
     np.testing.assert_allclose(u, np.broadcast_to(exact[:, None], u.shape), atol=1e-12)
-    rubbed = result["energy"].sel(kind="friction").values[-1]
-    assert rubbed == pytest.approx(0.5 * body.mass * speed**2, rel=1e-12)
+    friction_loss = result["energy"].sel(kind="friction").values[-1]
+    assert friction_loss == pytest.approx(0.5 * body.mass * speed**2, rel=1e-12)
 
 
 @pytest.mark.parametrize("friction", [0.2, 0.6])
@@ -371,7 +371,7 @@ def test_turning_on_a_corner():
     axes[:, 0] *= np.sign(np.linalg.det(axes))
     lever = axes.T @ centre
     first = tilt @ axes
-    exact = turning(values, np.zeros(3), end, lambda R: first.T @ np.cross(first @ R @ lever, mass * np.array(DOWN)))
+    exact = rotating(values, np.zeros(3), end, lambda R: first.T @ np.cross(first @ R @ lever, mass * np.array(DOWN)))
     fallen = first @ exact(end)[:9].reshape(3, 3) @ lever
     errors = []
     for step in (0.005, 0.0025):

@@ -17,7 +17,7 @@ def run(scheme, modes=None, law=None, step=2e-5):
     )  # fmt: skip
     part = aq.Modal(rod, modes) if modes else rod
     stop = aq.RigidPlane(point=(0.8, -2e-4), normal=(0.0, 1.0))
-    touch = aq.Interface("stop", part.boundary("right"), stop, law or aq.Shock(2e4 / rod.section.area))
+    touch = aq.Interface("stop", part.boundary("right"), stop, law or aq.ImpactElement(2e4 / rod.section.area))
     return aq.simulate(aq.System([part], interfaces=[touch]), scheme, duration=0.1, step=step)
 
 

@@ -15,7 +15,7 @@ IMPLICIT = [aq.Theta(0.5), aq.Newmark(), aq.Midpoint()]
 def ball(damping: float = 0.0) -> Any:
     """A mass that hits a shock element at t = 0."""
     one = aq.PointMasses("ball", 0.0, MASS)
-    law = aq.Shock(STIFF, damping)
+    law = aq.ImpactElement(STIFF, damping)
     wall = aq.Interface("wall", one.boundary("all"), aq.RigidPlane(point=0.0, normal=1.0), law)
     return aq.System([one], interfaces=[wall], velocity=-SPEED)
 
@@ -67,7 +67,7 @@ def held(speed: float = 1e-3, friction: float = 0.5, axes: int = 2, stiffness: f
     up = (*(0.0,) * (axes - 1), 1.0)
     floor = aq.RigidPlane(point=(0.0,) * axes, normal=up)
     touch = aq.Interface(
-        "floor", one.boundary("all"), floor, aq.Shock(20.0), friction=aq.Coulomb(friction, stiffness=stiffness)
+        "floor", one.boundary("all"), floor, aq.ImpactElement(20.0), friction=aq.Coulomb(friction, stiffness=stiffness)
     )
     sunk = (*(0.0,) * (axes - 1), -0.5)
     start = (speed, *(0.0,) * (axes - 1))
@@ -149,7 +149,7 @@ def test_a_turned_frame_turns_the_spring() -> None:
         aq.RigidPlane((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), aq.RigidSphere((0.0, 0.0, -1e6), 1e6)
     ):  # fmt: skip
         law = aq.Coulomb(0.9, stiffness=1e3)
-        touch = aq.Interface("floor", one.boundary("all"), floor, aq.Shock(1e4), friction=law)
+        touch = aq.Interface("floor", one.boundary("all"), floor, aq.ImpactElement(1e4), friction=law)
         system = aq.System(
             [one], interfaces=[touch], gravity=(0.0, 0.0, -10.0), displacement=(0.0, 0.0, -1e-3),
             velocity=(0.05, 0.03, 0.0),
@@ -165,7 +165,7 @@ def test_springs_in_load_steps() -> None:
     base = aq.PointMasses("base", (0.0, 0.0), 1.0, imposed={"all": {"x": lambda t: 1e-3 * t, "y": 0.0}})
     floor = aq.RigidPlane((0.0, 0.0), (0.0, 1.0))
     law = aq.Coulomb(0.3, stiffness=4e3)
-    touch = aq.Interface("floor", one.boundary("all"), floor, aq.Shock(20.0), friction=law)
+    touch = aq.Interface("floor", one.boundary("all"), floor, aq.ImpactElement(20.0), friction=law)
     drive = aq.Spring("drive", one.boundary("all"), base.boundary("all"), stiffness=(1e4, 0.0))
     system = aq.System([one, base], interfaces=[touch], springs=[drive])
     result = aq.simulate(system, aq.Static(), duration=3.0, step=0.05)
@@ -186,6 +186,6 @@ def test_bad_numbers() -> None:
     with pytest.raises(aq.UserError, match=r"friction compliance = 1\.0: must be 0 beside a stiffness"):
         aq.Coulomb(0.1, 1.0, 1e5)
     with pytest.raises(aq.UserError, match="damping = -1"):
-        aq.Shock(1.0, -1.0)
+        aq.ImpactElement(1.0, -1.0)
     with pytest.raises(aq.UserError, match="central difference takes no friction with a stiffness"):
         aq.simulate(held(), aq.CentralDifference(), duration=1.0, step=1e-4)

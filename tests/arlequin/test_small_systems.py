@@ -90,10 +90,10 @@ SYSTEMS = {
     "second order": lambda: bar(order=2),
     "gap level": lambda: bar(aq.Unilateral(level="gap")),
     "multilevel": lambda: bar([aq.Asperities(1e15, 2.0, 1e-6), aq.Unilateral()]),
-    "shocked": lambda: shocked(2, aq.Shock(2e4, 20.0)),
-    "shocked in space": lambda: shocked(3, aq.Shock(2e4, 20.0)),
-    "beside a dashpot": lambda: shocked(2, aq.Shock(2e4, 20.0), 40.0),
-    "beside one in space": lambda: shocked(3, aq.Shock(2e4, 20.0), 40.0),
+    "shocked": lambda: shocked(2, aq.ImpactElement(2e4, 20.0)),
+    "shocked in space": lambda: shocked(3, aq.ImpactElement(2e4, 20.0)),
+    "beside a dashpot": lambda: shocked(2, aq.ImpactElement(2e4, 20.0), 40.0),
+    "beside one in space": lambda: shocked(3, aq.ImpactElement(2e4, 20.0), 40.0),
     "held by a spring": lambda: shocked(3, aq.Unilateral()),
     "rod": rod,
     "tied": tied,
@@ -182,7 +182,7 @@ def test_what_is_driven_alone(largest, monkeypatch):
         with np.errstate(all="raise"):
             return aq.simulate(driven(way, law), aq.Theta(0.5), duration=1.0, step=1e-2)
 
-    deep = run(lambda t: 1.5 * np.sin(3.0 * t), aq.Shock(1e3))
+    deep = run(lambda t: 1.5 * np.sin(3.0 * t), aq.ImpactElement(1e3))
     x = 1.5 * np.sin(3.0 * deep["time"].values)
     inside = (x[:-1] > 1.0) & (x[1:] > 1.0)
     pressure = deep["interface/wall/pressure"].values[1:, 0]

@@ -89,7 +89,7 @@ def test_series_of_other_dimensions_are_left_out_and_said(studies, tmp_path):
     """They have no place in the array of the first point's; the file of their own point has them whole."""
     over = {"x": [1, 2, 3, 4]}
     with pytest.warns(SweepWarning) as warned:
-        found = aq.sweep(studies.turning, over, store=tmp_path / "a", workers=0)
+        found = aq.sweep(studies.rotating, over, store=tmp_path / "a", workers=0)
     line = "force: (time: 3, axis: 2) at x=2 and at 1 more, but (time: 1) at x=1: left out of the dataset; "
     assert [str(one.message).startswith(line) for one in warned] == [True] and "\n" not in str(warned[0].message)
     where = "(time: 3, axis: 2) at x=2; (axis: 2, time: 5) at x=4; but (time: 1) at x=1"
@@ -99,7 +99,7 @@ def test_series_of_other_dimensions_are_left_out_and_said(studies, tmp_path):
     assert found["other"].attrs == {} and (found["message"] == "").all()
     for x in (2, 4):
         kept = read_point(tmp_path / "a", {"x": x}).series["force"]
-        own = studies.turning(x)["force"]
+        own = studies.rotating(x)["force"]
         assert kept.dims == own.dims and np.array_equal(kept.values, own)
 
 

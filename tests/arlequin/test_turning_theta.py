@@ -9,7 +9,7 @@ import arlequin as aq
 from arlequin.cases import sdnv105
 from arlequin.cases.reference.rocking import RockingBlock
 from arlequin.schemes import theta as theta_scheme
-from arlequin.schemes.theta_compiled import TurningThetaStepper, is_turning
+from arlequin.schemes.theta_compiled import RotatingThetaStepper, is_rotating
 from arlequin.system.assembly import assemble
 
 FLOOR = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
@@ -84,10 +84,10 @@ ROUND_OFF = {"friction_power": 1.0, "wear_power": 1.0, "wear_work": 1e-3, "slip"
 def test_the_steps_of_the_scheme_one_by_one(system, theta, step, count, allowed, monkeypatch):
     """Also the iterations, but on stiff layers: there Newton's last steps are of round-off, and differ (13 of 796)."""
     given, scheme = system(), aq.Theta(theta)
-    assert isinstance(scheme.prepare(assemble(given), step), TurningThetaStepper)
+    assert isinstance(scheme.prepare(assemble(given), step), RotatingThetaStepper)
     together = aq.simulate(given, scheme, duration=count * step, step=step)
     monkeypatch.setattr(theta_scheme, "is_turning", lambda assembly: False)
-    assert not isinstance(scheme.prepare(assemble(given), step), TurningThetaStepper)
+    assert not isinstance(scheme.prepare(assemble(given), step), RotatingThetaStepper)
     alone = aq.simulate(given, scheme, duration=count * step, step=step)
     assert max(float(np.abs(group["force"]).max()) for group in together["interface"].children.values()) > 0.0
     assert np.abs(together["balance"]).max() < 1e-12
@@ -119,9 +119,9 @@ def test_what_is_not_for_blocks():
     curved = rocking(obstacle=aq.RigidSphere((0.0, -1.0), 1.0))
     low, high = block("low", 0.0), block("high", 0.0, (0.0, 0.8))
     stack = aq.System([low, high], interfaces=[on(high, obstacle=low.boundary("outline"), multiplier="nodes")])
-    assert is_turning(assemble(rocking()))
-    assert not is_turning(assemble(curved))
-    assert not is_turning(assemble(stack))
+    assert is_rotating(assemble(rocking()))
+    assert not is_rotating(assemble(curved))
+    assert not is_rotating(assemble(stack))
     touch = replace(rocking().interfaces[0], wear=aq.Archard(1e-9))
     worn = aq.System([touch.slave.part], interfaces=[touch], gravity=(0.0, -9.81))
-    assert not is_turning(assemble(worn))
+    assert not is_rotating(assemble(worn))

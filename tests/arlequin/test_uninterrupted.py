@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from arlequin.run.interrupts import heard, uninterrupted
+from arlequin.run.interrupts import deferred, pending
 
 
 def press():
@@ -16,7 +16,7 @@ def press():
 
 def test_ctrl_c_that_something_swallowed_is_heard():
     usual = signal.getsignal(signal.SIGINT)
-    with heard() as check:
+    with pending() as check:
         check()
         with pytest.raises(KeyboardInterrupt):
             press()
@@ -27,8 +27,8 @@ def test_ctrl_c_that_something_swallowed_is_heard():
 
 def test_ctrl_c_that_was_put_off_is_heard():
     done = False
-    with heard() as check:
-        with pytest.raises(KeyboardInterrupt), uninterrupted():
+    with pending() as check:
+        with pytest.raises(KeyboardInterrupt), deferred():
             press()
             done = True
         with pytest.raises(KeyboardInterrupt):
@@ -39,7 +39,7 @@ def test_ctrl_c_that_was_put_off_is_heard():
 def test_an_ignored_ctrl_c_stays_ignored():
     usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with heard() as check:
+        with pending() as check:
             press()
             check()
     finally:

@@ -101,7 +101,7 @@ def test_friction_power_of_springs_is_their_loss(scheme):
     for amplitude, slips in ((1.0, False), (8.0, True)):
         one = aq.PointMasses("m", (0.0, 0.0), 1.0, forces={"all": lambda t, a=amplitude: (a * math.sin(60.0 * t), 0.0)})
         law = aq.Coulomb(0.5, stiffness=4e4)
-        touch = aq.Interface("floor", one.boundary("all"), FLOOR, aq.Shock(20.0), friction=law)
+        touch = aq.Interface("floor", one.boundary("all"), FLOOR, aq.ImpactElement(20.0), friction=law)
         system = aq.System([one], interfaces=[touch], gravity=(0.0, -10.0), displacement=(0.0, -0.5))
         result = aq.simulate(system, scheme, duration=0.2, step=5e-4)
         taken = result["energy"].sel(kind="friction").values

@@ -6,7 +6,7 @@ import skfem
 from skfem.helpers import grad
 
 from arlequin.junctions.weights import Constant, Cubic, Linear, cell_weights, share
-from arlequin.junctions.zone_coordinate import PlaneTaper
+from arlequin.junctions.zone_coordinate import PlanarZoneCoordinate
 from arlequin.models.errors import UserError
 from arlequin.overlap.intersect import intersect
 
@@ -30,10 +30,10 @@ def test_constant_must_leave_both_parts_a_share(value):
 
 @pytest.mark.parametrize(("start", "end"), [(0.4, 0.6), (0.6, 0.4)])
 def test_taper_goes_from_its_start_to_its_end(start, end):
-    taper = PlaneTaper.along(0, 1, start, end)
+    zone_coordinate = PlanarZoneCoordinate.along(0, 1, start, end)
     x = np.array([[0.4, 0.45, 0.6, 0.0, 1.0]])
     expected = np.array([0, 0.25, 1, 0, 1])
-    alpha = share(Linear(), taper.coordinate(x), x)
+    alpha = share(Linear(), zone_coordinate.coordinate(x), x)
     np.testing.assert_allclose(alpha, expected if end > start else 1 - expected, atol=1e-15)
 
 
@@ -59,7 +59,7 @@ def cut_meshes(kind):
 def test_a_cut_cell_keeps_the_integral_of_the_weighted_strain(kind, element):
     mesh, other = cut_meshes(kind)
     basis = skfem.CellBasis(mesh, element, intorder=2 * element.maxdeg)
-    taper = PlaneTaper.along(0, mesh.dim(), 0.33, 1.0)
+    zone_coordinate = PlanarZoneCoordinate.along(0, mesh.dim(), 0.33, 1.0)
     pieces = intersect(mesh, other, 6)
     points = np.asarray(basis.global_coordinates())
     weights = cell_weights(
@@ -68,8 +68,8 @@ def test_a_cut_cell_keeps_the_integral_of_the_weighted_strain(kind, element):
         pieces.coarse_cells,
         pieces.points,
         pieces.dx,
-        1 - share(Linear(), taper.coordinate(pieces.points), pieces.points),
-        1 - share(Linear(), taper.coordinate(points), points),
+        1 - share(Linear(), zone_coordinate.coordinate(pieces.points), pieces.points),
+        1 - share(Linear(), zone_coordinate.coordinate(points), points),
     )
     assert weights.min() >= 0
     # outside the overlap: exactly one; inside whole cells: pointwise
@@ -77,7 +77,7 @@ def test_a_cut_cell_keeps_the_integral_of_the_weighted_strain(kind, element):
     assert np.all(weights[middle.max(axis=0) < 0.33] == 1.0)
     whole = middle.min(axis=0) > 0.33
     np.testing.assert_allclose(
-        weights[whole], (1 - share(Linear(), taper.coordinate(points), points))[whole], atol=1e-12
+        weights[whole], (1 - share(Linear(), zone_coordinate.coordinate(points), points))[whole], atol=1e-12
     )
 
     # the oracle integrates the kinked weight on a mesh with a node at the kink
@@ -122,11 +122,12 @@ def test_a_step_keeps_the_mean_and_no_weight_is_negative():
 
 def test_mass_of_both_parts_is_that_of_the_union():
     mesh, other = cut_meshes("quad")
-    pieces, taper, total = intersect(mesh, other, 6), PlaneTaper.along(0, 2, 0.33, 1.0), 0.0
+    pieces, zone_coordinate, total = intersect(mesh, other, 6), PlanarZoneCoordinate.along(0, 2, 0.33, 1.0), 0.0
     for part, cells in ((mesh, pieces.coarse_cells), (other, pieces.fine_cells)):
         basis = skfem.CellBasis(part, skfem.ElementQuad1(), intorder=3)
         shares = [
-            share(Linear(), taper.coordinate(x), x) for x in (pieces.points, np.asarray(basis.global_coordinates()))
+            share(Linear(), zone_coordinate.coordinate(x), x)
+            for x in (pieces.points, np.asarray(basis.global_coordinates()))
         ]
         if part is mesh:
             shares = [1 - a for a in shares]

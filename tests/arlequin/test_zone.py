@@ -12,7 +12,7 @@ from arlequin.junctions.coupling import H1, L2
 from arlequin.junctions.junction import Junction, dual_condition
 from arlequin.junctions.weights import Constant, Cubic, Function, Linear
 from arlequin.junctions.zone import Box, Cells, HalfSpace, LevelSet, Strip
-from arlequin.junctions.zone_coordinate import PlaneTaper
+from arlequin.junctions.zone_coordinate import PlanarZoneCoordinate
 from arlequin.models.errors import UserError
 from arlequin.models.fem.solid import Solid
 from arlequin.models.materials.elastic import LinearElastic
@@ -181,12 +181,14 @@ def test_a_tagged_band_of_cells_is_the_plane_taper():
 
 
 def test_regions_of_planes_tile_space():
-    taper = PlaneTaper(np.array([[1.0, 0], [-1, 0], [0, 1]]), np.array([0.1, -0.9, 0.2]), np.array([0.2, 0.1, 0.3]))
+    zone_coordinate = PlanarZoneCoordinate(
+        np.array([[1.0, 0], [-1, 0], [0, 1]]), np.array([0.1, -0.9, 0.2]), np.array([0.2, 0.1, 0.3])
+    )
     x = np.random.default_rng(0).uniform(-0.5, 1.5, size=(2, 4000))
-    inside = np.stack([(r.normals @ x >= r.offsets[:, None]).all(axis=0) for r in taper.regions])
+    inside = np.stack([(r.normals @ x >= r.offsets[:, None]).all(axis=0) for r in zone_coordinate.regions])
     assert np.all(inside.sum(axis=0) == 1)
-    s = taper.coordinate(x)
-    glued = np.array([region.glued for region in taper.regions])
+    s = zone_coordinate.coordinate(x)
+    glued = np.array([region.glued for region in zone_coordinate.regions])
     np.testing.assert_array_equal(glued[inside.argmax(axis=0)], (s > 0) & (s < 1))
 
 

@@ -32,7 +32,7 @@ def test_each_contact_pair_is_in_equilibrium_in_every_step(multiplier):
     places = np.concatenate([part.positions for part in assembly.system.parts])
     for _ in range(25):
         state, report = stepper.advance(state)
-        forces = report.touch.pull(report.impulse).reshape(-1, 2)
+        forces = report.kinematics.pull(report.impulse).reshape(-1, 2)
         x = places + state.u.reshape(-1, 2)
         scale = np.abs(forces).sum()
         assert scale > 0.0

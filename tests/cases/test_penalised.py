@@ -19,7 +19,7 @@ def slider(stiffness: float, weak: float, **options: Any) -> Any:
     one = aq.PointMasses("slider", (0.0, 0.0), 1.0)
     floor = aq.RigidPlane((0.0, 0.0), (0.0, 1.0))
     law = aq.Coulomb(MU, stiffness=stiffness)
-    touch = aq.Interface("floor", one.boundary("all"), floor, aq.Shock(NORMAL), law)
+    touch = aq.Interface("floor", one.boundary("all"), floor, aq.ImpactElement(NORMAL), law)
     spring = aq.Spring("spring", one.boundary("all"), stiffness=(weak, 0.0))
     start = (options.pop("release", 0.0), -10.0 / NORMAL)
     return aq.System([one], springs=[spring], interfaces=[touch], displacement=start, **options)

@@ -37,7 +37,7 @@ def modal_beam(rod: StoppedRod, cells: int) -> aq.Modal:
 def run(rod: StoppedRod, end: float, step: float, cells: int) -> dict[str, float]:
     """Measures of a run of the code."""
     part = modal_beam(rod, cells)
-    law = aq.Unilateral(level="velocity") if rod.rigid else aq.Shock(rod.stiffness, rod.dashpot)
+    law = aq.Unilateral(level="velocity") if rod.rigid else aq.ImpactElement(rod.stiffness, rod.dashpot)
     plane = aq.RigidPlane((rod.gap, 0.0, 0.0), (-1.0, 0.0, 0.0))
     stop = aq.Interface("stop", part.boundary("stop"), plane, law, friction=aq.Coulomb(rod.friction))
     system = aq.System([part], interfaces=[stop])

@@ -222,7 +222,7 @@ BASES: dict[str, tuple[Callable[..., Any], Make, Use]] = {
     "Penalty": (aq.Penalty, lambda: {"stiffness": 1e12}, law),
     "VelocityPenalty": (aq.VelocityPenalty, lambda: {"viscosity": 1e6}, law),
     "PerturbedLagrangian": (aq.PerturbedLagrangian, lambda: {"stiffness": 1e12, "level": "gap"}, law),
-    "Shock": (aq.Shock, lambda: {"stiffness": 1e8, "damping": 10.0}, law),
+    "ImpactElement": (aq.ImpactElement, lambda: {"stiffness": 1e8, "damping": 10.0}, law),
     "Asperities": (
         aq.Asperities,
         lambda: {"stiffness": 1e12, "exponent": 2.0, "height": 1e-5, "damping": 1.0, "damping_exponent": 1.0},

@@ -64,7 +64,7 @@ def test_mass_of_rigid_translations(direction, mass):
     across = np.eye(3) - np.outer(along, along)
     whole = (own + carried * LENGTH) * np.eye(3)
     np.testing.assert_allclose(moves @ a.mass @ moves.T, whole + added * LENGTH * across, atol=1e-12)
-    np.testing.assert_allclose(moves @ a.heavy @ moves.T, whole, atol=1e-12)
+    np.testing.assert_allclose(moves @ a.gravitational_mass @ moves.T, whole, atol=1e-12)
     np.testing.assert_allclose(moves @ a.damping @ moves.T, 4.0 * LENGTH * across, atol=1e-12)
     spin = np.tile(np.concatenate([np.zeros(3), along]), part.node_count)
     assert spin @ a.mass @ spin == pytest.approx(STEEL.density * ROD.polar * LENGTH, rel=1e-12)
@@ -141,7 +141,7 @@ def test_weights_multiply_mass_and_drag():
     part = rod(4, added_mass=0.1, carried_mass=0.2, fluid_damping=3.0)
     shape = part.basis.dx.shape
     one, half = part.assemble(), part.assemble(Weighting(np.ones(shape), np.full(shape, 0.5), np.ones(shape)))
-    for a, b in ((one.mass, half.mass), (one.damping, half.damping), (one.heavy, half.heavy)):
+    for a, b in ((one.mass, half.mass), (one.damping, half.damping), (one.gravitational_mass, half.gravitational_mass)):
         assert abs(0.5 * a - b).max() < 1e-14 * abs(a).max()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from arlequin.models.linalg.batched_factor import SideFactor
+from arlequin.models.linalg.batched_factor import BatchedFactor
 from arlequin.models.linalg.factor import factorise
 
 
@@ -39,7 +39,7 @@ MATRICES = {
 def test_solutions_are_those_of_the_dense_matrix(name, count):
     A = sp.csr_array(MATRICES[name])
     b = np.random.default_rng(0).normal(size=(count, A.shape[0]))
-    found, exact = SideFactor.of(factorise(A)).solve(b), np.linalg.solve(A.toarray(), b.T).T
+    found, exact = BatchedFactor.of(factorise(A)).solve(b), np.linalg.solve(A.toarray(), b.T).T
     assert np.abs(found - exact).max() <= 1e-12 * np.abs(exact).max()
 
 
@@ -53,7 +53,7 @@ def test_the_lower_factor_makes_the_matrix(name):
 
 def test_a_solution_does_not_depend_on_what_stands_beside_it():
     A, rng = MATRICES["plane"], np.random.default_rng(0)
-    factor, b = SideFactor.of(factorise(A)), rng.normal(size=(40, A.shape[0]))
+    factor, b = BatchedFactor.of(factorise(A)), rng.normal(size=(40, A.shape[0]))
     whole, other = factor.solve(b), b.copy()
     other[3:] = rng.normal(size=other[3:].shape)
     assert (factor.solve(other)[:3] == whole[:3]).all()

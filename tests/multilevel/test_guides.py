@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 import arlequin as aq
 from arlequin.cases.reference.measures import convergence_order
 from arlequin.multilevel.interface import Interface
-from arlequin.multilevel.pairing.guides import Curve
+from arlequin.multilevel.pairing.guides import CentreLine
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 NONE = np.zeros((0, 1))
@@ -73,7 +73,7 @@ def test_curve_is_smooth_and_of_order_three():
     errors, sizes = [], (8, 16, 32, 64)
     for cells in sizes:
         knots = np.linspace(0.0, 1.5, cells + 1)
-        curve = Curve.through(np.column_stack([0.0 * knots, knots]))
+        curve = CentreLine.through(np.column_stack([0.0 * knots, knots]))
         cell, xi = np.divmod(np.arange(cells * 20), 20)
         xi = xi / 20
         values, _ = curve.weights(cell, xi)
@@ -84,7 +84,7 @@ def test_curve_is_smooth_and_of_order_three():
     assert 2.8 <= convergence_order([1.5 / n for n in sizes], errors) <= 3.2
     # C¹ at the nodes, also of uneven ones; parabolas are reproduced there
     knots = np.array([0.0, 0.1, 0.35, 0.5, 0.9, 1.0])
-    curve = Curve.through(knots[:, None])
+    curve = CentreLine.through(knots[:, None])
     full = np.zeros((2, 2, 6))
     for cell in range(4):
         for side, (c, xi) in enumerate(((cell, 1.0), (cell + 1, 0.0))):
@@ -142,7 +142,7 @@ def test_gap_against_root_finding():
     beam = rod(cells=7)
     x, heights = bent(beam, size=5e-3), np.linspace(-1.15, -0.05, 12)
     kin = pairing(beam, guides(heights, clearance=8e-3)).at(x, NONE)
-    curve = Curve.through(beam.boundary("axis").positions)
+    curve = CentreLine.through(beam.boundary("axis").positions)
 
     def at(s):
         cell = np.array([min(int(s / (1.2 / 7)), 6)])
@@ -236,11 +236,11 @@ def test_crowd_bounds_shared_nodes(cells, spacing):
     for shift in np.linspace(0.0, 1.3, 40):
         normal = pair.at(start + np.array([5e-4, 0.0, -shift]), NONE).rows[::3]
         most = max(most, float(np.linalg.eigvalsh((normal @ normal.T).toarray())[-1]))
-    assert most <= pair.crowd * (1.0 + 1e-12) and pair.crowd <= 6.0 * most
+    assert most <= pair.shared_weight * (1.0 + 1e-12) and pair.shared_weight <= 6.0 * most
     if spacing < 0.05:
         assert most > 5.0  # ten rings in a cell
     if cells == 12 and spacing > 0.4:
-        assert pair.crowd == pytest.approx(1.0)
+        assert pair.shared_weight == pytest.approx(1.0)
 
 
 def test_axis_boundary():

@@ -56,7 +56,7 @@ class Problem:
     closed: Any
     before: Array
     theta: float = 0.5
-    lever: float = 0.5 * STEP
+    gap_per_velocity: float = 0.5 * STEP
     factor: float = STEP
 
     @property
@@ -66,7 +66,8 @@ class Problem:
     def solve(self, guess: Array | None = None, **options: Any) -> ContactSolution:
         laws = self.laws
         return solve_contact(
-            laws, self.delassus, self.lever, self.gap, self.rate, self.closed, laws.start_history(self.before),
+            laws, self.delassus, self.gap_per_velocity, self.gap, self.rate, self.closed,
+            laws.start_history(self.before),
             STEP, self.theta, self.factor, np.zeros(self.gap.size) if guess is None else guess, **options,
         )  # fmt: skip
 
@@ -111,7 +112,7 @@ def traction(law: Asperities, before: float, gap: float, theta: float) -> tuple[
 def misfit(problem: Problem, solution: ContactSolution) -> float:
     """Largest violation of the laws and of complementarity, relative to the impulses of the step."""
     p, s = problem, solution
-    gap = p.gap + p.lever * p.delassus @ s.impulse
+    gap = p.gap + p.gap_per_velocity * p.delassus @ s.impulse
     rate = p.rate + p.delassus @ s.impulse
     scale = max(np.abs(s.impulse).max(), (np.abs(p.rate) / np.diag(p.delassus)).max())
     worst = 0.0
@@ -127,7 +128,7 @@ def misfit(problem: Problem, solution: ContactSolution) -> float:
             continue
         pressure = multiplier / (p.factor * p.area[k])
         if own[0].level == "gap":
-            slack = (gap[k] + own[0].compliance * pressure) / (p.lever * p.delassus[k, k])
+            slack = (gap[k] + own[0].compliance * pressure) / (p.gap_per_velocity * p.delassus[k, k])
         else:
             slack = (rate[k] + own[0].compliance * pressure) / p.delassus[k, k]
         worst = max(worst, abs(min(multiplier, slack)) / scale, -min(multiplier, 0.0) / scale)
@@ -153,7 +154,7 @@ def test_random_mixed_laws_are_satisfied(n: int, theta: float) -> None:
         assert solution.residual <= 1e-12
         assert misfit(problem, solution) <= 1e-10
         if solution.history.size:
-            gap = problem.gap + problem.lever * problem.delassus @ solution.impulse
+            gap = problem.gap + problem.gap_per_velocity * problem.delassus @ solution.impulse
             expected = np.repeat(gap, np.diff(problem.laws.rows))
             assert solution.history[:, 0] == pytest.approx(expected, rel=1e-12, abs=1e-18)
 
@@ -181,9 +182,9 @@ def test_linear_complementarity_by_enumeration(level: Any, viscosity: float | No
         for _ in range(15):
             problem = random_problem(rng, n, menu=((law,),))
             problem = replace(problem, closed=np.ones(n, dtype=bool))
-            lever, free = (problem.lever, problem.gap) if level == "gap" else (1.0, problem.rate)
+            gap_per_velocity, free = (problem.gap_per_velocity, problem.gap) if level == "gap" else (1.0, problem.rate)
             soft = 0.0 if viscosity is None else 1.0 / (viscosity * problem.factor * problem.area)
-            exact = enumerate_lcp(lever * problem.delassus + np.diag(soft * np.ones(n)), free)
+            exact = enumerate_lcp(gap_per_velocity * problem.delassus + np.diag(soft * np.ones(n)), free)
             assert problem.solve().impulse == pytest.approx(
                 exact, rel=1e-10, abs=1e-11 * np.abs(exact).max(initial=1e-30)
             )
@@ -229,7 +230,17 @@ def test_nothing_is_mutated_and_calls_repeat_bit_for_bit() -> None:
             def call(laws=laws, given=given, problem=problem):  # type: ignore[no-untyped-def]
                 w, gap, rate, closed, history, guess = given
                 return solve_contact(
-                    laws, w, problem.lever, gap, rate, closed, history, STEP, problem.theta, problem.factor, guess
+                    laws,
+                    w,
+                    problem.gap_per_velocity,
+                    gap,
+                    rate,
+                    closed,
+                    history,
+                    STEP,
+                    problem.theta,
+                    problem.factor,
+                    guess,
                 )
 
             once = call()
@@ -287,7 +298,7 @@ def test_asperities_and_velocity_penalty_add() -> None:
     kappa, viscosity = 1e12, 4e9
     problem, solution = one_point((Asperities(kappa, 1.0, 5e-4), VelocityPenalty(viscosity)), -90.0, 0.0, 4e-5)
     impulse = solution.impulse[0]
-    gap = problem.lever * 50.0 * impulse
+    gap = problem.gap_per_velocity * 50.0 * impulse
     layer = STEP * 1e-6 * kappa * (5e-4 - 0.5 * (4e-5 + gap))
     dashpot = STEP * 1e-6 * viscosity * (90.0 - 50.0 * impulse)
     assert layer > 0.0

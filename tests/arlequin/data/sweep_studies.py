@@ -31,7 +31,7 @@ def dying(x, folder, always=True):
     """The process that meets x = 2 is killed, as by a lack of memory."""
     mark = Path(folder) / "died"
     if x == 2 and (always or not mark.exists()):
-        mark.touch()
+        mark.kinematics()
         os.kill(os.getpid(), signal.SIGKILL)
     return {"double": 2 * x}
 
@@ -87,7 +87,7 @@ def unlucky(x):
     return {"double": 2 * x}
 
 
-def turning(x):
+def rotating(x):
     """A force along time that has components at some points, in one order or the other."""
     shapes = {1: {"time": 1}, 2: {"time": 3, "axis": 2}, 3: {"time": 2}, 4: {"axis": 2, "time": 5}}
     values = np.full(tuple(shapes[x].values()), float(x))
