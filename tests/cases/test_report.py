@@ -19,7 +19,7 @@ from arlequin import cases
 from arlequin.cases.cli.command import main
 from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Axis, Plan
-from arlequin.sweeps.point import Outcome, Series
+from arlequin.sweeps.point import PointOutcome, Series
 from arlequin.sweeps.store import SweepStore
 
 CASE = str(Path(__file__).parent / "data" / "oscillator.py")
@@ -237,7 +237,9 @@ def test_a_sweep_on_disk(capsys):
         time = np.linspace(0.0, 1e-4, 20 + n)
         force = Series(("time",), time * (1 + n), {"units": "N"}, {"time": time}, {"time": {"units": "s"}})
         scalars = {"peak_force": aq.Scalar(3.0 + n, "N", "peak"), "loss": aq.Scalar(0.1 * n, "1", "loss")}
-        store.write(point, Outcome({}, {}, "broke", 1.0) if n == 1 else Outcome(scalars, {"force": force}, "", 1.0))
+        store.write(
+            point, PointOutcome({}, {}, "broke", 1.0) if n == 1 else PointOutcome(scalars, {"force": force}, "", 1.0)
+        )
     store.close()
     assert main(["report", "runs/bars.sweep"]) == 0
     assert capsys.readouterr().out == "runs/bars-sweep.html\n"
