@@ -34,27 +34,30 @@ IN_USE = 86400.0  # s since its last use: a key that other processes may be usin
 PACKAGE = Path(__file__).parents[1]
 
 
-def kernels_key(package: Path = PACKAGE) -> str | None:
-    """Hash of the `_*.py` files of a package, the modules that they import and the compiler; None without such files.
+def kernel_sources(package: Path = PACKAGE) -> dict[str, bytes]:
+    """Path below the package → text of its `_*.py` files and of the modules that they import.
 
-    The imported modules count for their constants, which are compiled into the kernels; of the compiler its version and
-    the options that change code.
+    Those count for their constants, which are compiled into the kernels.
     """
     places = [at for at, _, _ in os.walk(package, followlinks=True) if not at.endswith("__pycache__")]
-    files = [os.path.join(at, name) for at in places for name in os.listdir(at) if re.fullmatch(r"_[a-z]\w*\.py", name)]
-    if not files:
-        return None
-    texts = {file: Path(file).read_bytes() for file in files}
+    names = [(at, name) for at in places for name in os.listdir(at) if re.fullmatch(r"_[a-z]\w*\.py", name)]
+    files = {os.path.relpath(os.path.join(*name), package) for name in names}
+    texts = {file: Path(package, file).read_bytes() for file in files}
     for imported in set(re.findall(rb"^from arlequin\.([\w.]+) import", b"\n".join(texts.values()), re.MULTILINE)):
-        file = os.path.join(package, *imported.decode().split(".")) + ".py"
-        if os.path.isfile(file):
-            texts[file] = Path(file).read_bytes()
+        file = os.path.join(*imported.decode().split(".")) + ".py"
+        if os.path.isfile(os.path.join(package, file)):
+            texts[file] = Path(package, file).read_bytes()
+    return {file.replace(os.sep, "/"): texts[file] for file in sorted(texts)}
+
+
+def kernels_key(package: Path = PACKAGE) -> str | None:
+    """Hash of the sources of a package's kernels, of numba's version and of its options; None where there are none."""
+    sources = kernel_sources(package)
     options = [getattr(config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
     digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {options}".encode())
-    for file in sorted(texts):
-        name = Path(file).relative_to(package).as_posix()
-        digest.update(f"\n{name} {len(texts[file])}\n".encode() + texts[file])
-    return digest.hexdigest()[:20]
+    for file, text in sources.items():
+        digest.update(f"\n{file} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:20] if sources else None
 
 
 def remove_oldest(folder: Path, kept: int = KEPT) -> None:
