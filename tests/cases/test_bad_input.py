@@ -297,6 +297,7 @@ def test_a_full_disk(refused, monkeypatch):
     assert readable("a.zarr") >= 64
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_in_earnest(tmp_path):
     """A file system of 1 MB, where the system lets us make one."""
     small = tmp_path / "small"

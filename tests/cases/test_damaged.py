@@ -245,10 +245,10 @@ def check(seeds: range, whole: list[Path], capfd: pytest.CaptureFixture[str], pa
 
 @pytest.mark.usefixtures("folder")
 def test_damaged_results(whole, capfd, monkeypatch):
-    check(range(12), whole, capfd, monkeypatch)
+    check(range(4), whole, capfd, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_many_damaged_results(whole, capfd, monkeypatch):
-    check(range(12, 212), whole, capfd, monkeypatch)
+    check(range(4, 212), whole, capfd, monkeypatch)
