@@ -103,6 +103,7 @@ def test_small_motions_are_those_of_a_linear_body() -> None:
     assert off[0] < 1e-3 and off[0] / off[1] == pytest.approx(10.0, rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_trapezoidal_rule_feeds_rotations_which_theta_does_not() -> None:
     """Until no motion solves a step: the known blow-up, where the energy–momentum scheme keeps its energy."""
     solid = block((0, 0, 0), (0.3, 0.1, 0.2), (3, 1, 2), material=aq.NeoHooke(1e6, 0.3, 1000.0))

@@ -78,7 +78,7 @@ def test_gliding_without_a_strike_costs_little(tools: Any) -> None:
     assert measures.loss <= 1e-3
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.1])
+@pytest.mark.parametrize("friction", [0.1, pytest.param(0.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("psi", [3.0, *(pytest.param(psi, marks=pytest.mark.slow) for psi in (0.7, 2.0, 6.0))])
 def test_two_balls(psi: float, friction: float, tools: Any) -> None:
     """Bounded and, with like meshes, mirrored where slave and master change places; momentum kept."""
