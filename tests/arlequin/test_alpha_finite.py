@@ -67,8 +67,14 @@ class Run:
         self.balance = float(np.abs(audit.balance).max())
 
 
-@pytest.mark.parametrize("name", SCHEMES)
-@pytest.mark.parametrize("law", [None, RUBBER], ids=["svk", "neo-hooke"])
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        pytest.param(name, law, id=f"{kind}-{name}", marks=() if i % 2 == j else pytest.mark.slow)
+        for i, name in enumerate(SCHEMES)
+        for j, (kind, law) in enumerate({"svk": None, "neo-hooke": RUBBER}.items())
+    ],
+)
 def test_motion_is_that_of_newtons_law(name: str, law: Any) -> None:
     """Against an integrator of order 8 of M ü = −f(u); order 2, or 1."""
     scheme = SCHEMES[name]
