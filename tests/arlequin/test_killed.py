@@ -106,7 +106,7 @@ def test_several_runs_killed_at_what_they_do_with_files(tmp_path):
         whole = aq.open(tmp_path / "whole.zarr").load()
         assert np.array_equal(whole["a"], np.sin([[0.5, 1.5, 2.5], [1.5, 2.5, 3.5]]))
         assert np.array_equal(whole["ends/b"], [1.0, np.nan, 1.0 / 3.0], equal_nan=True)
-        for event in range(1, events + 1, 29):
+        for event in range(1, events + 1, 13):
             assert run(path, event=event)["killed"]
             if path.exists():
                 part = aq.open(path)
