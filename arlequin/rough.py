@@ -1,4 +1,4 @@
-"""Rough surfaces, from a measured or made map to a law of contact, as `aq.rough`.
+"""Rough surfaces, from a measured or generated topography to a contact law, as `aq.rough`.
 
 import arlequin as aq
 
@@ -13,7 +13,7 @@ print(fit)  # range and error of the law, which an interface takes: normal=[fit.
 """
 
 from arlequin.multilevel.rough.bush_gibson_thomas import BushGibsonThomas
-from arlequin.multilevel.rough.calibration import Fit, fit_power, fit_table, mean_curve
+from arlequin.multilevel.rough.calibration import LawFit, fit_power, fit_table, mean_curve
 from arlequin.multilevel.rough.greenwood_williamson import GreenwoodWilliamson
 from arlequin.multilevel.rough.halfspace import HalfspaceCurve, halfspace_curve
 from arlequin.multilevel.rough.hurst import HurstFit, hurst_of
@@ -32,11 +32,11 @@ __all__ = [
     "BushGibsonThomas",
     "ContactTheory",
     "Differences",
-    "Fit",
     "GreenwoodWilliamson",
     "HalfspaceCurve",
     "HurstFit",
     "KogutEtsion",
+    "LawFit",
     "Moments",
     "Persson",
     "SelfAffine",

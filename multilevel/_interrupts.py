@@ -1,9 +1,9 @@
 """Ctrl-C in compiled loops.
 
-Python runs the handler of a signal between two of its own instructions: a compiled loop of a minute would put it off by
-a minute. `hear()`, called by a kernel each time round a loop that may last, runs the handlers that are due
-(`PyErr_CheckSignals`) and lets what they raise end the kernel, as in Python. It costs some 50 ns, and serves kernels
-that have freed the interpreter's lock as well. In uncompiled kernels it does nothing: Python hears by itself.
+Python runs signal handlers between two of its own instructions, that is, after a compiled loop has returned.
+`check_interrupts()`, called in each iteration of a long loop of a kernel, runs the pending handlers
+(`PyErr_CheckSignals`); an exception that they raise ends the kernel, as in Python. A call costs some 50 ns and also
+works in kernels that have released the interpreter lock. In uncompiled kernels it does nothing.
 """
 
 from typing import Any
@@ -33,10 +33,10 @@ def _check_signals(_: Any) -> Any:
     return types.none(), codegen
 
 
-def hear() -> None:
-    """Raises what the handlers of the signals that have come raise."""
+def check_interrupts() -> None:
+    """Run the handlers of pending signals; raises what they raise."""
 
 
-@overload(hear)
+@overload(check_interrupts)
 def _hear() -> Any:
     return lambda: _check_signals()  # type: ignore[call-arg]

@@ -8,7 +8,7 @@ from arlequin.models.checks import one_of, valid_name
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.friction import FrictionLaw
 from arlequin.multilevel.laws.wear import Archard
 from arlequin.multilevel.obstacles.base import Obstacle
 from arlequin.multilevel.pairing.collocation import pair_points
@@ -23,22 +23,22 @@ MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 class Interface:
     """Contact between a slave surface and a master: a rigid obstacle, guides, or the surface of a deformable part.
 
-    normal: one law or several, which add up; at most one of them set-valued (unilateral). friction: `Coulomb`, on the
-    sum of their pressures. multiplier: where the laws hold: collocated at the "nodes" or "gauss" points of the slave
-    surface, or weakly against functions on it, "P0" (one a facet), "P1" (one a corner) or "P2" (one a node of
-    second-order cells). Default: the nodes against an obstacle where all have an area, else P1, which passes the patch
-    test on meshes that do not match. sliding: "large" finds the partners anew in each step, "small" keeps those of the
-    start. wear: `Archard`'s law at the points where the laws hold, on the slip that friction has (`Coulomb(0.0)` for
-    none). direction, from slave to master: collocated points find their partners along it, not at the closest point;
-    two points (masses, ends of beams) need it, and meet along it as
-    `arlequin.multilevel.pairing.collocation.PointPairing` says.
+    normal: one law or several, which add up; at most one of them set-valued (unilateral). friction: `Coulomb` or
+    another `FrictionLaw`, on the sum of their pressures. multiplier: where the laws hold: collocated at the "nodes" or
+    "gauss" points of the slave surface, or weakly against functions on it, "P0" (one per facet), "P1" (one per corner)
+    or "P2" (one per node of second-order cells). Default: the nodes against an obstacle where all have an area,
+    otherwise P1, which passes the patch test on non-matching meshes. sliding: "large" pairs the surfaces anew in each
+    step, "small" keeps the pairing of the start. wear: `Archard`'s law at the points where the laws hold, on the slip
+    of friction (`Coulomb(0.0)` for none). direction, from slave to master: collocated points are projected along it,
+    not onto the closest point; contact between two points (masses, ends of beams) needs it, see
+    `arlequin.multilevel.pairing.collocation.PointPairing`.
     """
 
     name: str
     slave: Surface
     master: Obstacle | PairingMaster | Surface
     normal: NormalLaw | Sequence[NormalLaw]
-    friction: Coulomb | None = None
+    friction: FrictionLaw | None = None
     multiplier: Literal["nodes", "gauss", "P0", "P1", "P2"] | None = None
     sliding: Literal["large", "small"] = "large"
     direction: Any = None
@@ -55,7 +55,7 @@ class Interface:
         if sum(isinstance(law, SetValuedLaw) for law in laws) > 1:
             raise UserError(f"interface '{self.name}': at most one unilateral law, as each imposes the multiplier")
         object.__setattr__(self, "normal", laws)
-        if self.friction is not None and not isinstance(self.friction, Coulomb):
+        if self.friction is not None and not isinstance(self.friction, FrictionLaw):
             raise UserError(f"interface '{self.name}': {self.friction!r} is not a law of friction (Coulomb)")
         if self.wear is not None and not isinstance(self.wear, Archard):
             raise UserError(f"interface '{self.name}': {self.wear!r} is not a law of wear (Archard)")

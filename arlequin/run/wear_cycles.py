@@ -14,12 +14,12 @@ import xarray
 from arlequin.models.checks import integer, non_negative, positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.results.recorder import Record, as_record
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
 from arlequin.schemes import Scheme, State
-from arlequin.step.state import Block
+from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import System
 
@@ -214,7 +214,7 @@ class _Cycles:
             reached = _Reached(former, this, lacks, count, (*reached.stepped, cycle), worst)
             self._keep(found, reached)
 
-    def _keep(self, found: list[tuple[State, Block]], reached: _Reached) -> None:
+    def _keep(self, found: list[tuple[State, StepBatch]], reached: _Reached) -> None:
         """Takes a cycle."""
         self._run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
         self._run.commit(found)
@@ -222,8 +222,8 @@ class _Cycles:
 
     def _worn(self, state: State, cycles: int, depth: Array) -> State:
         """The state as it is after some cycles that only wear, by (k,), m."""
-        worn = Worn(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
-        return replace(state, n=state.n + cycles * self._each, worn=worn.more(depth))
+        worn = WearState(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
+        return replace(state, n=state.n + cycles * self._each, worn=worn.add(depth))
 
 
 def _depth(state: State, none: Array) -> Array:

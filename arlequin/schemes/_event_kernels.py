@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel._interrupts import hear
+from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
 
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
@@ -649,10 +649,11 @@ def _impulses(contact, delassus, laws, closed, before):
     own, trial = np.zeros(count), history.copy()
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     none = np.ones(points)
+    motion = delassus, 1.0, none, before, closed, 1.0, 0.5, 1.0
+    tables = first, area, level, soft, friction, soft, starts, kind, table
     _, residual, _ = solve_contact(
-        delassus, 1.0, none, before, closed, first, area, level, soft, friction, soft, kernels, starts, kind, table,
-        history, 1.0, 0.5, 1.0, np.zeros((3, count)), own, trial, normal, status, 0, 1.0, 0.0, 20000,
-    )  # fmt: skip
+        motion, tables, kernels, history, np.zeros((3, count)), (0, 1.0, 0.0, 20000), (own, trial, normal, status)
+    )
     return own, residual
 
 
@@ -776,7 +777,7 @@ def located_block(
             part[:] = 0.0
         fresh = begins and n == 0
         while True:  # at most MOST_EVENTS times
-            hear()
+            check_interrupts()
             _look(contact, u, v, rows, places, look[2], look[3])
             for r in range(rough):
                 fastest[0] = max(fastest[0], abs(_dot(rows[r], v)))

@@ -12,7 +12,7 @@ The system is the tuple of `arlequin.schemes._explicit_kernels`.
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel._interrupts import hear
+from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws._kernels import layer
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
 from arlequin.schemes._theta_kernels import _add, _pull, _resist
@@ -457,7 +457,7 @@ def adaptive_block(
         polynomial = polynomials[n]
         t, limit, used = 0.0, step, 0
         while t < step:
-            hear()
+            check_interrupts()
             h = min(h, limit)
             last = t + h >= step * (1.0 - 1e-14)
             if last:

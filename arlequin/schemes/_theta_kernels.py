@@ -1,15 +1,13 @@
 """Steps of small systems with turning bodies of the plane on flat obstacles, in one compiled loop.
 
 Steps of small linear systems in one compiled loop.
-
-The steps of many members side by side: what is done at every dof, in one pass.
 """
 
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws._carried_kernels import reopen
-from arlequin.multilevel.solvers._kernels import STICK, close_onset, solve_contact
+from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
+from arlequin.multilevel.solvers._kernels import STICK, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 
 
@@ -239,7 +237,7 @@ def theta_block(
             _add(rows, u, place)
             _add(rows, v, speed)
             _add(rows, y, end)
-            close_onset(first, level, speed, closing)
+            onset_closing(first, level, speed, closing)
             for r in range(place.size):
                 if springs[r] > 0.0:
                     rate[r] = end[r] / theta - springs[r] * held[r]
@@ -271,10 +269,9 @@ def theta_block(
                 )
             else:
                 used, residual, singular = solve_contact(
-                    delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft,
-                    kernels, laws,
-                    kind, coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method,
-                    rho, proximal, 20000,
+                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step),
+                    (first, area, level, compliance, friction, soft, laws, kind, coefficients),
+                    kernels, history, closing, (method, rho, proximal, 20000), (impulse, trial, normal, status),
                 )  # fmt: skip
             if singular or not residual <= 1e-10:
                 return n
@@ -406,7 +403,7 @@ def _push(
 ):  # fmt: skip
     """The contact problem of the chosen points, from the impulses as a guess: iterations, residual, singular; `stable`
     is the proximal term where multipliers are not unique."""
-    first, area, level, compliance, friction, soft, laws, kind, coefficients = tables
+    _, area, level, compliance, _, _, _, kind, _ = tables
     if not area.size:
         return 0, 0.0, False
     if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
@@ -425,18 +422,15 @@ def _push(
             status,
         )
         return 1, 0.0, False
+    motion = delassus, gap_per_velocity, gaps, rate, closed, step, theta, step
+    solution = impulse, trial, normal, status
     used, residual, singular = solve_contact(
-        delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels,
-        laws, kind,
-        coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, proximal, 20000,
-    )  # fmt: skip
+        motion, tables, kernels, history, closing, (method, rho, proximal, 20000), solution
+    )
     if singular:
         used, residual, singular = solve_contact(
-            delassus, gap_per_velocity, gaps, rate, closed, first, area, level, compliance, friction, soft, kernels,
-            laws, kind,
-            coefficients, history, step, theta, step, closing, impulse, trial, normal, status, method, rho, stable,
-            20000,
-        )  # fmt: skip
+            motion, tables, kernels, history, closing, (method, rho, stable, 20000), solution
+        )
     return used, residual, singular
 
 
@@ -609,7 +603,7 @@ def rotating_block(
             _close(first, level, compliance, springs, rotating, lasts, start, mean, begins, closing, persistent)
             if layered:
                 carried[:] = history
-                reopen(carried, begins, laws, area, kernels, kind, coefficients, beyond)
+                carry_gaps(carried, begins, laws, area, kernels, kind, coefficients, beyond)
                 for k in range(points):
                     if level[k] == 1:
                         closing[0, first[k]] -= beyond[k]
@@ -704,54 +698,3 @@ def rotating_block(
         history[:] = trial
         _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
     return count
-
-
-FAST = {"reassoc", "contract", "nsz"}
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def push(gap_per_velocity, momentum, external, internal, out):
-    """out (n, d) = p₀ + θΔt (f − f_int(u₀)); external (n, d), or (1, d) for all."""
-    for m in range(out.shape[0]):
-        load = external[m] if external.shape[0] > 1 else external[0]
-        for d in range(out.shape[1]):
-            out[m, d] = momentum[m, d] + gap_per_velocity * (load[d] - internal[m, d])
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def move(step, theta, y, before_u, before_v, u, v):
-    """u₁ = u₀ + Δt y, v₁ = v₀ + (y − v₀)/θ, all (n, d)."""
-    for m in range(u.shape[0]):
-        for d in range(u.shape[1]):
-            u[m, d] = before_u[m, d] + step * y[m, d]
-            v[m, d] = before_v[m, d] + (y[m, d] - before_v[m, d]) / theta
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def settle(step, theta, y, before_v, v, before, after, external, damping, momentum, inertia, moving, carried, sums):
-    """Momentum that each member carries on, but for what constraints and contact give it, and the works of its bulk.
-
-    before, after (n, d): internal forces at the ends of the step; damping (n, d), N, or none, (0, d); momentum, that
-    carried so far, and inertia, M v₁ (n, d). moving (d,): dofs whose momentum is the sum of its impulses.
-    sums (n, 5): ½ v₁·M v₁, external forces on Δt y, and on the path Δt (v₀ + v₁)/2 external, internal and damping
-    forces.
-    """
-    for m in range(y.shape[0]):
-        load = external[m] if external.shape[0] > 1 else external[0]
-        kinetic, given, given_path, resisted, dragged = 0.0, 0.0, 0.0, 0.0, 0.0
-        for d in range(y.shape[1]):
-            mean = (1.0 - theta) * before[m, d] + theta * after[m, d]
-            path = 0.5 * step * (before_v[m, d] + v[m, d])
-            kinetic += v[m, d] * inertia[m, d]
-            given += load[d] * (step * y[m, d])
-            given_path += load[d] * path
-            resisted += mean * path
-            summed = momentum[m, d] - step * (mean - load[d])
-            carried[m, d] = summed if moving[d] else inertia[m, d]
-        if damping.shape[0]:
-            for d in range(y.shape[1]):
-                dragged += damping[m, d] * (0.5 * step * (before_v[m, d] + v[m, d]))
-                if moving[d]:
-                    carried[m, d] -= step * damping[m, d]
-        sums[m, 0], sums[m, 1], sums[m, 2] = 0.5 * kinetic, given, given_path
-        sums[m, 3], sums[m, 4] = resisted, dragged

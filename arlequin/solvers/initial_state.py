@@ -22,11 +22,12 @@ from arlequin.multilevel.pairing.multipliers import Facets
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
 from arlequin.multilevel.solvers.contact import solve_contact
+from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
-from arlequin.step.state import initial_acceleration
+from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact import Side
+from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 
 _ROUND_OFF = 1e-10  # depth, relative to the part, that is none
@@ -71,7 +72,7 @@ def _moved(assembly: Assembly, surface: Any, u: Array) -> Array:
     """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
-    side = Side.of(surface, assembly.layout)
+    side = ContactSide.of(surface, assembly.layout)
     return side.positions(side.rows @ u)
 
 
@@ -194,7 +195,9 @@ def start_accelerations(
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
     free = inertia.predict(force, np.zeros(assembly.constraints.shape[0]), given)
-    initial_impulse = kinematics.spread(_initial_forces(assembly, inertia, free, kinematics, motion, step))
+    initial_impulse = kinematics.apply_local_transposed(
+        _initial_forces(assembly, inertia, free, kinematics, motion, step)
+    )
     return *inertia.correct(free, initial_impulse), initial_impulse
 
 
@@ -216,7 +219,10 @@ def _initial_forces(
     rates = kinematics.rates(v)
     closed = contact.closed(kinematics.gaps(kinematics.basis @ u), np.zeros(kinematics.basis.shape[0]))
     closed &= np.abs(rates[kinematics.first]) <= _AT_REST * np.abs(v).max(initial=0.0)
-    laws = contact.laws.multipliers()
+    laws = contact.laws
+    if laws.state_dependent:
+        laws = laws.at(laws.sliding(laws.start_history(kinematics.gap), laws.slip_size(rates)))
+    laws = laws.multipliers()
     rows_of = contact.laws.rows_of
     points = np.flatnonzero(closed & (laws.level > 0) & kinematics.paired)
     forces = np.zeros(kinematics.rows)
@@ -224,18 +230,13 @@ def _initial_forces(
         points = points[np.diag(kinematics.delassus(inertia.compliance, kinematics.first[points])) > 0.0]
     if points.size:
         rows = rows_of(points)
+        free_motion = FreeMotion(
+            kinematics.delassus(inertia.compliance, rows), 1.0, np.zeros(points.size),
+            rates[rows] + step * kinematics.apply_local(free.contact)[rows], np.ones(points.size, dtype=bool),
+            step, 1.0, step,
+        )  # fmt: skip
         solution = solve_contact(
-            laws.chosen(points),
-            kinematics.delassus(inertia.compliance, rows),
-            gap_per_velocity=1.0,
-            gap_free=np.zeros(points.size),
-            rate_free=rates[rows] + step * kinematics.turn(free.contact)[rows],
-            closed=np.ones(points.size, dtype=bool),
-            history=laws.start_history(kinematics.gap),
-            step=step,
-            theta=1.0,
-            impulse_factor=step,
-            guess=np.zeros(rows.size),
+            laws.chosen(points), free_motion, laws.start_history(kinematics.gap), np.zeros(rows.size)
         )
         forces[rows] = solution.impulse / step
     return forces

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
-from arlequin.multilevel.laws.wear import Worn
+from arlequin.multilevel.laws.wear import WearState
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.step.state import State
@@ -37,7 +37,7 @@ class Start:
     internal: Array
     history: Array
     impulse: Array
-    worn: Worn | None = None
+    worn: WearState | None = None
     lasts: NDArray[np.int8] | None = None
 
 
@@ -80,9 +80,9 @@ class LinearStep:
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
-        moves = self._assembly.contact.moves
+        product = self._assembly.contact.basis_product
         start = Start(
-            moves.of(state.u), moves.of(state.v), state.internal, state.history, state.impulse, state.worn, state.lasts
+            product(state.u), product(state.v), state.internal, state.history, state.impulse, state.worn, state.lasts
         )
         return self.solve_from(start, drive)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel._interrupts import hear
+from arlequin.multilevel._interrupts import check_interrupts
 
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
 DONE, FULL, STALLED = 0, 1, 2
@@ -68,7 +68,7 @@ def _history(t, side, pair, times, nodes, n):
         if pair[1 + i] > 0.0:
             k = 1
             if t > 1000.0 * pair[3 + i]:  # this sum grows with time
-                hear()
+                check_interrupts()
             while t - k * pair[3 + i] + side >= 0.0:
                 total += 2.0 * pair[1 + i] * _past(t - k * pair[3 + i], side, times, nodes, n)
                 k += 1
@@ -252,7 +252,7 @@ def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, mo
     times[0] = 0.0
     mode = _choose(g, pair[0], law, z, gt, rt)
     while t < duration - merge:
-        hear()
+        check_interrupts()
         if n >= modes.size or count >= marks.size:
             return FULL, n
         arrival = min(marks[next1] + pair[3], marks[next2] + pair[4])

@@ -173,7 +173,7 @@ def curve_of(parameters: Any) -> tuple[Array, Array]:
 
 
 def law_of(parameters: Any) -> Any:
-    """The fit of the law (`aq.rough.Fit`)."""
+    """The fit of the law (`aq.rough.LawFit`)."""
     return _fit(tuple(tuple(values.tolist()) for values in curve_of(parameters)), parameters.law == "power")
 
 

@@ -1,18 +1,18 @@
-"""Kernels of the layer of asperities: mean pressure over a step, and at an instant; see
+"""Numba kernels of the layer of asperities: mean pressure over a step and pressure at an instant; see
 `arlequin.multilevel.laws.asperities`."""
 
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws._signature import REGULAR
+from arlequin.multilevel.laws.signature import REGULAR
 
 
 @njit(cache=True)
 def mean_power(start, end, exponent):
     """Mean of ⟨s⟩₊^m over the segment from `start` to `end`, and its derivative by `end`.
 
-    mean = (⟨end⟩^{m+1} − ⟨start⟩^{m+1}) / ((m + 1)(end − start)), written so that it stays exact to round-off
-    when the two ends are close (|x| ≤ 1/2, x = end/start − 1): start^m · expm1((m+1) log1p(x)) / ((m+1) x).
+    mean = (⟨end⟩^{m+1} − ⟨start⟩^{m+1}) / ((m + 1)(end − start)), written so that it is exact to round-off
+    where both ends are close (|x| ≤ 1/2, x = end/start − 1): start^m · expm1((m+1) log1p(x)) / ((m+1) x).
     """
     width = end - start
     if start <= 0.0 and end <= 0.0:
@@ -74,7 +74,7 @@ def power_law(coefficients, history, gap, step, theta, trial):
     area, area_slope = mean_power(start, end, damping_exponent)
     dissipated = -viscosity * area * rate
     dissipated_slope = viscosity * (area_slope * rate - area / step)
-    if dissipated < -stored:  # the layer cannot pull
+    if dissipated < -stored:  # no tension
         return stored, stored_slope, -stored, -stored_slope
     return stored, stored_slope, dissipated, dissipated_slope
 
@@ -92,6 +92,6 @@ def layer(coefficients, gap, rate):
         return stored, 0.0, -kappa * slope, 0.0
     share, share_slope = power(crush, damping_exponent)
     lossy = -viscosity * share * rate
-    if lossy < -stored:  # it cannot pull
+    if lossy < -stored:  # no tension
         return stored, -stored, 0.0, 0.0
     return stored, lossy, -kappa * slope + viscosity * share_slope * rate, -viscosity * share

@@ -1,11 +1,11 @@
-"""Numba kernel of a law whose pressure is given by a table; equations in
+"""Numba kernels of a tabulated regular law; equations in
 `arlequin.multilevel.laws.asperity_table.AsperityTable`."""
 
 import numpy as np
 from numba import float64, int64, types
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws._signature import REGULAR
+from arlequin.multilevel.laws.signature import REGULAR
 
 # Gauss's points on [0, 1] and their weights: exp of a cubic that changes by 0.7 is integrated to round-off
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -14,7 +14,7 @@ NODES, WEIGHTS = 0.5 * (NODES + 1.0), 0.5 * WEIGHTS
 
 @njit(int64(float64[::1], int64, float64), cache=True)
 def _piece(table, n, gap):
-    """The piece that has the gap: 0 below the first knot, 1 … n − 1 between two, n beyond the last, n + 1 past a."""
+    """Index of the piece at a gap: 0 below the first knot, 1 … n − 1 between two, n beyond the last, n + 1 past a."""
     if gap >= table[1]:
         return n + 1
     low, high = 0, n  # knots low − 1 < gap ≤ … by halving
@@ -57,7 +57,7 @@ def _mean(table, n, start, end):
 
     nan where a gap is nan.
     """
-    if np.isnan(start) or np.isnan(end):  # no piece has it
+    if np.isnan(start) or np.isnan(end):  # in no piece
         return np.nan, np.nan
     width = end - start
     first, last = _piece(table, n, start), _piece(table, n, end)

@@ -1,17 +1,17 @@
-"""A layer of asperities on the surface: power-law compliance with viscous loss."""
+"""Layer of asperities on a surface: power-law pressure with viscous loss."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from arlequin.models.checks import hold, non_negative, one_of, positive, within
+from arlequin.models.checks import check_fields, non_negative, one_of, positive, within
 from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
 class Asperities:
-    """Asperities of height a on the surface; the substrates touch at g = 0, the asperities at g = a.
+    """Power-law layer of asperities of height a: the asperities touch at the gap g = a, the substrates at g = 0.
 
         p(g, ġ) = κ ⟨a − g⟩₊^m + c ⟨a − g⟩₊^m' ⟨−ġ⟩₊
 
@@ -20,7 +20,7 @@ class Asperities:
     "both": also while it opens, with p ≥ 0 kept. Stored energy per area: κ ⟨a − g⟩^{m+1}/(m + 1).
 
     Over a step from g₀ to g₁ the stored part is the discrete gradient −(E(g₁) − E(g₀))/(g₁ − g₀) with the weight 2
-    − 2θ and p(g₁) with 2θ − 1 (θ ≥ 1/2), so that θ = 1/2 stores exactly the work that it takes; the lossy part is c
+    − 2θ and p(g₁) with 2θ − 1 (θ ≥ 1/2), so that θ = 1/2 stores exactly the work of the pressure; the lossy part is c
     times the path mean of ⟨a − g⟩^m' times ⟨−(g₁ − g₀)/Δt⟩, so that its loss is never negative.
 
     Source: Oden & Martins, Comput. Methods Appl. Mech. Eng. 52 (1985) 527–634; Gonzalez, J. Nonlinear Sci.
@@ -37,7 +37,7 @@ class Asperities:
     def __post_init__(self) -> None:
         # Pa/m^m: of a large exponent it is a large number
         positive("stiffness", self.stiffness, 1e300)
-        hold(self, height=non_negative, damping=non_negative, damping_exponent=non_negative)
+        check_fields(self, height=non_negative, damping=non_negative, damping_exponent=non_negative)
         object.__setattr__(self, "exponent", within("exponent", self.exponent, 1.0, 100.0))
         one_of("damping_acts", self.damping_acts, ("loading", "both"))
 

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.checks import finite_array, hold, non_negative, positive
+from arlequin.models.checks import check_fields, finite_array, non_negative, positive
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
-_MOST = 0.7  # ln p between two knots of the spline: what the quadrature resolves to round-off
+_MOST = 0.7  # ln p between two knots: the quadrature is then exact to round-off
 
 
 @dataclass(frozen=True)
 class AsperityTable:
-    """Asperities by a table of pressures: p falls with the gap, of mean planes or wherever the surfaces are drawn.
+    """Layer of asperities with a tabulated pressure p that falls with the gap between the surfaces of the model.
 
         ln p(g) = monotone cubic spline through (g_k, ln p_k),    p_n(g, ġ) = p(g) + (η/ω) (−dp/dg) ⟨−ġ⟩₊
 
     gaps (n,) in m, growing; pressures (n,) in Pa, positive, falling. The slopes are those of Fritsch and Butland. Below
-    the first gap p goes on along its tangent; beyond the last one along the parabola p_n (1 + ½ s (g − g_n))²,
-    s = d ln p/dg, which ends at `height` = g_n − 2/s: let the table end at a pressure that does not matter. loss_factor
+    the first gap p is extrapolated along its tangent, beyond the last one along the parabola p_n (1 + ½ s (g − g_n))²,
+    s = d ln p/dg, which ends at `height` = g_n − 2/s: the table should end at a negligible pressure. loss_factor
     η at the frequency f = ω/2π, Hz: a spring K loses π η K u² in a cycle of the amplitude u, as by the coefficient
     c = η K/ω; here while the gap closes, half of it.
 
@@ -48,7 +48,7 @@ class AsperityTable:
             raise UserError("gaps: must be finite and grow from each value to the next")
         if not (np.isfinite(pressure).all() and (pressure > 0.0).all() and (np.diff(pressure) < 0.0).all()):
             raise UserError("pressures: must be positive and fall from each value to the next")
-        hold(self, loss_factor=non_negative, frequency=positive)
+        check_fields(self, loss_factor=non_negative, frequency=positive)
         object.__setattr__(self, "gaps", tuple(gap.tolist()))
         object.__setattr__(self, "pressures", tuple(pressure.tolist()))
 

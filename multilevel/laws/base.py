@@ -1,4 +1,4 @@
-"""What an interface law is: a regular part, a set-valued part, or several of either, added."""
+"""Interfaces of the laws of normal contact: regular laws and set-valued laws, which add up."""
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -20,7 +20,7 @@ class RegularLaw(Protocol):
         """Constants of the law, as its kernel reads them."""
 
     def kernel(self) -> Any:
-        """Compiled mean tractions over a step, of the type `arlequin.multilevel.laws._signature.REGULAR_KERNEL`."""
+        """Compiled mean tractions over a step, of the type `arlequin.multilevel.laws.signature.REGULAR_KERNEL`."""
 
     def pressure(self, gap: Array) -> Array:
         """Stored (reversible) pressure at the gaps (k,)."""
@@ -37,17 +37,25 @@ class RegularLaw(Protocol):
 
 @runtime_checkable
 class SetValuedLaw(Protocol):
-    """A multiplier λ ≥ 0 complementary to the gap or to the gap rate.
+    """A multiplier λ ≥ 0 complementary to the gap g or to the gap rate ġ.
 
-    level "gap":       0 ≤ λ ⊥ g + compliance λ ≥ 0            compliance in m/Pa
-    level "velocity":  g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ + compliance λ ≥ 0    compliance in m/(s Pa);   g > 0 ⇒ λ = 0
+        level "gap":       0 ≤ λ ⊥ g + c λ ≥ 0
+        level "velocity":  g > 0 ⇒ λ = 0;   g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ⁺ + e ⟨ġ⁻⟩₋ + c λ ≥ 0
+
+    c the compliance and, at an impact with the approach ⟨ġ⁻⟩₋ = min(ġ⁻, 0), e the restitution.
     """
 
     @property
-    def level(self) -> Literal["gap", "velocity"]: ...
+    def level(self) -> Literal["gap", "velocity"]:
+        """The quantity that the multiplier is complementary to."""
 
     @property
-    def compliance(self) -> float: ...
+    def compliance(self) -> float:
+        """Compliance c ≥ 0 of the multiplier, m/Pa at level "gap", m/(s Pa) at level "velocity"."""
+
+    @property
+    def restitution(self) -> float:
+        """Newton's coefficient of restitution e, 0 ≤ e ≤ 1; 0 at level "gap"."""
 
 
 NormalLaw = RegularLaw | SetValuedLaw

@@ -1,10 +1,84 @@
-"""Friction between the surfaces."""
+"""Friction laws: the interface of a friction law, a base class for variable coefficients, and Coulomb's law."""
 
 import math
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
 
 from arlequin.models.checks import non_negative, positive
 from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+
+VARIABLES = 2  # internal variables of a friction law, at most
+
+
+@dataclass(frozen=True, eq=False)
+class SlidingState:
+    """State of sliding of k contact points at the start of a step.
+
+    pressure (k,), Pa: mean normal pressure of the last accepted step, 0 before the first; slip_rate (k,), m/s: ‖v_t‖
+    (0 in statics, which has no rates); slip (k,), m: accumulated slip ∫‖v_t‖ dt of a point while it was pressed;
+    variables (k, 2): internal variables of the law, 0 at first.
+    """
+
+    pressure: Array
+    slip_rate: Array
+    slip: Array
+    variables: Array
+
+
+@runtime_checkable
+class FrictionLaw(Protocol):
+    """Dry friction ‖t_t‖ ≤ μ p_n, −t_t ∈ μ p_n ∂‖w‖, whose coefficient μ is evaluated at the start of each step.
+
+    w is the slip rate with the regularisation by compliance, stiffness and damping as in `Coulomb`. Methods are pure;
+    what they return is committed by accepted steps alone. As μ is that of the start, a coefficient that changes makes
+    the scheme first order in the step; each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0.
+    """
+
+    @property
+    def compliance(self) -> float:
+        """Compliance of friction, m/(s Pa); 0 for the law itself."""
+
+    @property
+    def stiffness(self) -> float:
+        """Tangential stiffness of elastic stick, Pa/m; infinite without."""
+
+    @property
+    def damping(self) -> float:
+        """Damping beside this stiffness, Pa s/m."""
+
+    @property
+    def state_dependent(self) -> bool:
+        """Whether μ changes with the state."""
+
+    def mu(self, state: SlidingState) -> Array:
+        """Coefficient μ ≥ 0 (k,) at the states of k points."""
+
+    def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
+        """Internal variables (k, 2) at the end of a step of the length Δt, s, with the slip (k,), m, of the points.
+
+        state: slip rate and variables at the start of the step, pressure and accumulated slip at its end.
+        """
+
+
+class VariableFriction:
+    """Base class of friction laws with a coefficient that depends on the state: rigid, without internal variables.
+
+    A law defines `mu`, and `advance` if it has internal variables (see `FrictionLaw`).
+    """
+
+    compliance: float = 0.0
+    stiffness: float = math.inf
+    damping: float = 0.0
+    state_dependent: bool = True
+
+    def mu(self, state: SlidingState) -> Array:
+        raise NotImplementedError(f"{type(self).__name__} defines no coefficient mu(state)")
+
+    def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
+        return state.variables
 
 
 @dataclass(frozen=True)
@@ -17,7 +91,7 @@ class Coulomb:
     compliance, m/(s Pa): 0 is the law itself; with more, the tangential traction grows with the slip velocity up to
     the threshold (velocity penalty of 1/compliance). stiffness K_T, Pa/m: infinite is the law itself (e = 0); less is
     elastic stick, w the rate of what slips for good: the traction is that of a spring from zero where contact starts,
-    whose end slips when it reaches the threshold (the tangential part of a shock element). damping C_T, Pa s/m: a
+    whose end slips when it reaches the threshold (the tangential part of an impact element). damping C_T, Pa s/m: a
     dashpot beside the spring. In a slip the traction stays on the edge of the disk and the stretch e follows from it,
     so that neither jumps and e is that of the edge, μ p_n/K_T, after a few C_T/K_T. Stored is K_T ‖e‖²/2 per area;
     the dashpot's loss counts as friction's. For the step see `arlequin.multilevel.solvers.elastic_stick`.
@@ -40,3 +114,13 @@ class Coulomb:
             object.__setattr__(self, "stiffness", positive("friction stiffness", self.stiffness))
             if self.compliance > 0.0:
                 raise UserError.parameter("friction compliance", self.compliance, "must be 0 beside a stiffness")
+
+    @property
+    def state_dependent(self) -> bool:
+        return False
+
+    def mu(self, state: SlidingState) -> Array:
+        return np.full(state.slip_rate.size, self.coefficient)
+
+    def advance(self, state: SlidingState, slip: Array, step: float) -> Array:
+        return state.variables

@@ -3,27 +3,32 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from arlequin.models.checks import one_of
+from arlequin.models.checks import one_of, within
 
 
 @dataclass(frozen=True)
 class Unilateral:
-    """Unilateral contact without parameters.
+    """Unilateral contact with a rigid surface.
 
-        level "velocity" (Signorini–Moreau, default):  g > 0 ⇒ λ = 0;  g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ ≥ 0
+        level "velocity" (Signorini–Moreau, default):  g > 0 ⇒ λ = 0;  g ≤ 0 ⇒ 0 ≤ λ ⊥ ġ + e ⟨ġ⁻⟩₋ ≥ 0
         level "gap" (Signorini):                       0 ≤ λ ⊥ g ≥ 0
 
-    With g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the spurious
-    oscillations that the second shows with implicit time schemes. Which rate of a step closes:
+    restitution e, 0 ≤ e ≤ 1 (level "velocity" only): Newton's coefficient at an impact with the approach
+    ⟨ġ⁻⟩₋ = min(ġ⁻, 0); its loss is (1 − e) λ |ġ⁻|/2. Contact that persists has none.
+
+    With e = 0 and g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the
+    spurious oscillations that the second shows with implicit time schemes. For the rate ġ of a time step see
     `arlequin.multilevel.solvers.closing`.
 
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """
 
     level: Literal["gap", "velocity"] = "velocity"
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         one_of("level", self.level, ("gap", "velocity"))
+        object.__setattr__(self, "restitution", within("restitution", self.restitution, 0.0, 1.0))
 
     @property
     def compliance(self) -> float:

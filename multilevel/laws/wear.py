@@ -1,4 +1,4 @@
-"""Wear: matter that slip under pressure takes away."""
+"""Archard's law of wear and the worn depth of contact points."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,15 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True)
 class Archard:
-    """Archard's law: the worn depth h of a point grows with the work rate of its pressure, ḣ = k p_n ‖v_t‖.
+    """Archard's law of the worn depth h of a point, ḣ = k p_n ‖v_t‖.
 
     coefficient k, m³/J (= 1/Pa), > 0: volume worn by the work of the normal force on the slip, without the
-    coefficient of friction; with a number K without unit and the hardness H, Pa, k = K/H. density, kg/m³, of what wears
-    off: only the worn mass needs it. The gap opens by h: matter goes from the slave, the master or both.
+    coefficient of friction; with the dimensionless coefficient K and the hardness H, Pa, k = K/H. density, kg/m³, of
+    the worn material: only the worn mass needs it. The gap opens by h, the sum over slave and master.
 
-    What is worn in a step opens the gap in the next one, at a constant rate, as a wall that recedes: h follows the
-    motion explicitly, with order 1 in the step. Where a point's pressure falls by s, Pa/m, as it alone wears,
-    this needs k s ‖v_t‖ Δt < 1 (s: the stiffness of asperities, or about E/(size of a cell)); beyond 2 the pressure
-    alternates.
+    Explicit, of order 1 in the step: the depth worn in a step opens the gap in the next one, at a constant rate. With
+    the stiffness s, Pa/m, by which the pressure of a point falls as this point alone wears (that of the asperities, or
+    about E/(size of a cell)), this needs k s ‖v_t‖ Δt < 1; beyond 2 the pressure alternates.
 
     Source: J. F. Archard, Contact and rubbing of flat surfaces, Journal of Applied Physics 24 (1953) 981–988.
     """
@@ -32,19 +31,19 @@ class Archard:
 
 
 @dataclass(frozen=True)
-class Worn:
-    """What is worn off contact points: depth (k,), m, of all steps so far; opening (k,), m, of it yet to open the gap.
+class WearState:
+    """Wear of k contact points: accumulated depth (k,), m, and the opening (k,), m, of the gap in the next step.
 
-    The gap grows by `opening` in the next step, at its end it is that of the surfaces as they were plus `depth`.
+    At the end of that step the gap is that of the unworn surfaces plus `depth`.
     """
 
     depth: Array
     opening: Array
 
-    def after(self, opening: Array) -> "Worn":
-        """After a step that opened the gap and wore off (k,), m, more."""
-        return Worn(self.depth + opening, opening)
+    def after(self, opening: Array) -> "WearState":
+        """The state after a step that wore off (k,), m."""
+        return WearState(self.depth + opening, opening)
 
-    def more(self, depth: Array) -> "Worn":
-        """With (k,), m, more worn off, which opens the gap in the next step too."""
-        return Worn(self.depth + depth, self.opening + depth)
+    def add(self, depth: Array) -> "WearState":
+        """The state with the depth (k,), m, added, which opens the gap in the next step too."""
+        return WearState(self.depth + depth, self.opening + depth)

@@ -1,4 +1,4 @@
-"""Fixed rigid obstacles: what they have in common, the plane, and planes for one point each."""
+"""Fixed rigid obstacles: their interface, the plane, and one plane per point."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -66,9 +66,9 @@ class RigidPlane:
 
 @dataclass(frozen=True)
 class RigidPlanes:
-    """A plane for each point of the slave, in order: `points` (k, axis) on them, m; `normals` (k, axis), any length.
+    """One plane for each point of the slave, in order: `points` (k, axis) on them, m; `normals` (k, axis), any length.
 
-    Stops around a point, or along a rod: its point k meets the half-space behind plane k alone, at the gap
+    Stops around a point or along a rod: point k is in contact with the half-space behind plane k alone, at the gap
     (x_k − points_k)·n_k.
     """
 
@@ -95,5 +95,5 @@ class RigidPlanes:
     def closest(self, positions: Array) -> tuple[Array, Array]:
         """Gaps and normals at the positions, one of each plane."""
         if len(positions) != len(self.points):
-            raise UserError(f"{len(self.points)} rigid planes, and {len(positions)} points to meet them: give one each")
+            raise UserError(f"{len(self.points)} rigid planes for {len(positions)} contact points: give one each")
         return np.einsum("ka,ka->k", positions - self.points, self.normals), self.normals.copy()

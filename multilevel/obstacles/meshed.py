@@ -13,7 +13,7 @@ from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
 
-END = 1e-6  # of a segment: a point this little past an open end still has a partner
+END = 1e-6  # distance past an open end within which points have a partner, in segment lengths
 
 
 class _Faceted(ABC):
@@ -34,7 +34,7 @@ class _Faceted(ABC):
         return False
 
     def closest(self, positions: Array) -> tuple[Array, Array]:
-        """Gaps and normals, at any distance and depth: a rigid body has no other side to be mistaken for."""
+        """Gaps and normals at any distance and depth: on a rigid body the closest facet is unambiguous."""
         found = self._tree.closest(in_space(positions), np.inf, END, np.inf)
         return found.gap, np.ascontiguousarray(found.normal[:, : self.axes])
 
@@ -45,7 +45,7 @@ class _Faceted(ABC):
 
 @dataclass(frozen=True)
 class RigidPolyline(_Faceted):
-    """A rigid boundary in 2D through `points` (n, 2), m, with the solid on the left of the way along them.
+    """A rigid boundary in 2D through `points` (n, 2), m, with the solid on the left of the path along them.
 
     closed=True joins the last point to the first: counter-clockwise points bound a body, clockwise ones a hole. At a
     corner the normal points from (or to) it; points past the ends of an open polyline have no partner (gap +inf).

@@ -1,14 +1,14 @@
-"""Numba kernels of guides: the curve through the nodes of a rod and the rings that it passes.
+"""Numba kernels of guides: the curve through the nodes of a rod and its pairing with rings.
 
-Everything is in 3-vectors; plane problems live in z = 0.
+All vectors have three components; plane problems are in z = 0.
 """
 
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
 
-PASSES = 30  # of Newton's method; a curve whose nodes are almost evenly spaced along the axis takes three
-EXACT = 4e-16  # change of ξ that is round-off
+MAX_ITERATIONS = 30  # of Newton's method; three suffice where the nodes are almost evenly spaced along the axis
+ROUND_OFF = 4e-16  # change of ξ below which Newton's method has converged
 CENTRED = 1e-9  # offset from the centre, in clearances, below which its direction is that of round-off
 
 
@@ -22,7 +22,7 @@ def blend(table, size, xi, value, slope):
 
 @njit(cache=True)
 def blends(tables, sizes, cell, xi, values, slopes):
-    """The same at ξ (k,) of the cells (k,): values and slopes (k, w)."""
+    """`blend` at ξ (k,) of the cells (k,): values and slopes (k, w)."""
     for k in range(cell.size):
         blend(tables[cell[k]], sizes[cell[k]], xi[k], values[k], slopes[k])
 
@@ -35,11 +35,11 @@ def crossing(table, along, goal):
         for m in range(along.size):
             c[p] += table[p, m] * along[m]
     xi = min(max(goal / (c[0] + c[1] + c[2] + c[3]), 0.0), 1.0)
-    for _ in range(PASSES):
+    for _ in range(MAX_ITERATIONS):
         value = ((c[3] * xi + c[2]) * xi + c[1]) * xi + c[0] - goal
         before = xi
         xi = min(max(xi - value / ((3.0 * c[3] * xi + 2.0 * c[2]) * xi + c[1]), 0.0), 1.0)
-        if abs(xi - before) <= EXACT:
+        if abs(xi - before) <= ROUND_OFF:
             break
     return xi
 
@@ -50,15 +50,17 @@ def dot(a, b):
 
 
 @njit(cache=True)
-def meet_rings(
-    nodes, along, stencils, tables, knots, sense, axis, across, centres, heights, clearance, nose,
-    gap, place, frame, values, cell,
-):  # fmt: skip
-    """`GuidePairing.at`: gap (k,), place (k, 3), frame (k, 3, 3), values (k, w) and cell (k,) of the rings met.
+def pair_rings(nodes, along, curve, rings, found):
+    """Pair the k rings of `GuidePairing` with the curve through the nodes (n, 3) of the rod.
 
-    nodes (n, 3); along (n,), ascending: their places along the axis times the sense; heights (k,) those of the rings.
-    nose: its length (0: none) and depth. Of rings without partner the gap stays as it is and the cell is −1.
+    along (n,), ascending: coordinates of the nodes along the axis times the sense (±1). curve: stencils, tables and
+    knots of its cells, sense. rings: axis, a vector across it, centres, heights along the axis (k,), clearance (k,),
+    nose (length, 0 for none, and depth). found receives gap (k,), position (k, 3), frame (k, 3, 3), values (k, w)
+    and cell (k,); for rings that the rod does not reach the gap is left as it is and the cell is −1.
     """
+    stencils, tables, knots, sense = curve
+    axis, across, centres, heights, clearance, nose = rings
+    gap, position, frame, values, cell = found
     width = stencils.shape[1]
     slope, near = np.empty(width), np.empty(width)
     x, tangent, out = np.empty(3), np.empty(3), np.empty(3)
@@ -79,7 +81,7 @@ def meet_rings(
                 x[i] += values[k, m] * nodes[stencils[c, m], i]
                 tangent[i] += slope[m] * nodes[stencils[c, m], i]
             out[i] = x[i] - centres[k, i]
-            place[k, i] = x[i]
+            position[k, i] = x[i]
         lift = dot(out, axis)
         out -= lift * axis
         radius = np.sqrt(dot(out, out))
@@ -88,17 +90,17 @@ def meet_rings(
         else:
             out /= radius
 
-        left, taper = clearance[k] - radius, 0.0
+        distance, slope_of_nose = clearance[k] - radius, 0.0
         if nose[0] > 0.0:
             front = knots[-1] if sense > 0.0 else knots[0]
             share = max(1.0 - sense * (front - knots[c] - xi * size) / nose[0], 0.0)
-            left += nose[1] * share**2
-            taper = sense * 2.0 * nose[1] / nose[0] * share
+            distance += nose[1] * share**2
+            slope_of_nose = sense * 2.0 * nose[1] / nose[0] * share
         normal = frame[k, 0]
-        normal[:] = (dot(out, tangent) - taper) / dot(tangent, axis) * axis - out
+        normal[:] = (dot(out, tangent) - slope_of_nose) / dot(tangent, axis) * axis - out
         length = np.sqrt(dot(normal, normal))
         normal /= length
-        gap[k] = left / length
+        gap[k] = distance / length
         tangent -= dot(normal, tangent) * normal
         frame[k, 1] = tangent / np.sqrt(dot(tangent, tangent))
         frame[k, 2, 0] = normal[1] * frame[k, 1, 2] - normal[2] * frame[k, 1, 1]
@@ -108,7 +110,7 @@ def meet_rings(
 
 @njit(cache=True)
 def fill_rows(frame, values, stencils, cell, axes, indices, data):
-    """Rows of the points that are met, one after the other: the frame's vectors on the nodes with their values."""
+    """Rows of the paired points in their order: the vectors of the frame on the nodes times the values."""
     at = 0
     for k in range(cell.size):
         if cell[k] < 0:

@@ -333,28 +333,39 @@ def _localise(x, nodes, origin, axes, local):
     return size
 
 
-Sided = (Matrix, int64, Table, Table, Numbers, Matrix)  # x, kind, facets, pieces, parents, starts
+# node positions (n, 3); kind, nodes and pieces of the facets; facet of each piece; starts of Newton's method on it
+FACETS = types.Tuple((Matrix, int64, Table, Table, Numbers, Matrix))
+MOMENTS = types.Tuple((Cube, Matrix, Matrix, Matrix, Numbers, Numbers, Cube))
 
 
 @njit(
-    types.Tuple((Cube, Matrix, Matrix, Matrix, Numbers, Numbers, Cube))(
-        *Sided, int64, int64, *Sided,
-        Matrix, Matrix, Vector, Matrix, Vector, Numbers, int64, Matrix, Matrix,
-        Vector, Matrix, Vector, float64, boolean,
+    MOMENTS(
+        FACETS, FACETS, types.Tuple((Matrix, Matrix, Vector)), types.Tuple((Matrix, Vector)),
+        types.Tuple((Numbers, int64, Matrix, Matrix)), types.UniTuple(int64, 2), Vector,
+        types.Tuple((Matrix, Vector)), types.Tuple((float64, boolean)),
     ),
     cache=True,
 )  # fmt: skip
-def moments(
-    x, kind, facets, pieces, parents, starts, multiplier, functions, y, other_kind, others, other_pieces,
-    other_parents, other_starts, normal, centre, size, other_normal, other_size, order, leaves, box_low, box_high,
-    reach, rule, rule_weights, depth, radial,
-):  # fmt: skip
+def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, measure):
     """Integrals over the covered part of each slave piece p, of ψ_i, slave φ_j, master φ_m and gap g:
 
     Σ w ψ_i φ_j (p, i, j); Σ w ψ_i, Σ w |ψ_i|, Σ w ψ_i g (p, i); and for the pairs first[p] … first[p + 1] of a piece
-    with a master facet partner[r]: Σ w ψ_i φ_m (r, i, m). reach: largest gap and penetration, each as a length plus
-    a multiple of the larger diameter of the two pieces (4,).
+    with a master facet partner[r]: Σ w ψ_i φ_m (r, i, m).
+
+    slave, master: see FACETS. frames: normals, centres and sizes of the slave pieces; other_frames: normals and sizes
+    of the master's. tree: order, leaf count and corners of the boxes of the master pieces. multiplier: code and count
+    of the functions on a facet. reach (4,): largest gap and penetration, each as a length plus a multiple of the
+    larger diameter of the two pieces. rule: points and weights on a simplex. measure: thickness, m, and whether the
+    model is axisymmetric.
     """
+    x, kind, facets, pieces, parents, starts = slave
+    y, other_kind, others, other_pieces, other_parents, other_starts = master
+    normal, centre, size = frames
+    other_normal, other_size = other_frames
+    order, leaves, box_low, box_high = tree
+    code, functions = multiplier
+    points, rule_weights = rule
+    depth, radial = measure
     count = pieces.shape[0]
     corners, other_corners = pieces.shape[1], other_pieces.shape[1]
     nodes, other_nodes = facets.shape[1], others.shape[1]
@@ -470,8 +481,8 @@ def moments(
                     cu, cv = polygon[simplex + 1, 0] - polygon[0, 0], polygon[simplex + 1, 1] - polygon[0, 1]
                     content = 0.5 * (bu * cv - bv * cu)
                 for q in range(rule_weights.size):
-                    u = polygon[0, 0] + rule[q, 0] * bu + rule[q, 1] * cu
-                    v = polygon[0, 1] + rule[q, 0] * bv + rule[q, 1] * cv
+                    u = polygon[0, 0] + points[q, 0] * bu + points[q, 1] * cu
+                    v = polygon[0, 1] + points[q, 0] * bv + points[q, 1] * cv
                     if layers:
                         hidden = False
                         for rival in range(kept):
@@ -487,7 +498,7 @@ def moments(
                         continue
                     if not locate(kind, nodes, local, u, v, scale, inverse, point, value, slope):
                         continue
-                    shapes(multiplier, point[0], point[1], psi, slope)
+                    shapes(code, point[0], point[1], psi, slope)
                     w = rule_weights[q] * content * depth
                     gap, radius = 0.0, 0.0
                     for j in range(nodes):
@@ -513,20 +524,25 @@ def moments(
 
 @njit(
     types.Tuple((Vector, Matrix, Cube, int32[::1], int32[::1], Vector))(
-        int64, Matrix, Table, Table, Numbers, Matrix, Vector, Cube, Matrix, Matrix, Matrix, Numbers, Numbers, Cube,
-        Table, int64, Numbers, Numbers, Numbers, Vector,
+        int64, types.Tuple((Matrix, Table, Table, Numbers, Matrix, Vector)), MOMENTS,
+        types.Tuple((Table, int64)), types.Tuple((Numbers, Numbers, Numbers, Vector)),
     ),
     cache=True,
 )  # fmt: skip
-def contact_rows(
-    axes, x, facets, pieces, parents, normal, length, own, weight, heft, opening, first, partner, cross, others,
-    other_count, start, piece, function, areas,
-):  # fmt: skip
+def contact_rows(axes, slave, integrals, master, points):
     """Gaps, normals n_k, tangents and the rows of `Kinematics` as CSR (starts, columns, values), from the moments.
 
-    Point k gathers function[e] of piece[e], e = start[k] … start[k + 1]. With n = −ν, ν = d1 × d2/|d1 × d2|, the
-    slip rate needs τ·ṅ = −[ḋ1·(d2 × τ_p) + ḋ2·(τ_p × d1)]/|d1 × d2|, τ_p = τ − (τ·ν) ν.
+    slave: node positions (n, 3), facets, their pieces, the facet of each piece, normals and lengths (areas) of the
+    pieces. integrals: what `moments` returns. master: facets and number of nodes. points: start, piece, function and
+    areas (k,): point k is the sum of function[e] of piece[e], e = start[k] … start[k + 1].
+
+    With n = −ν, ν = d1 × d2/|d1 × d2|, the slip rate needs τ·ṅ = −[ḋ1·(d2 × τ_p) + ḋ2·(τ_p × d1)]/|d1 × d2|,
+    τ_p = τ − (τ·ν) ν.
     """
+    x, facets, pieces, parents, normal, length = slave
+    own, weight, heft, opening, first, partner, cross = integrals
+    others, other_count = master
+    start, piece, function, areas = points
     count, nodes, other_nodes = start.size - 1, facets.shape[1], others.shape[1]
     shift = x.shape[0]
     corners = pieces.shape[1]

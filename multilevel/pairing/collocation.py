@@ -1,9 +1,4 @@
-"""Collocated pairings: contact at the nodes or at the quadrature points of the slave surface.
-
-A pairing of points with points: masses and ends of beams that meet along a fixed direction.
-
-The contact points of a slave surface: its nodes, or the quadrature points of its facets.
-"""
+"""Collocated pairings: contact at the nodes or quadrature points of a slave surface, and between pairs of points."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +9,6 @@ from scipy.sparse import csr_array, hstack
 
 from arlequin.models.checks import finite_array, non_negative, one_of, positive
 from arlequin.models.errors import UserError
-from arlequin.models.fem.elements import facet_basis
 from arlequin.models.fem.surface import facet_indices, facet_measure
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
@@ -26,11 +20,11 @@ from arlequin.multilevel.search.search import OVERHANG, FacetTree, in_space
 
 @dataclass(frozen=True, eq=False)
 class PointPairing:
-    """Points against points: g = n·(x_s − x_m), slips along fixed tangents across n; n out of the master.
+    """Contact between pairs of points along a fixed normal n out of the master: g = n·(x_s − x_m), slips across n.
 
-    The forces on both are opposite, so that linear momentum is kept. With n fixed they have a moment about each other
-    unless the points lie on a line along it, as in Code_Aster's element between two nodes: for small displacements.
-    normal (a,); partners (k,): the master's node of each of the slave's; areas (k,), m², of the slave.
+    The forces on both points are opposite, which conserves linear momentum. As n is fixed they form a couple unless
+    the points lie on a line along it: for small displacements, as Code_Aster's element between two nodes.
+    normal (a,); partners (k,): master node of each slave node; areas (k,), m², of the slave.
     """
 
     normal: Array
@@ -75,7 +69,8 @@ class PointPairing:
 
 @dataclass(frozen=True, eq=False)
 class SlavePoints:
-    """Points k at Σ_m weights_km x_nodes(k,m): nodes (k, m) numbered within the surface, weights (k, m) = φ_m.
+    """Contact points k of a slave surface at Σ_m weights_km x_nodes(k,m): nodes (k, m) numbered within the surface,
+    weights (k, m) = φ_m.
 
     areas (k,), m², in the reference configuration: they sum to the area of the surface.
     """
@@ -96,11 +91,10 @@ def at_nodes(surface: Surface) -> SlavePoints:
 
 
 def at_gauss_points(surface: Surface) -> SlavePoints:
-    """The quadrature points of the facets (`arlequin.models.fem.elements.facet_basis`), facet by facet, with their
-    measures."""
+    """The quadrature points of the facets (`FiniteElement.facet_basis`), facet by facet, with their measures."""
     part = surface.meshed.model
-    order = 1 if surface.facets.shape[1] in (2, 4) or _is_plain_triangle(surface) else 2
-    basis = facet_basis(part.mesh, order, facet_indices(part.name, part.mesh, surface.name))
+    facets = facet_indices(part.name, part.mesh, surface.name)
+    basis = part.finite_element.facet_basis(part.mesh, facets)  # type: ignore[attr-defined]
     measure = facet_measure(basis, part.depth, part.axisymmetric)  # type: ignore[attr-defined]
     values = np.stack([np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis])
     # a basis function of the cell → the node of the facet that it belongs to (none: it vanishes on the facet)
@@ -110,12 +104,8 @@ def at_gauss_points(surface: Surface) -> SlavePoints:
     return SlavePoints(nodes, np.ascontiguousarray(weights), measure.ravel())
 
 
-def _is_plain_triangle(surface: Surface) -> bool:
-    return surface.positions.shape[1] == 3 and surface.facets.shape[1] == 3
-
-
-GRAZING = 0.05  # cosine to the master's normal below which a direction meets nothing, as in the search
-REACH = 2.0  # default of how far a partner may be, in sizes of the largest facet
+GRAZING = 0.05  # cosine to the normal of the master below which a direction has no intersection, as in the search
+REACH = 2.0  # default largest distance of partners, in sizes of the largest facet
 
 
 def pair_points(
@@ -127,12 +117,12 @@ def pair_points(
     reach: float | None = None,
     overhang: float = OVERHANG,
 ) -> Pairing:
-    """Pairs the nodes or Gauss points of a slave surface with an obstacle or a deformable surface.
+    """Pairing of the nodes or Gauss points of a slave surface with an obstacle or a deformable surface.
 
-    direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): partners
-    farther away do not count (default: twice the largest facet of the master); overhang: how far past a free end of
-    the master a point keeps its partner, in facet sizes. These three are for deformable masters; one of points has no
-    normal and needs the direction.
+    direction (a,), from slave to master: projection along it instead of to the closest point; reach (m): largest
+    distance of partners (default: twice the largest facet of the master); overhang, in facet sizes: distance past a
+    free end of the master within which points are still paired. These three are for deformable masters; a master of
+    points has no normal and needs the direction.
     """
     one_of("points", points, ("nodes", "gauss"))
     axes = slave.positions.shape[1]
@@ -163,13 +153,13 @@ def pair_points(
             raise UserError.parameter("direction", direction, "must not be zero")
         direction = direction / np.linalg.norm(direction)
         if np.abs(master.normals @ direction).max() <= GRAZING:
-            raise UserError.parameter("direction", direction.tolist(), f"runs along '{master.name}' and never meets it")
+            raise UserError.parameter("direction", direction.tolist(), f"is tangential to '{master.name}'")
     return SurfacePairing(made, mesh, far, non_negative("overhang", overhang), direction)
 
 
 @dataclass(frozen=True, eq=False)
 class ObstaclePairing:
-    """Points against a fixed rigid obstacle: ġ = n·v, slip = τ·v."""
+    """Contact of points with a fixed rigid obstacle: ġ = n·v, slip rates τ·v."""
 
     points: SlavePoints
     obstacle: Obstacle
@@ -190,7 +180,7 @@ class ObstaclePairing:
 
 @dataclass(frozen=True, eq=False)
 class EndPairing:
-    """The end of a bar against the end of another, of outward normals (1, 1)."""
+    """Contact between the ends of two bars; normals (1, 1): outward normal of the master."""
 
     points: SlavePoints
     normals: Array
@@ -208,7 +198,7 @@ class EndPairing:
 
 @dataclass(frozen=True, eq=False)
 class SurfacePairing:
-    """Points against a deformable surface of facets: closest points, or those met along a direction (a,).
+    """Contact of points with a deformable surface of facets: closest points, or intersections along a direction (a,).
 
     With r = x_s − x_m, the frame e of the point (n, then the tangents) and the angular rate W of the master's facet at
     x_m, linear in its nodes' velocities and equal to ω in a rigid motion,
@@ -252,15 +242,17 @@ class SurfacePairing:
         partners = Partners(found.facet, found.reference)
         return _kinematics(self.points, len(slave), positions, found.gap, normals, tree, partners)
 
-    def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
-        """The gap is n·r, as along a direction."""
-        from arlequin.multilevel.search._kernels import places
+    def with_partners(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """Kinematics with fixed partners; the gap is n·r, as along a direction."""
+        from arlequin.multilevel.search._kernels import positions_on_facets
 
         assert found.partners is not None
         positions, partners = self.points.positions(slave), found.partners
-        tree, there = FacetTree.build(self.mesh, master), np.zeros((len(positions), 3))
-        places(self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, there)
-        apart = positions - there[:, : self.mesh.axes]
+        tree, projections = FacetTree.build(self.mesh, master), np.zeros((len(positions), 3))
+        positions_on_facets(
+            self.mesh.kind, self.mesh.facets, tree.positions, partners.facet, partners.reference, projections
+        )
+        apart = positions - projections[:, : self.mesh.axes]
         gap = np.where(found.paired, np.einsum("ka,ka->k", found.normals, apart), np.inf)
         return _kinematics(self.points, len(slave), positions, gap, found.normals, tree, partners)
 
@@ -290,8 +282,9 @@ def _kinematics(
 
         indices, data = np.empty(pointers[-1], np.int64), np.empty(pointers[-1])
         fill_rows(
-            tree.mesh.kind, tree.mesh.facets, tree.positions, in_space(positions), partners.facet, partners.reference,
-            frame, points.nodes, points.weights, axes * slave_nodes, pointers, indices, data,
+            (tree.mesh.kind, tree.mesh.facets, tree.positions), in_space(positions),
+            (partners.facet, partners.reference), frame, (points.nodes, points.weights), axes * slave_nodes,
+            (pointers, indices, data),
         )  # fmt: skip
     shape = (count * axes, axes * (slave_nodes + master_nodes))
     rows = csr_array((data, indices, pointers), shape=shape)

@@ -1,4 +1,4 @@
-"""A pairing that keeps the partners, normals and tangents of the reference configuration."""
+"""Pairing of small sliding: partners, normals and tangents of the reference configuration."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +12,11 @@ from arlequin.multilevel.pairing.kinematics import Kinematics, Pairing
 
 @dataclass(frozen=True, eq=False)
 class FrozenPairing:
-    """Small sliding: the gap is linear about the reference positions, g = g₀ + N (x − X)."""
+    """Small sliding: the gap is linear in the positions, g = g₀ + N (x − X); origin: X, m."""
 
     areas: Array
     reference: Kinematics
-    place: Array
+    origin: Array
 
     @classmethod
     def of(cls, pairing: Pairing, interface: Any) -> "FrozenPairing":
@@ -31,6 +31,6 @@ class FrozenPairing:
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave, master (n, a), m."""
-        moved = np.concatenate([slave.ravel(), master.ravel()]) - self.place
+        moved = np.concatenate([slave.ravel(), master.ravel()]) - self.origin
         kin = self.reference
         return replace(kin, gap=kin.gap + (kin.rows @ moved)[:: kin.normals.shape[1]])

@@ -1,7 +1,4 @@
-"""Guides: rings fixed in space through which a rod slides, touched at points that travel along it.
-
-A smooth curve through the nodes of a line: cubic in each cell, with the slopes of parabolas through three nodes.
-"""
+"""Guides: contact of a rod with rings fixed in space, at points that travel along its smooth axis."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,8 +17,8 @@ from arlequin.multilevel.search.search import in_space
 _HERMITE = np.array([[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]], dtype=float)  # powers of ξ
 
 
-class Largest(NamedTuple):
-    """Of the weights of a curve: |N_m|, Σ|N_m| and ΣN_m²."""
+class WeightBounds(NamedTuple):
+    """Largest |N_m|, Σ|N_m| and ΣN_m² of the weights of a curve."""
 
     value: float
     total: float
@@ -30,15 +27,15 @@ class Largest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CentreLine:
-    """x(s) = Σ_m N_m(s) x_m through nodes x_m of given arc lengths s_m (m, ascending), C¹ (Catmull–Rom).
+    """Curve x(s) = Σ_m N_m(s) x_m through nodes x_m of given, ascending arc lengths s_m, m; C¹ (Catmull–Rom).
 
     In the cell from s_c to s_{c+1}, with ξ = (s − s_c)/h, it is Hermite's cubic of the nodes and the slopes there,
-    those of the parabola through the node and its neighbours, at the ends of the first and last three nodes. So
-    parabolas are reproduced. The slopes are off by h²x‴/6 inside, by −h²x‴/3 at the ends, and the curve by
-    h³x‴/6 ξ(1 − ξ)(1 − 2ξ), in the first cell by −h³x‴/6 ξ(1 − ξ)(2 − ξ): order 3. The polyline would be of order 2 and
-    have kinks, at which a rod sliding through a ring of fixed place would hit it.
-    nodes (n, a): the positions that gave the arc lengths (n,); stencil (c, w): nodes that a cell's curve depends on,
-    w = 4, less of short rods; table (c, 4, w): N_m as powers of ξ.
+    those of the parabola through the node and its neighbours (at the ends: through the first or last three nodes), so
+    that parabolas are reproduced. The error of the slopes is h²x‴/6 inside and −h²x‴/3 at the ends, that of the curve
+    h³x‴/6 ξ(1 − ξ)(1 − 2ξ), in the first cell −h³x‴/6 ξ(1 − ξ)(2 − ξ): order 3. The polyline is of order 2 and has
+    kinks, at which a rod sliding through a ring would undergo impacts.
+    nodes (n, a): positions of the arc lengths (n,); stencil (c, w): nodes that the curve of a cell depends on, w = 4,
+    fewer in short rods; table (c, 4, w): N_m as powers of ξ.
     Source: Catmull & Rom, in Computer Aided Geometric Design, Academic Press (1974) 317–326.
     """
 
@@ -75,19 +72,19 @@ class CentreLine:
 
     @property
     def reach(self) -> float:
-        """Longest arc length over which a node counts, m: four cells, at the ends of the rod less."""
+        """Longest arc length over which a node has a weight, m: four cells, fewer at the ends of the rod."""
         used = np.abs(self.table).any(axis=1)
         low, high = np.full(self.knots.size, np.inf), np.full(self.knots.size, -np.inf)
         np.minimum.at(low, self.stencil[used], np.repeat(self.knots[:-1], used.sum(axis=1)))
         np.maximum.at(high, self.stencil[used], np.repeat(self.knots[1:], used.sum(axis=1)))
         return float((high - low).max())
 
-    def largest(self) -> Largest:
-        """Over all cells, at 65 places each, which include the middle, where the sums are largest on even cells."""
+    def largest(self) -> WeightBounds:
+        """Bounds over all cells, at 65 points each, with the middle, where the sums are largest on even cells."""
         powers = np.linspace(0.0, 1.0, 65)[:, None] ** np.arange(4)
         values = np.abs(np.einsum("xp,cpm->cxm", powers, self.table))
         sums = values.max(), values.sum(axis=2).max(), (values**2).sum(axis=2).max()
-        return Largest(*map(float, sums))
+        return WeightBounds(*map(float, sums))
 
 
 def _slopes(knots: Array) -> Array:
@@ -105,13 +102,13 @@ def _slopes(knots: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Guides:
-    """Thin rings k in planes across a common axis, in the plane of a = 2 axes slots: a master fixed in space.
+    """Thin rings k (slots for a = 2) in planes across a common axis: a master fixed in space.
 
-    centres (k, a), m; clearance c, m, of each or of all: how far the rod's axis may move sideways from the centre;
-    axis (a,): along which the rod lies, from its back to its front. nose (length ℓ, depth b), m: the front is thinner,
-    by τ = b (1 − d/ℓ)² in radius at the arc length d < ℓ from its end, so that it leads the rod into rings.
+    centres (k, a), m; clearance c, m, one or (k,): largest lateral offset of the rod axis from the centre; axis (a,):
+    direction of the rod, from its back to its front. nose (length ℓ, depth b), m: the radius of the front is smaller by
+    τ = b (1 − d/ℓ)² at the arc length d < ℓ from its end, which guides the rod into the rings.
     The slave is the axis of the rod (`Beam.boundary("axis")`). Each ring is one contact point of the area 1 m²:
-    pressures in Pa read as N. It has no partner before the rod has reached it and once the rod has left.
+    pressures in Pa are forces in N. A ring that the rod has not reached, or has left, has no partner.
     """
 
     centres: Any
@@ -143,7 +140,7 @@ class Guides:
         return int(self.axis.size)
 
     def pairing(self, slave: Surface) -> "GuidePairing":
-        """With the nodes of a line, in the order in which they follow one another."""
+        """The pairing with the nodes of a line in their order along it."""
         along = slave.positions @ self.axis
         if along.size < 2 or slave.facets.shape[1] != 1:
             raise UserError(f"guides hold the axis of a rod (boundary \"axis\"), not '{slave.name}'")
@@ -156,17 +153,18 @@ class Guides:
 
 @dataclass(frozen=True, eq=False)
 class GuidePairing:
-    """Rings against the curve x(s) = Σ N_m(s) x_m through the nodes of a rod, C¹ and of order 3 (`CentreLine`).
+    """Contact of rings with the curve x(s) = Σ N_m(s) x_m through the nodes of a rod (`CentreLine`).
 
-    Ring k of centre c meets the material point s of the rod at which a·(x(s) − c) = 0, a the guides' axis. With the
-    offset w = x − c across a and the thinning τ(s) of the nose the clearance left is e = c_k + τ − ‖w‖, of the rate
+    Ring k of centre c is paired with the material point s of the rod at which a·(x(s) − c) = 0, a the axis of the
+    guides. With the offset w = x − c across a and the taper τ(s) of the nose the remaining clearance is
+    e = c_k + τ − ‖w‖, of the rate
 
         ė = ν·v,   ν = −w/‖w‖ + a (w/‖w‖·x′ − τ′)/(a·x′),   v = Σ N_m v_m,
 
     as the point slides along the rod by ṡ = −a·v/(a·x′). ν is the normal of the rod's surface, ν·x′ = −τ′; the gap is
     the distance along it, g = e/‖ν‖, with ġ = n·v, n = ν/‖ν‖, but for e d(1/‖ν‖)/dt, which vanishes in contact and
     for straight rods. Slips are v along the rod and around it; ΣN_m = 1 and ΣN_m x_m = x keep force and moment. Where
-    w = 0 any direction across the axis serves as −n. The force acts on the axis: friction has no arm about it.
+    w = 0 a fixed direction across the axis is −n. The force acts on the axis: friction has no lever arm about it.
     """
 
     guides: Guides
@@ -182,7 +180,7 @@ class GuidePairing:
 
     @cached_property
     def shared_weight(self) -> float:
-        """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ, wherever the rod is.
+        """Bound of the largest eigenvalue of Σ_k N_k N_kᵀ, in any configuration.
 
         Gershgorin, over the nodes: a max Σ_m |N_m|, times the most rings in the reach of a node, a = max |N_m|; over
         the rings: max ‖N‖² times the most that share a node with one. Rods that stretch by 1 % are covered.
@@ -200,8 +198,8 @@ class GuidePairing:
         return 1.0 if (self.curve.nodes[-1] - self.curve.nodes[0]) @ self.guides.axis > 0.0 else -1.0
 
     @cached_property
-    def _fixed(self) -> tuple[Any, ...]:
-        """What does not move, as the kernel takes it."""
+    def _fixed(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Curve and rings as `pair_rings` takes them."""
         guides, curve = self.guides, self.curve
         axis = guides.axis
         across = np.eye(axis.size)[np.argmin(np.abs(axis))]
@@ -211,22 +209,22 @@ class GuidePairing:
         heights = self._sense * (guides.centres @ axis)
         nose = np.array((0.0, 0.0) if guides.nose is None else guides.nose, dtype=float)
         table = np.ascontiguousarray(curve.table)
-        curved = (np.ascontiguousarray(curve.stencil), table, curve.knots, self._sense)
-        return *curved, *vectors, in_space(guides.centres), heights, guides.clearance, nose
+        cells = (np.ascontiguousarray(curve.stencil), table, curve.knots, self._sense)
+        return cells, (*vectors, in_space(guides.centres), heights, guides.clearance, nose)
 
     def at(self, slave: Array, master: Array) -> Kinematics:
         """slave (n, a), m; the master has no nodes."""
-        from arlequin.multilevel.pairing._guide_kernels import fill_rows, meet_rings
+        from arlequin.multilevel.pairing._guide_kernels import fill_rows, pair_rings
 
         count, axes = self.guides.centres.shape
-        stencil = self._fixed[0]
+        stencil = self._fixed[0][0]
         along = self._sense * (slave @ self.guides.axis)
         if not (along[1:] > along[:-1]).all():
             raise UserError("a rod in guides no longer runs along their axis: it has turned over or folded", code=1)
-        gap, place, frame = np.full(count, np.inf), in_space(self.guides.centres).copy(), np.zeros((count, 3, 3))
+        gap, position, frame = np.full(count, np.inf), in_space(self.guides.centres).copy(), np.zeros((count, 3, 3))
         values, cell = np.zeros((count, stencil.shape[1])), np.empty(count, np.int64)
-        found = gap, place, frame, values, cell
-        meet_rings(*(in_space(slave), along, *self._fixed, *found))
+        curve, rings = self._fixed
+        pair_rings(in_space(slave), along, curve, rings, (gap, position, frame, values, cell))
         frame = frame[:, :axes, :axes]
 
         width = axes * stencil.shape[1]
@@ -235,4 +233,4 @@ class GuidePairing:
         fill_rows(frame, values, stencil, cell, axes, indices, data)
         rows = csr_array((data, indices, pointers), shape=(count * axes, slave.size))
         normals, tangents = (np.ascontiguousarray(each) for each in (frame[:, 0], frame[:, 1:]))
-        return Kinematics(rows, gap, normals, tangents, np.ascontiguousarray(place[:, :axes]))
+        return Kinematics(rows, gap, normals, tangents, np.ascontiguousarray(position[:, :axes]))

@@ -1,4 +1,4 @@
-"""Contact kinematics: what a pairing of two surfaces gives at a configuration."""
+"""Contact kinematics at a configuration, and the interfaces of the pairings that compute them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from arlequin.models.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """Where points are on a deformable master: facet (k,), −1 for none, and reference coordinates on it (k, 2)."""
+    """Projections of k points onto a deformable master: facet (k,), −1 for none, and reference coordinates (k, 2)."""
 
     facet: NDArray[np.int64]
     reference: Array
@@ -29,7 +29,7 @@ class Kinematics:
     none). [[v]] = v_slave − v_master in material rates: the rows vanish for every rigid motion of slave and master
     together, so that the forces rowsᵀ P have neither resultant nor moment at these positions.
     gap (k,), m, +inf where a point has no partner (its rows are 0); normals (k, a) out of the master; tangents
-    (k, a − 1, a); positions (k, a) of the points on the slave, m. partners: of pairings that can keep them.
+    (k, a − 1, a); positions (k, a) of the points on the slave, m. partners: of pairings that can fix them.
     """
 
     rows: csr_array
@@ -46,7 +46,7 @@ class Kinematics:
 
 
 class Pairing(Protocol):
-    """How the points of a slave surface find their partners."""
+    """Pairing of the contact points of a slave surface with a master."""
 
     @property
     def fixed(self) -> bool:
@@ -65,7 +65,7 @@ class Pairing(Protocol):
 
 @runtime_checkable
 class PairingMaster(Protocol):
-    """A master fixed in space that brings its own contact points, and finds their partners on a slave."""
+    """A master fixed in space with its own contact points, which it pairs with a slave."""
 
     @property
     def axes(self) -> int: ...
@@ -74,11 +74,11 @@ class PairingMaster(Protocol):
 
 
 @runtime_checkable
-class KeepingPairing(Protocol):
-    """A pairing whose partners jump where two are equally close, and which can keep those that it found."""
+class FixedPartnerPairing(Protocol):
+    """A pairing whose partners jump where two are equally close, and which can be evaluated with fixed partners."""
 
-    def keeping(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
-        """The kinematics at these positions with the partners, places on them and normals of `found`."""
+    def with_partners(self, found: Kinematics, slave: Array, master: Array) -> Kinematics:
+        """The kinematics at these positions with the partners, reference coordinates and normals of `found`."""
         ...
 
 
@@ -93,5 +93,5 @@ class OverlappingPairing(Protocol):
 
 
 def shared_weight(pairing: Pairing) -> float:
-    """That of the pairing; 1 where no node counts twice."""
+    """`OverlappingPairing.shared_weight` of a pairing; 1 where no two points share a node."""
     return pairing.shared_weight if isinstance(pairing, OverlappingPairing) else 1.0

@@ -81,15 +81,16 @@ class MortarPairing:
         open_reach = (0.0, OPEN) if self.reach is None else (self.reach, 0.0)
         rule, weights = self._rule
         integrals: tuple[Any, ...] = kernels.moments(
-            x, own.kind.code, own.nodes, own.pieces, own.parents, own.starts,
-            self._multipliers.code, self._multipliers.table.shape[1],
-            y, other.kind.code, other.nodes, other.pieces, other.parents, other.starts,
-            normal, centre, size, other_normal, other_size, order, leaves, low, high,
-            np.array([*open_reach, 0.0, INSIDE]), rule, weights, own.depth, own.axisymmetric,
+            (x, own.kind.code, own.nodes, own.pieces, own.parents, own.starts),
+            (y, other.kind.code, other.nodes, other.pieces, other.parents, other.starts),
+            (normal, centre, size), (other_normal, other_size), (order, leaves, low, high),
+            (self._multipliers.code, self._multipliers.table.shape[1]), np.array([*open_reach, 0.0, INSIDE]),
+            (rule, weights), (own.depth, own.axisymmetric),
         )  # fmt: skip
-        surfaces = (axes, x, own.nodes, own.pieces, own.parents, normal, length)
-        points = (other.nodes, len(y), *self._incidence, self.areas)
-        gap, mean, tangents, starts, columns, values = kernels.contact_rows(*(*surfaces, *integrals, *points))
+        gap, mean, tangents, starts, columns, values = kernels.contact_rows(
+            axes, (x, own.nodes, own.pieces, own.parents, normal, length), integrals, (other.nodes, len(y)),
+            (*self._incidence, self.areas),
+        )  # fmt: skip
         rows = csr_array((values, columns, starts), shape=(axes * gap.size, axes * (len(x) + len(y))))
         return Kinematics(rows, gap, mean, tangents, self._multipliers.positions(slave))
 

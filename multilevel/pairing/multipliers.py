@@ -1,7 +1,4 @@
-"""Facets of a surface as contact sees them: shape functions, linear pieces, quadrature.
-
-Multiplier functions ψ_k on a slave surface: piecewise constant, linear or quadratic.
-"""
+"""Facets of a mortar surface (shape functions, linear pieces, quadrature) and multiplier functions on them."""
 
 import math
 from dataclasses import dataclass
@@ -22,10 +19,10 @@ _QUAD = ((-1, -1), (1, -1), (1, 1), (-1, 1), (0, -1), (1, 0), (0, 1), (-1, 0), (
 
 @dataclass(frozen=True)
 class FacetKind:
-    """A facet's shape functions (codes of the kernels), nodes in parent coordinates and linear pieces.
+    """Type of a facet: shape functions (codes of the kernels), nodes in parent coordinates and linear pieces.
 
-    degree: total degree of a shape function on an affine facet. Facets with mid-edge nodes are cut into pieces
-    between their nodes: that is the geometry of the search and of the projection's direction.
+    degree: total degree of a shape function on an affine facet. Facets with mid-edge nodes are cut into linear
+    pieces between their nodes, which are the geometry of the search and of the direction of projection.
     """
 
     code: int
@@ -84,7 +81,7 @@ class Facets:
 
     @property
     def depth(self) -> float:
-        """Thickness of plane problems, m; else 1."""
+        """Thickness of plane problems, m; otherwise 1."""
         return self._solid.depth
 
     @property
@@ -167,7 +164,7 @@ def simplex_rule(axes: int, degree: int) -> tuple[Array, Array]:
         corners = [[p, q] for c in (a, b) for p, q in ((c, c), (1 - 2 * c, c), (c, 1 - 2 * c))]
         return np.array(corners), np.repeat(np.array([620 + share, 620 - share]) / 3720, 3)
     count = degree // 2 + 1
-    from scipy.special import roots_jacobi  # takes its time to load
+    from scipy.special import roots_jacobi  # slow to import
 
     u, across = roots_jacobi(count, 1.0, 0.0)
     v, along = np.polynomial.legendre.leggauss(count)
@@ -194,9 +191,10 @@ def tree_order(centres: Array, leaf: int = 4) -> tuple[Indices, int]:
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """ψ_k: "P0" one per facet, "P1" the hat of each corner node, "P2" the shape function of each node.
+    """Multiplier functions ψ_k: "P0" one per facet, "P1" the hat function of each corner node, "P2" the shape function
+    of each node.
 
-    On a facet they are the shape functions `code` of its parent coordinates; table (f, i): their numbers k.
+    On a facet they are the shape functions `code` of its parent coordinates; table (f, i): their indices k.
     """
 
     facets: Facets

@@ -21,8 +21,8 @@ _STEEPEST = 20.0  # exponent of a power law: κ, in Pa/m^m, stays a number
 
 
 @dataclass(frozen=True)
-class Fit(Generic[Law]):
-    """A law, the range of the curve that it is fitted to, and what it misses of it.
+class LawFit(Generic[Law]):
+    """A fitted law with the ranges of the curve and its errors.
 
     gaps (2,), m; pressures (2,), Pa: the ranges; error (k,): p_law/p − 1 at the points of the curve.
     """
@@ -39,7 +39,7 @@ class Fit(Generic[Law]):
 
     @property
     def factor(self) -> float:
-        """The largest ratio of the law's pressure and the curve's, whichever is more."""
+        """Largest ratio between the pressures of the law and of the curve, ≥ 1."""
         return float(np.exp(np.abs(np.log1p(self.error)).max()))
 
     def __str__(self) -> str:
@@ -54,12 +54,12 @@ class Fit(Generic[Law]):
 
 def fit_table(
     gaps: ArrayLike, pressures: ArrayLike, *, knots: int | None = None, loss_factor: float = 0.0, frequency: float = 1.0
-) -> Fit[AsperityTable]:
+) -> LawFit[AsperityTable]:
     """A table through a curve of mean pressures (k,), Pa, at mean gaps (k,), m, or the smoothest fall near it.
 
-    knots: values of the table, evenly spaced in ln p; by default those of the curve up to 12 a decade. Beyond the
-    largest gap ln p goes on by its last slope down to 1 % of the smallest pressure, where the table's parabola ends
-    it. loss_factor, frequency: see `AsperityTable`. Points of a curve that does not fall (scatter) are refused.
+    knots: values of the table, evenly spaced in ln p; by default those of the curve, at most 12 per decade. Beyond the
+    largest gap ln p is extrapolated with its last slope down to 1 % of the smallest pressure, where the parabola of
+    the table ends it. loss_factor, frequency: see `AsperityTable`. A curve that does not fall (scatter) is refused.
     """
     g, p = _curve(gaps, pressures)
     count = min(g.size, round(_PER_DECADE * np.log10(p[0] / p[-1])) + 2) if knots is None else knots
@@ -75,10 +75,10 @@ def fit_table(
     return _fit(law, g, p)
 
 
-def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> Fit[Asperities]:
+def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> LawFit[Asperities]:
     """The power law p = κ ⟨a − g⟩^m nearest to a curve in ln p, in the mean square of its points, 1 ≤ m ≤ 20.
 
-    Rough contact is nearly exponential, which a power law of a few decades misses by a factor: see `factor`.
+    Rough contact is nearly exponential, from which a power law deviates by a factor over a few decades: see `factor`.
     """
     g, p = _curve(gaps, pressures)
     span = g[-1] - g[0]
@@ -119,8 +119,8 @@ def mean_curve(gaps: ArrayLike, pressures: ArrayLike) -> tuple[Array, Array]:
     return table.mean(axis=0), scatter
 
 
-def _fit(law: Law, g: Array, p: Array) -> Fit[Law]:
-    return Fit(law, (float(g[0]), float(g[-1])), (float(p[-1]), float(p[0])), law.pressure(g) / p - 1.0)
+def _fit(law: Law, g: Array, p: Array) -> LawFit[Law]:
+    return LawFit(law, (float(g[0]), float(g[-1])), (float(p[-1]), float(p[0])), law.pressure(g) / p - 1.0)
 
 
 def _curve(gaps: ArrayLike, pressures: ArrayLike) -> tuple[Array, Array]:

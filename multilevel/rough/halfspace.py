@@ -1,4 +1,4 @@
-"""Numerical truth: frictionless contact of an elastic half-space with one period of a given roughness, by Tamaas."""
+"""Reference solution: frictionless contact of an elastic half-space with one period of a given roughness, by Tamaas."""
 
 import math
 import warnings
@@ -116,7 +116,7 @@ def contact_area(contact: np.ndarray) -> tuple[float, float]:
 
 
 def _targets(pressures: ArrayLike | None, gaps: ArrayLike | None, highest: float) -> tuple[bool, Array]:
-    """Is it the gaps that are given, and the given from the smallest to the largest load."""
+    """Whether gaps are given, and the given values from the smallest to the largest load."""
     if (pressures is None) == (gaps is None):
         raise UserError("give the half-space either pressures or gaps")
     if gaps is None:
@@ -131,7 +131,7 @@ def _targets(pressures: ArrayLike | None, gaps: ArrayLike | None, highest: float
 
 
 def _rms_slope(h: Array, size: tuple[float, float]) -> float:
-    """h'rms by the Fourier series, √(Σ |q|² |ĥ|²); warns of what the grid does not resolve."""
+    """h'rms by the Fourier series, √(Σ |q|² |ĥ|²); warns of unresolved wavelengths."""
     power = np.abs(np.fft.fft2(h)) ** 2 / h.size**2
     spacing = [side / n for side, n in zip(size, h.shape, strict=True)]
     qx, qy = (2.0 * np.pi * np.fft.fftfreq(n, dx)[:, None] for n, dx in zip(h.shape, spacing, strict=True))
@@ -149,7 +149,7 @@ def _rms_slope(h: Array, size: tuple[float, float]) -> float:
 
 
 def _quietly(tamaas: Any, solver: Any, target: float) -> float:
-    """The solver's residual at a target; Tamaas's own lines are not shown."""
+    """Residual of the solver at a target; the output of Tamaas is suppressed."""
     level = tamaas.get_log_level()
     tamaas.set_log_level(tamaas.LogLevel.error)
     try:

@@ -1,4 +1,4 @@
-"""Points without a height: filled by the smoothest membrane through their neighbours."""
+"""Filling of points without a height by the harmonic interpolation of their neighbours."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -46,8 +46,8 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
     exponential variate; least squares of logarithms would be low in rings of few modes).
 
     rolloff, cutoff: wavelengths 2π/q_r and 2π/q_s, m. With a rolloff only the modes beyond it are fitted; without, q_r
-    is sought among the rings for the largest likelihood, with a plateau before it. Without a cutoff the last mode that
-    holds something is it; on a measured map give the one of the instrument, below which it shows noise.
+    is sought among the rings for the largest likelihood, with a plateau before it. The default
+    cutoff is the last mode above round-off; for a measured map give that of the instrument, below which it shows noise.
     """
     spectrum = spectrum_of(topography)
     held = spectrum.power > NOTHING * spectrum.power.max()

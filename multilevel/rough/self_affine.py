@@ -1,4 +1,4 @@
-"""Random surfaces whose power spectrum is flat, then a power law, then nothing."""
+"""Random self-affine surfaces: power spectrum with a plateau, a power law and a cut-off."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ def self_affine(
     q = np.hypot(2 * np.pi * np.fft.fftfreq(n, dx)[:, None], 2 * np.pi * np.fft.fftfreq(m, dy))
     power = form(q) * (2 * np.pi) ** 2 / (lx * ly)
     if not power.any():
-        raise UserError("longest, cutoff: no wave of this size fits between them")
+        raise UserError("longest, cutoff: no mode of the map lies between them")
     power *= _factor(q, power, rms_slope, rms_height)
     noise = np.fft.fft2(_generator(seed).standard_normal((n, m)))
     noise /= abs(noise) if amplitudes == "fixed" else np.sqrt(n * m)
@@ -111,7 +111,7 @@ def self_affine(
 
 
 def _factor(q: Array, power: Array, rms_slope: float | None, rms_height: float | None) -> float:
-    """What brings the modes to the target."""
+    """Factor that scales the modes to the target."""
     if (rms_slope is None) == (rms_height is None):
         raise UserError("rms_slope, rms_height: give one of them")
     if rms_slope is not None:

@@ -1,4 +1,4 @@
-"""The periodic part of a map whose opposite edges do not meet."""
+"""Periodic part of a map with jumps between opposite edges."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a theory of rough elastic contact answers: pressure, contact area and stiffness at a mean gap."""
+"""Interface of theories of rough elastic contact: pressure, contact area and stiffness at a mean gap."""
 
 from typing import Protocol
 
@@ -15,12 +15,12 @@ class ContactTheory(Protocol):
 
     * Persson's theory and `halfspace_curve` use it as it is: mean(u − h) with u = h in contact.
     * Asperity theories (Greenwood and Williamson; Bush, Gibson and Thomas; Kogut and Etsion) are written with the
-      distance d between the *undeformed* mean planes. They let each summit sink alone into a solid that is at rest far
-      from it, so a contact of area fraction A lowers the mean plane by nothing: d is the gap. What they leave out, the
-      displacement of each summit by the load of the others, is their known error, not a matter of definition.
+      distance d between the *undeformed* mean planes. Each summit is pressed alone into a solid that is at rest far
+      from it, so that the mean plane does not move with the load: d is the gap. They neglect the displacement of each
+      summit by the load of the others, which is their known error, not a matter of definition.
 
     Source: Persson, Phys. Rev. Lett. 99 (2007) 125502; Carbone & Bottiglione, J. Mech. Phys. Solids 56 (2008)
-    2555–2572; Ciavarella, Greenwood & Paggi, Wear 265 (2008) 729–734 (what the interaction does).
+    2555–2572; Ciavarella, Greenwood & Paggi, Wear 265 (2008) 729–734 (effect of the interaction).
     """
 
     def pressure(self, gap: Array) -> Array:

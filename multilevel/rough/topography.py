@@ -1,4 +1,4 @@
-"""A measured or made height map, checked; what was corrected on it is told."""
+"""Height maps, measured or generated, with checks and a record of their corrections."""
 
 import warnings
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ MOST_HOLES = 0.1
 
 
 class TopographyWarning(UserWarning):
-    """A height map that is accepted, but is likely not what was meant: what is odd and what to look at."""
+    """A height map that is accepted but implausible; the message says what to check."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Topography:
 
     heights (n, m), m; size (Lx, Ly), m, with Δx = Lx/n, Δy = Ly/m: n and m pixels, not n − 1, whether the map is
     periodic or not. periodic: h(x + Lx, y) = h(x, y + Ly) = h(x, y).
-    corrections: what was done to the map, a line each; trend: what `levelled` took away last; window: the taper that
-    `windowed` put on it ("" for none): such a map is for spectra, not for contact.
+    corrections: those applied to the map, a line each; trend: the polynomial last removed by `levelled`; window: the
+    window of `windowed` ("" for none): such a map is for spectra, not for contact.
 
     Pixels need not be square for spectra, moments and Hurst exponents; where a solver asks for square ones,
     `resampled` gives them.
@@ -114,7 +114,7 @@ class Topography:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What makes the units doubtful, a line each; empty where nothing does."""
+        """Reasons to doubt the units, a line each; empty if there are none."""
         found = []
         dx, dy = (np.diff(self.heights, axis=a) / step for a, step in enumerate(self.pixel))
         slope = float(np.sqrt((dx**2).mean() + (dy**2).mean()))
@@ -140,7 +140,7 @@ class Topography:
         return "\n".join((first, *self.corrections, *(f"doubtful: {line}" for line in self.doubts)))
 
     def levelled(self, order: int = 1) -> "Topography":
-        """Without its least-squares mean (order 0), plane (1) or parabola (2), which is kept in `trend`."""
+        """The map minus its least-squares mean (order 0), plane (1) or parabola (2), which is recorded as `trend`."""
         order = checks.integer("order", order, 0, 2)
         if self.periodic and order:
             raise UserError.parameter("order", order, "a periodic topography has no tilt: 0 removes its mean")
@@ -158,7 +158,7 @@ class Topography:
 
             w(x, y) = (2/3) (1 − cos 2πx/Lx) (1 − cos 2πy/Ly), at the middles of the pixels
 
-        ⟨w²⟩ = 1 keeps the variance of a map that is rough on lengths far below its size. Level it first.
+        ⟨w²⟩ = 1 keeps the variance of a map that is rough on lengths far below its size. Level the map first.
         Source: Jacobs, Junge & Pastewka, Surf. Topogr.: Metrol. Prop. 5 (2017) 013001.
         """
         if self.periodic:
@@ -173,7 +173,7 @@ class Topography:
         return self._corrected(taper * (self.heights - middle), told, window="hann")
 
     def made_periodic(self) -> "Topography":
-        """Without the smooth map that carries the jumps between opposite edges, so that the rest is periodic.
+        """The periodic part of the map, without the smooth part that has the jumps between opposite edges.
 
         Moisan's decomposition (see smooth.py): curvatures off the edges are left as they are. Heights meet over the
         edges, slopes need not: the kinks raise m4, so that spectra and moments are better taken of `windowed`, and
@@ -195,7 +195,7 @@ class Topography:
         its first and last points, so that its size n Δx changes a little.
         """
         n, m = (checks.integer("shape", count, low=2) for count in checks.finite_array("shape", shape, (2,)))
-        # slow to import, and few need them
+        # slow to import, rarely needed
         from scipy.interpolate import RectBivariateSpline
         from scipy.signal import resample
 

@@ -539,16 +539,20 @@ def corner_normal(kind, facets, positions, star, at, x, value, first, second, g)
 
 
 @njit(cache=True)
-def resolve(
-    kind, facets, positions, neighbours, starts, star, free, size, points, overhang, depth,
-    facet, reference, feature, normal, gap,
-):  # fmt: skip
-    """Normals (k, 3) and gaps (k,) of the nearest points; a point past a free end or too deep loses its facet.
+def resolve(mesh, topology, points, limits, feature, found):
+    """Normals (k, 3) and gaps (k,) of the nearest points; a point past a free end or too deep has no facet (−1).
+
+    mesh: kind, facets, node positions (n, 3); topology: neighbours, starts, star, free and size of `FacetMesh`;
+    limits: overhang and depth, in facet sizes; feature (k,) of `nearest`; found: fields of `FacetProjections`.
 
     Inside a facet n is its normal. At an edge or corner within the surface n = ± (p − x)/|p − x|, the sign that of the
     angle-weighted normal of the facets there (itself n where p lies on the feature). Past a free end by no more than
     overhang × size: the closest point of the smooth continuation of the facet.
     """
+    kind, facets, positions = mesh
+    neighbours, starts, star, free, size = topology
+    overhang, depth = limits
+    facet, reference, normal, gap = found
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
     corners = corner_count(kind)
@@ -675,7 +679,7 @@ def within_facet(kind, s, t, f, neighbours, free, facets, overhang):
 
 
 @njit(cache=True)
-def meet(kind, x, p, d, value, first, second, g):
+def intersect_line(kind, x, p, d, value, first, second, g):
     """Where the line p + w d meets a facet (or its continuation): (s, t, met), by Newton across the line."""
     if kind <= LINE3:
         u, v = (-d[1], d[0], 0.0), (0.0, 0.0, 1.0)
@@ -719,14 +723,20 @@ def meet(kind, x, p, d, value, first, second, g):
 
 
 @njit(cache=True)
-def along_direction(
-    kind, facets, positions, neighbours, free, size, boxes, order, tree, points, directions, reach, overhang, depth,
-    facet, reference, normal, gap,
-):  # fmt: skip
-    """Facets that the lines through the points along their directions (k, 3) meet first, either way, from in front.
+def along_direction(mesh, topology, boxes, points, directions, limits, found):
+    """Facets first intersected by the lines through the points along the directions d (k, 3), in either sense.
 
     Only facets with n·d < 0 count (d points from the slave to the master); the gap is (p − x)·n.
+
+    mesh: kind, facets, node positions (n, 3); topology: neighbours, free and size of `FacetMesh`; boxes: those of the
+    facets, their order and the tree of `FacetTree`; limits: reach, m, overhang and depth, in facet sizes; found: fields
+    of `FacetProjections`.
     """
+    kind, facets, positions = mesh
+    neighbours, free, size = topology
+    facet_boxes, order, tree = boxes
+    reach, overhang, depth = limits
+    facet, reference, normal, gap = found
     leaves, count = tree.shape[0] // 2, order.size
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
@@ -753,11 +763,11 @@ def along_direction(
             leaf = node - leaves
             for at in range(leaf * count // leaves, (leaf + 1) * count // leaves):
                 f = order[at]
-                widen(boxes[f], overhang, box)
+                widen(facet_boxes[f], overhang, box)
                 if box_near_line(box, p, d, reach) > best:
                     continue
                 gather(facets, positions, f, x)
-                s, t, met = meet(kind, x, p, d, value, first, second, g)
+                s, t, met = intersect_line(kind, x, p, d, value, first, second, g)
                 if not met or not within_facet(kind, s, t, f, neighbours, free, facets, overhang):
                     continue
                 n = outward(kind, g)
@@ -802,7 +812,7 @@ def rate_of_rotation(kind, g, first, a, spin):
 
 
 @njit(cache=True)
-def places(kind, facets, positions, facet, reference, out):
+def positions_on_facets(kind, facets, positions, facet, reference, out):
     """Positions (k, 3) of the reference coordinates (k, 2) on each point's facet; facet −1: untouched."""
     x, g = np.empty((9, 3)), np.empty((6, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))
@@ -814,14 +824,17 @@ def places(kind, facets, positions, facet, reference, out):
 
 
 @njit(cache=True)
-def fill_rows(
-    kind, facets, positions, points, facet, reference, frames, slave_nodes, slave_weights, offset,
-    pointers, indices, data,
-):  # fmt: skip
+def fill_rows(mesh, points, partners, frames, slave, offset, matrix):
     """Rows e·(v_s − v_m − W × r), r = p − x_m, for the vectors e of each point's frame (k, a, a); facet −1: none.
 
-    Slave columns first, the master's from `offset`.
+    mesh: kind, facets, node positions (n, 3); partners: facet (k,) and its reference coordinates (k, 2); slave: nodes
+    and weights (k, w) of the points; matrix: pointers, indices and data of CSR, slave columns first, those of the
+    master from `offset`.
     """
+    kind, facets, positions = mesh
+    facet, reference = partners
+    slave_nodes, slave_weights = slave
+    pointers, indices, data = matrix
     axes = frames.shape[1]
     x, g, spin = np.empty((9, 3)), np.empty((6, 3)), np.empty((3, 3))
     value, first, second = np.empty(9), np.empty((2, 9)), np.empty((3, 9))

@@ -1,4 +1,4 @@
-"""A surface as facets without positions: their kind, what they share, and the frames of contact points."""
+"""Topology of the facets of a surface, and orthonormal frames of contact points."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Search: which facet of a surface each point faces, and where on it."""
+"""Search for the facets of a surface closest to points, or first intersected along directions."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,13 @@ import numpy as np
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
 
-OVERHANG = 0.05  # how far past a free end a point still has its partner, in facet sizes
-DEPTH = (
-    1.0  # how deep a point can be behind its partner, in facet sizes: deeper ones belong to another side of the body
-)
+OVERHANG = 0.05  # distance past a free end within which points have a partner, in facet sizes
+DEPTH = 1.0  # largest penetration of partners, in facet sizes: deeper points belong to another side of the body
 
 
 @dataclass(frozen=True, eq=False)
-class Matches:
-    """Partners of k points: facet (k,), −1 for none; its reference coordinates (k, 2); normal (k, 3), gap (k,), m."""
+class FacetProjections:
+    """Projections of k points: facet (k,), −1 for none; reference coordinates (k, 2); normals (k, 3); gaps (k,), m."""
 
     facet: Indices
     reference: Array
@@ -25,7 +23,7 @@ class Matches:
 
 @dataclass(frozen=True, eq=False)
 class FacetTree:
-    """Facets at node positions (n, 3) (plane ones in z = 0) in a tree of boxes, ready to be searched."""
+    """Bounding-box tree of the facets at node positions (n, 3), plane ones in z = 0."""
 
     mesh: FacetMesh
     positions: Array
@@ -50,7 +48,9 @@ class FacetTree:
         tree_boxes(boxes, order, tree)
         return cls(mesh, padded, boxes, order, tree)
 
-    def closest(self, points: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH) -> Matches:
+    def closest(
+        self, points: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
+    ) -> FacetProjections:
         """Closest points of the facets, within `reach` (m), for points (k, 3).
 
         Points more than `overhang` past a free end, or deeper than `depth` (both in facet sizes), have no partner.
@@ -60,13 +60,14 @@ class FacetTree:
         mesh = self.mesh
         found, feature = self.nearest(points, reach)
         resolve(
-            mesh.kind, mesh.facets, self.positions, mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size,
-            points, overhang, depth, found.facet, found.reference, feature, found.normal, found.gap,
+            (mesh.kind, mesh.facets, self.positions),
+            (mesh.neighbours, mesh.starts, mesh.star, mesh.free, mesh.size),
+            points, (overhang, depth), feature, (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
         return found
 
-    def nearest(self, points: Array, reach: float) -> tuple[Matches, Indices]:
-        """The facets that are nearest, whatever their side, and where on them (k,): see `_search_kernels`."""
+    def nearest(self, points: Array, reach: float) -> tuple[FacetProjections, Indices]:
+        """Nearest facets, irrespective of their side, and the features (k,) of them: see `nearest` in `_kernels`."""
         from arlequin.multilevel.search._kernels import nearest
 
         mesh, found, feature = self.mesh, _empty(len(points)), np.empty(len(points), np.int64)
@@ -78,15 +79,15 @@ class FacetTree:
 
     def along(
         self, points: Array, directions: Array, reach: float, overhang: float = OVERHANG, depth: float = DEPTH
-    ) -> Matches:
-        """First facets met along the unit directions (k, 3), either way, among those that face against them."""
+    ) -> FacetProjections:
+        """First facets intersected along the unit directions (k, 3), in either sense, among those that face them."""
         from arlequin.multilevel.search._kernels import along_direction
 
         mesh, found = self.mesh, _empty(len(points))
         along_direction(
-            mesh.kind, mesh.facets, self.positions, mesh.neighbours, mesh.free, mesh.size, self.boxes, self.order,
-            self.tree, points, directions, reach, overhang, depth,
-            found.facet, found.reference, found.normal, found.gap,
+            (mesh.kind, mesh.facets, self.positions), (mesh.neighbours, mesh.free, mesh.size),
+            (self.boxes, self.order, self.tree), points, directions, (reach, overhang, depth),
+            (found.facet, found.reference, found.normal, found.gap),
         )  # fmt: skip
         return found
 
@@ -98,5 +99,5 @@ def in_space(positions: Array) -> Array:
     return np.column_stack([positions, np.zeros(len(positions))])
 
 
-def _empty(count: int) -> Matches:
-    return Matches(np.empty(count, np.int64), np.zeros((count, 2)), np.zeros((count, 3)), np.empty(count))
+def _empty(count: int) -> FacetProjections:
+    return FacetProjections(np.empty(count, np.int64), np.zeros((count, 2)), np.zeros((count, 3)), np.empty(count))

@@ -1,19 +1,19 @@
-"""Lists of the kernels of laws."""
+"""Typed lists of the kernels of regular laws."""
 
 from numba import types
 from numba.typed import List
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws._signature import REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 
 
 @njit(types.ListType(REGULAR_KERNEL)(), cache=True)
 def no_kernels():
-    """An empty list of kernels; Python's own would compile it in each process, and so `append`."""
+    """An empty typed list of kernels; created in Python, it would be compiled in each process."""
     return List.empty_list(REGULAR_KERNEL)
 
 
 @njit(types.void(types.ListType(REGULAR_KERNEL), REGULAR_KERNEL), cache=True)
 def add_kernel(kernels, kernel):
-    """Appends a kernel."""
+    """Append a kernel."""
     kernels.append(kernel)

@@ -1,18 +1,15 @@
-"""The contact problem of one time step, with friction, on the Delassus operator.
-
-The contact problems of many members in one step, on one Delassus operator.
-"""
+"""The contact problem of one time step, with friction, on the Delassus operator: of one system or of an ensemble."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.checks import one_of, positive
 from arlequin.models.types import Array
-from arlequin.multilevel.solvers.elastic_stick import end_pulls, free_rates, gain
+from arlequin.multilevel.solvers.elastic_stick import end_spring_traction, free_rates, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
-from arlequin.multilevel.solvers.options import METHODS, ContactMethod, Method, proximal_term
+from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.multilevel.solvers.problem import FreeMotion
 
 OPEN, SLIP, STICK = 0, 1, 2
 
@@ -26,8 +23,8 @@ class ContactSolution:
 
     residual, the certificate: the largest of |P − project(P − slack/W_kk)| over multipliers and friction, relative to
     the largest impulse. iterations: of Newton, with the sweeps and gradient steps of other methods. singular: whether
-    the last linear system was: the multipliers are not unique, and `stabilised` finds some. held (r,): tractions of the
-    springs of friction at the end of the step, Pa; None without springs.
+    the last linear system was: the multipliers are not unique, and `stabilised` finds some. spring_traction (r,): of
+    elastic stick at the end of the step, Pa; None without springs.
     """
 
     impulse: Array
@@ -39,118 +36,110 @@ class ContactSolution:
     residual: float
     status: NDArray[np.int8]
     singular: bool = False
-    held: Array | None = None
+    spring_traction: Array | None = None
 
     @classmethod
-    def none(cls, history: Array, held: Array | None = None) -> "ContactSolution":
-        """That of no points."""
+    def none(cls, history: Array, spring_traction: Array | None = None) -> "ContactSolution":
+        """The solution without contact points."""
         empty = np.zeros(0)
-        return cls(empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), held=held)
+        return cls(
+            empty, empty, empty, empty, history, 0, 0.0, np.zeros(0, dtype=np.int8), spring_traction=spring_traction
+        )
+
+
+_DEFAULT = ContactMethod()
+_MAX_ITERATIONS = 20000
 
 
 def solve_contact(
     laws: PointLaws,
-    delassus: Array,
-    gap_per_velocity: float,
-    gap_free: Array,
-    rate_free: Array,
-    closed: NDArray[np.bool_],
+    motion: FreeMotion,
     history: Array,
-    step: float,
-    theta: float,
-    impulse_factor: float,
     guess: Array,
-    max_iterations: int = 20000,
-    augmentation: float = 1.0,
-    stabilised: bool | float = False,
-    method: Method = "newton",
-    slip_free: Array | None = None,
-    held: Array | None = None,
+    method: ContactMethod = _DEFAULT,
+    *,
     closing: Array | None = None,
+    slip_free: Array | None = None,
+    spring_traction: Array | None = None,
+    max_iterations: int = _MAX_ITERATIONS,
 ) -> ContactSolution:
-    """Solves for the impulses P (r,) with the gaps (k,) and relative velocities (r,) at the end of the step
+    """Solve for the impulses P (r,) with the gaps (k,) and relative velocities (r,) at the end of the step
 
-        g = gap_free + lever (W P)_n,      ġ, v_t = rate_free + W P
+        g = gap_free + gap_per_velocity (W P)_n,      ġ, v_t = rate_free + W P
 
         P_n = h A p(history, g) + Λ,       ‖P_t‖ ≤ μ P_n,   −P_t ∈ μ P_n ∂‖v_t + c_t P_t/(h A)‖
 
-    p the sum of the regular laws' mean tractions, A the area, h = `impulse_factor` (Δt in dynamics, 1 in
-    statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of the
-    set-valued law on g, or on ġ at the points that are `closed`. `gap_per_velocity` (s) is the gap that a unit of
-    velocity makes; in statics rates are increments. Friction with springs (`arlequin.multilevel.solvers.elastic_stick`)
-    needs the slips of the step without impulses, slip_free (r,), m, and the tractions at its start, held (r,), Pa.
-    closing (3, r), see `arlequin.multilevel.solvers.closing`: multipliers and friction close the rates above and its
-    first row; default: these alone.
+    p is the sum of the mean tractions of the regular laws, A the area, h the `impulse_factor` of the motion (Δt in
+    dynamics, 1 in statics), W the Delassus operator (r, r), symmetric positive definite, and Λ/(hA) the multiplier of
+    the set-valued law on g, or on ġ at the points that are `closed`. gap_per_velocity (s): change of the gap at the
+    end of the step by a unit of velocity; in statics rates are increments. history (l, h) at the start of the step,
+    guess (r,).
 
-    method "newton": semismooth Newton on the natural map P − project(P − ρ slack/W_kk), ρ = `augmentation` (it moves
-    the way, not the solution); where its statuses cycle they change one at a time, and with friction Gauss–Seidel and
-    projected-gradient steps make it better starts. "augmented": the method of multipliers around it. "gauss-seidel",
-    "projected-gradient" (with a fixed point on the friction threshold): these alone. `stabilised`, True for 1e-3: a
-    proximal term of that size, relative to W_kk, for multipliers that are not unique, iterated away.
+    closing (3, r), see `arlequin.multilevel.solvers.closing`: multipliers and friction act on the rates above plus its
+    first row (default: zero). Elastic stick (`arlequin.multilevel.solvers.elastic_stick`) needs the slips of the step
+    without impulses, slip_free (r,), m, and the spring tractions at its start, spring_traction (r,), Pa.
 
-    Pure: the same arguments give the same bits; nothing is committed. The residual is reported, not judged.
+    method, see `ContactMethod`: "newton", semismooth Newton on the natural map P − project(P − ρ slack/W_kk), ρ =
+    `augmentation` (it changes the iterates, not the solution); where its statuses cycle they change one at a time, and
+    with friction Gauss–Seidel and projected-gradient steps supply other starts. "augmented": the method of multipliers
+    around it. "gauss-seidel", "projected-gradient" (with a fixed point on the friction threshold): these alone.
+
+    Pure: the same arguments give bitwise the same result; nothing is committed. The residual is reported, not judged.
 
     Source: Alart & Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991) 353–375.
     """
     count = laws.count
     if count == 0:
-        return ContactSolution.none(history, held)
-    one_of("method", method, METHODS)
-    mass = proximal_term(method, augmentation, stabilised)
-    if method == "newton" and mass == 0.0 and laws.row_count == 1 and not laws.has_regular and delassus[0, 0] > 0.0:
-        rate = rate_free if closing is None else rate_free + closing[0]
-        return _single_multiplier(laws, delassus, gap_per_velocity, gap_free, rate, closed, history, impulse_factor)
-    if augmentation != 1.0:
-        positive("augmentation", augmentation)
+        return ContactSolution.none(history, spring_traction)
+    index, rho, mass = method.numbers
+    if index == 0 and mass == 0.0 and laws.row_count == 1 and not laws.has_regular and motion.delassus[0, 0] > 0.0:
+        rate = motion.rate_free if closing is None else motion.rate_free + closing[0]
+        return _single_multiplier(laws, motion, rate, history)
 
     from arlequin.multilevel.solvers._kernels import solve_contact as kernel
 
-    soft, share = laws.tangential_compliance, gain(laws, theta, step)
-    if held is not None and slip_free is not None:
-        soft, rate_free = free_rates(laws, rate_free, slip_free, held, share, gap_per_velocity)
+    compliance, share = laws.tangential_compliance, gain(laws, motion.theta, motion.step)
+    rate_free = motion.rate_free
+    if spring_traction is not None and slip_free is not None:
+        compliance, rate_free = free_rates(laws, rate_free, slip_free, spring_traction, share, motion.gap_per_velocity)
     impulse, trial = guess.copy(), history.copy()
     closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
+    table, kernels = laws.table(compliance)
     iterations, residual, singular = kernel(
-        np.ascontiguousarray(delassus), gap_per_velocity, gap_free, rate_free, closed, *laws.tables(soft),
-        history, step, theta, impulse_factor, closing,
-        impulse, trial, normal, status, METHODS.index(method), augmentation, mass, max_iterations,
+        (
+            np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, rate_free, motion.closed,
+            motion.step, motion.theta, motion.impulse_factor,
+        ),
+        table, kernels, history, closing, (index, rho, mass, max_iterations), (impulse, trial, normal, status),
     )  # fmt: skip
     stored, dissipated, multiplier = normal
-    reached = None if held is None else end_pulls(laws, impulse, held, share, impulse_factor)
+    reached = (
+        None
+        if spring_traction is None
+        else end_spring_traction(laws, impulse, spring_traction, share, motion.impulse_factor)
+    )
     return ContactSolution(
         impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular, reached
     )
 
 
-def _single_multiplier(
-    laws: PointLaws,
-    delassus: Array,
-    gap_per_velocity: float,
-    gap_free: Array,
-    rate_free: Array,
-    closed: NDArray[np.bool_],
-    history: Array,
-    impulse_factor: float,
-) -> ContactSolution:
+def _single_multiplier(laws: PointLaws, motion: FreeMotion, rate_free: Array, history: Array) -> ContactSolution:
     """One point without regular law and friction has a closed form: Λ = ⟨−s_free⟩₊ / (W + compliance)."""
-    compliance = laws.compliance[0] / (impulse_factor * laws.area[0])
-    zero = np.zeros(1)
+    compliance = laws.compliance[0] / (motion.impulse_factor * laws.area[0])
+    delassus, zero = motion.delassus[0, 0], np.zeros(1)
     multiplier = zero
     if laws.level[0] == 1:
-        multiplier = np.maximum(-gap_free, 0.0) / (gap_per_velocity * delassus[0, 0] + compliance)
-    elif laws.level[0] == 2 and closed[0]:
-        multiplier = np.maximum(-rate_free, 0.0) / (delassus[0, 0] + compliance)
+        multiplier = np.maximum(-motion.gap_free, 0.0) / (motion.gap_per_velocity * delassus + compliance)
+    elif laws.level[0] == 2 and motion.closed[0]:
+        multiplier = np.maximum(-rate_free, 0.0) / (delassus + compliance)
     status = (multiplier > 0.0).astype(np.int8)
     return ContactSolution(multiplier, zero, zero, multiplier, history, 1, 0.0, status)
 
 
-_MOST = 20000  # iterations
-
-
 @dataclass(frozen=True, eq=False)
 class BatchedSolution:
-    """As a `ContactSolution`, each field with the member (n,) as first axis; it starts with no impulse anywhere.
+    """Contact solutions of n members: fields as of `ContactSolution`, with the member as first axis.
 
     normal (n, 3, k): stored, dissipated and multiplier parts.
     """
@@ -165,7 +154,7 @@ class BatchedSolution:
 
     @classmethod
     def none(cls, laws: PointLaws, history: Array) -> "BatchedSolution":
-        """Nothing, for each history (n, …)."""
+        """No impulses, for the histories (n, …)."""
         n, k = len(history), laws.count
         return cls(
             impulse=np.zeros((n, laws.row_count)),
@@ -178,7 +167,7 @@ class BatchedSolution:
         )
 
     def of(self, i: int) -> ContactSolution:
-        """That of one member."""
+        """The solution of member i."""
         stored, dissipated, multiplier = self.normal[i]
         return ContactSolution(
             impulse=self.impulse[i],
@@ -209,7 +198,7 @@ class BatchedSolution:
 
     def put(self, at: slice, points: NDArray[np.int64], rows: NDArray[np.int64], laws: NDArray[np.int64],
             part: "BatchedSolution") -> None:  # fmt: skip
-        """Takes the solution of some members at some points, their rows, and rows of the history."""
+        """Write the solution of some members at some points, their rows, and rows of the history."""
         self.impulse[at, rows] = part.impulse
         self.normal[at][:, :, points] = part.normal
         self.history[at][:, laws] = part.history
@@ -220,34 +209,26 @@ class BatchedSolution:
 
 def solve_members(
     laws: PointLaws,
-    delassus: Array,
-    gap_per_velocity: float,
-    gap_free: Array,
-    rate_free: Array,
-    start: Array,
-    closed: NDArray[np.bool_],
+    motion: FreeMotion,
     history: Array,
-    step: float,
-    theta: float,
+    start: Array,
     guess: Array,
-    some: NDArray[np.int64],
+    members: NDArray[np.int64],
     method: ContactMethod,
 ) -> BatchedSolution:
-    """`arlequin.multilevel.solvers.contact.solve_contact` for the members `some` of fields (n, …); the others have no
-    impulse.
+    """`solve_contact` for the members (s,) of an ensemble of n on fixed normals; the others have no impulse.
 
-    start (n, r): rates at the start of the step, on fixed normals.
+    gap_free, rate_free and closed of `motion`, history and guess have the member as first axis; start (n, r): rates at
+    the start of the step.
     """
     from arlequin.multilevel.solvers._kernels import solve_members as kernel
 
     out = BatchedSolution.none(laws, history)
-    out.impulse[some] = guess[some]
-    gap_free, rate_free = np.ascontiguousarray(gap_free), np.ascontiguousarray(rate_free)
+    out.impulse[members] = guess[members]
+    table, kernels = laws.table(laws.tangential_compliance)
     kernel(
-        some, np.ascontiguousarray(delassus), gap_per_velocity, gap_free, rate_free, np.ascontiguousarray(closed),
-        *laws.tables(laws.tangential_compliance), np.ascontiguousarray(history), step, theta, step,
-        np.ascontiguousarray(start),
-        out.impulse, out.history, out.normal, out.status, *method.numbers, _MOST,
-        out.iterations, out.residual, out.singular,
+        members, tuple(np.ascontiguousarray(field) if np.ndim(field) else field for field in motion), table, kernels,
+        np.ascontiguousarray(history), np.ascontiguousarray(start), (*method.numbers, _MAX_ITERATIONS),
+        (out.impulse, out.history, out.normal, out.status), (out.iterations, out.residual, out.singular),
     )  # fmt: skip
     return out

@@ -1,8 +1,8 @@
-"""Elastic stick in a step: the tangential springs of friction, from one traction to the next.
+"""Elastic stick: update of the tangential springs of friction over a step.
 
-With the stretch e of a spring and a dashpot beside it, s = −K_T e what the spring pulls, the traction t = s − C_T ė and
-w = v_t − ė, the rate of what slips for good, −t ∈ μ p ∂‖w‖. Over a step with the slip Δs, the mean traction
-t̄ = P_t/(hA) (h, A as in `arlequin.multilevel.solvers.contact`) and s_e what the spring pulls at the end,
+With the stretch e of the spring, a dashpot in parallel, the spring traction s = −K_T e, the traction t = s − C_T ė and
+the slip rate w = v_t − ė, −t ∈ μ p ∂‖w‖. Over a step with the slip Δs, the mean traction t̄ = P_t/(hA) (h, A as in
+`arlequin.multilevel.solvers.contact`) and the spring traction s_e at the end,
 
     t̄ = (1 − θ) s₀ + θ s_e − C_T Δe/Δt,    s_e − s₀ = −K_T Δe,    Δe = Δs − Δs_p,    −t̄ ∈ μ p̄ ∂‖Δs_p‖,
 
@@ -11,12 +11,12 @@ is the problem of friction with a compliance,
 
     w = slip_free/lever − c s₀ + (W P)_t + c P_t/(hA),    c = κ/(K_T lever),
 
-so that ‖P_t‖ ≤ μ P_n as without springs (statics: Δt = ∞). In a slip the force stays on the cone and e follows from
-it by K_T e + C_T ė = −t: neither jumps, and no loss is negative. (With s = t + C_T v_t, all of the sliding on the
-dashpot, e would be large and store more than the motion has.) For κ ≤ 1 ‖s_e‖ lies between ‖s₀‖ and μ p̄ then; for
-κ > 1, without a dashpot and θ < 1, s_e may pass the edge and is brought back to it in its own direction:
+so that ‖P_t‖ ≤ μ P_n as without springs (statics: Δt = ∞). During slip the force stays on the cone and e follows from
+K_T e + C_T ė = −t: neither jumps, and no loss is negative. (With s = t + C_T v_t, the full slip rate on the dashpot, e
+would be large and store more energy than the motion has.) For κ ≤ 1 ‖s_e‖ then lies between ‖s₀‖ and μ p̄; for κ > 1,
+that is θ < 1 without a dashpot, s_e may leave the disk and is projected back radially:
 
-    ‖s₁‖ ≤ R = μ p̄ + ⟨1 − κ⟩₊ ⟨‖s₀‖ − μ p̄⟩₊,    s₁ = 0 where contact opens: what the spring held is lost.
+    ‖s₁‖ ≤ R = μ p̄ + ⟨1 − κ⟩₊ ⟨‖s₀‖ − μ p̄⟩₊,    s₁ = 0 where contact opens: the energy of the spring is lost.
 
 The loss
 
@@ -38,7 +38,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 
 @dataclass(frozen=True)
 class FrictionLoss:
-    """What friction takes in a step, J, at the points with springs: each (…, k), of the others nothing."""
+    """Friction loss of a step at the points with elastic stick: each (…, k), J, 0 at the other points."""
 
     laws: PointLaws
     each: Array
@@ -46,7 +46,7 @@ class FrictionLoss:
 
 @dataclass(frozen=True)
 class ElasticStick:
-    """What the springs pull (…, r) at the start and at the end of a step, Pa, 0 on all other rows; gain (k,): κ."""
+    """Spring tractions (…, r) at the start and at the end of a step, Pa, 0 on all other rows; gain (k,): κ."""
 
     laws: PointLaws
     before: Array
@@ -54,18 +54,18 @@ class ElasticStick:
     gain: Array
 
     def loss(self, impulse: Array, slip: Array, factor: float, theta: float) -> FrictionLoss:
-        """By impulses (…, r) and slips Δs (…, r); h = `factor`."""
+        """The loss by the impulses (…, r) and slips Δs (…, r); h = `factor`."""
         laws = self.laws
         rows, points = laws.elastic_stick_rows, laws.elastic_stick_points
         area = laws.area[points]
-        # taken row by row: what sums give does not depend on how many rows there are then
+        # row by row: the round-off of sums then does not depend on the number of rows
         pull = np.take(impulse, rows, axis=-1)
         before, after = np.take(self.before, rows, axis=-1), np.take(self.after, rows, axis=-1)
         change = self.gain[points] * (pull / (factor * area) - before)
-        soft = area / laws.tangential_stiffness[points]
+        flexibility = area / laws.tangential_stiffness[points]
         lost = -pull * np.take(slip, rows, axis=-1) / factor
-        lost -= 0.5 * soft * (after**2 - before**2)
-        lost -= (theta - 0.5) * soft * change**2
+        lost -= 0.5 * flexibility * (after**2 - before**2)
+        lost -= (theta - 0.5) * flexibility * change**2
         each = np.zeros((*lost.shape[:-1], laws.count))
         each[..., points[laws.elastic_stick_first]] = np.maximum(
             np.add.reduceat(lost, laws.elastic_stick_first, axis=-1), 0.0
@@ -74,7 +74,7 @@ class ElasticStick:
 
 
 def gain(laws: PointLaws, theta: float, step: float) -> Array:
-    """κ (k,) where friction has springs, 0 elsewhere; step: Δt, s, infinite in statics."""
+    """κ (k,) at points with elastic stick, 0 elsewhere; step: Δt, s, infinite in statics."""
     out, at = np.zeros(laws.count), laws.elastic_stick
     stiffness = laws.tangential_stiffness[at]
     out[at] = stiffness / (theta * stiffness + laws.tangential_damping[at] / step)
@@ -82,32 +82,35 @@ def gain(laws: PointLaws, theta: float, step: float) -> Array:
 
 
 def free_rates(
-    laws: PointLaws, rate: Array, slip: Array, held: Array, gain: Array, gap_per_velocity: float
+    laws: PointLaws, rate: Array, slip: Array, spring_traction: Array, gain: Array, gap_per_velocity: float
 ) -> tuple[Array, Array]:
-    """Compliances (k,) and rates (r,) with which friction is solved; rate, slip (r,) without impulses, held (r,) s₀."""
-    soft, out = softness(laws, gain, gap_per_velocity), rate.copy()
+    """Compliances (k,) and rates (r,) of the equivalent problem of friction with a compliance.
+
+    rate, slip (r,): without impulses; spring_traction (r,): s₀.
+    """
+    compliance, out = tangential_compliance(laws, gain, gap_per_velocity), rate.copy()
     rows = laws.elastic_stick_rows
-    out[rows] = slip[rows] / gap_per_velocity - held[rows] * soft[laws.elastic_stick_points]
-    return soft, out
+    out[rows] = slip[rows] / gap_per_velocity - spring_traction[rows] * compliance[laws.elastic_stick_points]
+    return compliance, out
 
 
-def softness(laws: PointLaws, gain: Array, gap_per_velocity: float) -> Array:
-    """Compliance of friction (k,), m/(s Pa): c where it has springs."""
+def tangential_compliance(laws: PointLaws, gain: Array, gap_per_velocity: float) -> Array:
+    """Compliance of friction (k,), m/(s Pa): c at points with elastic stick."""
     return np.where(
         laws.elastic_stick, gain / (gap_per_velocity * laws.tangential_stiffness), laws.tangential_compliance
     )
 
 
-def end_pulls(laws: PointLaws, impulse: Array, held: Array, gain: Array, factor: float) -> Array:
-    """s₁ (r,) by the impulses (r,)."""
+def end_spring_traction(laws: PointLaws, impulse: Array, spring_traction: Array, gain: Array, factor: float) -> Array:
+    """Spring tractions s₁ (r,) at the end of a step with the impulses (r,)."""
     rows, points, first = laws.elastic_stick_rows, laws.elastic_stick_points, laws.elastic_stick_first
     scale = factor * laws.area[points]
-    reached = held[rows] + gain[points] * (impulse[rows] / scale - held[rows])
+    reached = spring_traction[rows] + gain[points] * (impulse[rows] / scale - spring_traction[rows])
     edge = laws.friction[points] * impulse[laws.first[points]] / scale
     of = np.searchsorted(first, np.arange(rows.size), side="right") - 1
-    size, start = (np.sqrt(np.add.reduceat(values**2, first))[of] for values in (reached, held[rows]))
+    size, start = (np.sqrt(np.add.reduceat(values**2, first))[of] for values in (reached, spring_traction[rows]))
     radius: Any = edge + np.maximum(1.0 - gain[points], 0.0) * np.maximum(start - edge, 0.0)
     radius = np.where(impulse[laws.first[points]] > 0.0, radius, 0.0)
-    out = np.zeros_like(held)
+    out = np.zeros_like(spring_traction)
     out[rows] = reached * np.minimum(1.0, np.divide(radius, size, out=np.ones_like(size), where=size > 0.0))
     return out

@@ -1,6 +1,7 @@
-"""The laws of all contact points of a system as tables."""
+"""Tables of the laws of all contact points of a system."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,24 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.checks import within
+from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
-from arlequin.multilevel.laws.friction import Coulomb
+from arlequin.multilevel.laws.friction import VARIABLES, FrictionLaw, SlidingState
+from arlequin.multilevel.solvers.problem import LawTable
 
-_Whole = NDArray[np.int64]
-_Tables = tuple[_Whole, Array, _Whole, Array, Array, Array, Any, _Whole, _Whole, Array]
+_Table = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class PointLaws:
-    """The laws of all contact points as tables, which the kernels read.
+    """Laws of k contact points as tables, which the kernels read.
 
     area (k,) m². Regular laws of point k: rows rows[k] … rows[k+1] of kind (index into kernels) and coefficients.
     level (k,): 0 no set-valued law, 1 on the gap, 2 on the velocity; compliance (k,) of its multiplier, m/Pa or
-    m/(s Pa). friction (k,): coefficient, 0 without; tangential_compliance (k,), m/(s Pa); tangential_stiffness (k,),
-    Pa/m, infinite without springs; tangential_damping (k,) beside them, Pa s/m. first (k+1,): the rows of point k are
-    first[k] (normal) and, where it has friction, those of the axes − 1 tangents. The history has a row for each
-    regular law and then one for each point with springs: what its spring pulls, as a vector in space.
+    m/(s Pa). friction (k,): coefficient, 0 without friction; tangential_compliance (k,), m/(s Pa);
+    tangential_stiffness (k,), Pa/m, infinite without elastic stick; tangential_damping (k,) beside it, Pa s/m.
+    first (k+1,): the rows of point k are first[k] (normal) and, where it has friction, those of the axes − 1 tangents.
+    The history has a row for each regular law, then one for each point with elastic stick, its spring traction as a
+    vector in space, and then one for each point whose coefficient of friction depends on the state: accumulated slip,
+    pressure, two internal variables. friction (k,) holds the coefficients of the present step, friction_laws (k,) the
+    laws; restitution (k,) that of the set-valued law.
     """
 
     area: Array
@@ -34,7 +40,9 @@ class PointLaws:
     coefficients: Array
     level: NDArray[np.int64]
     compliance: Array
+    restitution: Array
     friction: Array
+    friction_laws: tuple[FrictionLaw | None, ...]
     tangential_compliance: Array
     tangential_stiffness: Array
     tangential_damping: Array
@@ -45,18 +53,22 @@ class PointLaws:
         cls,
         laws: Sequence[tuple[NormalLaw, ...]],
         area: Array,
-        friction: Sequence[Coulomb | None] | None = None,
+        friction: Sequence[FrictionLaw | None] | None = None,
         axes: int = 1,
     ) -> "PointLaws":
-        """`laws` holds the laws of each contact point, at most one of them set-valued, `friction` that of each."""
+        """The tables of the laws of each point, at most one of them set-valued, and of its friction law.
+
+        area (k,), m²; axes: of the space, which has axes − 1 tangents.
+        """
         regular = tuple(tuple(law for law in point if isinstance(law, RegularLaw)) for point in laws)
         level = np.zeros(len(laws), dtype=np.int64)
-        compliance = np.zeros(len(laws))
+        compliance, restitution = np.zeros(len(laws)), np.zeros(len(laws))
         for k, point in enumerate(laws):
             for law in point:
                 if isinstance(law, SetValuedLaw):
                     level[k] = 1 if law.level == "gap" else 2
                     compliance[k] = law.compliance
+                    restitution[k] = _restitution(law)
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
         table = {law: law.coefficients() for point in regular for law in point}
         coefficients = np.zeros((int(rows[-1]), max((own.size for own in table.values()), default=0)))
@@ -71,7 +83,9 @@ class PointLaws:
             coefficients=coefficients,
             level=level,
             compliance=compliance,
-            friction=np.array([0.0 if law is None else law.coefficient for law in friction]),
+            restitution=restitution,
+            friction=_coefficients(tuple(friction), _at_rest(len(laws))),
+            friction_laws=tuple(friction),
             tangential_compliance=np.array([0.0 if law is None else law.compliance for law in friction]),
             tangential_stiffness=np.array([np.inf if law is None else law.stiffness for law in friction]),
             tangential_damping=np.array([0.0 if law is None else law.damping for law in friction]),
@@ -101,45 +115,45 @@ class PointLaws:
         return any(law.damped for point in self.regular for law in point)
 
     def start_history(self, gap: Array) -> Array:
-        """History (rows, h) of laws that meet for the first time at the gaps (k,)."""
-        from arlequin.multilevel.laws._signature import HISTORY
+        """Initial history (l, h) at the gaps (k,)."""
+        from arlequin.multilevel.laws.signature import HISTORY
 
-        history = np.zeros((self.coefficients.shape[0] + np.count_nonzero(self.elastic_stick), HISTORY))
+        history = np.zeros((self._sliding_start + np.count_nonzero(self._slides), HISTORY))
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
-    def reopened(self, history: Array, gap: Array) -> Array:
-        """The history with the gaps (k,) at the start of the step as another pairing sees them."""
+    def with_gaps(self, history: Array, gap: Array) -> Array:
+        """The history with the gaps (k,) at the start of the step by another pairing."""
         history = history.copy()
         history[: self.rows[-1], 0] = np.repeat(gap, np.diff(self.rows))
         return history
 
-    def carried(self, history: Array, gap: Array) -> tuple[Array, Array]:
-        """The same as far as no energy is made, and what the gaps of the layers are beyond these (k,), m.
+    def carry_gaps(self, history: Array, gap: Array) -> tuple[Array, Array]:
+        """As `with_gaps`, but without adding energy; also the gaps of the layers minus the geometric gaps (k,), m.
 
-        A layer works on n·Δu of its rows. The next step sees the same point from other rows, and between the two its
-        gap jumps by δ, of second order in the step, or by more where facets change; the energy E(g + δ) − E(g) that it
-        then stores was done by nobody. What such jumps take is put on an account, from which those that give are paid.
-        Beyond it gaps stay as they were carried, ĝ₁ = ĝ₀ + n·Δu, so that Σ (work + stored energy) never grows; `scheme`
-        has what is on the account.
+        A layer does work on n·Δu of its rows. In the next step the point has other rows, and its gap jumps between the
+        steps by δ, of second order in the step, or more where the facet changes; the change E(g + δ) − E(g) of the
+        stored energy is the work of no force. Energy removed by such jumps is credited to an account, and jumps that
+        add energy are allowed up to its balance. Beyond it the gap is integrated, ĝ₁ = ĝ₀ + n·Δu, so that
+        Σ (work + stored energy) never grows. The balance counts as `scheme`.
         """
-        from arlequin.multilevel.laws._carried_kernels import reopen
+        from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 
-        history, beyond = history.copy(), np.zeros(self.count)
+        history, excess = history.copy(), np.zeros(self.count)
         kernels, kind = self.kernels
-        reopen(history, gap, self.rows, self.area, kernels, kind, self.coefficients, beyond)
-        return history, beyond
+        carry_gaps(history, gap, self.rows, self.area, kernels, kind, self.coefficients, excess)
+        return history, excess
 
     def layer_gaps(self, history: Array, gap: Array) -> Array:
-        """The gaps (k,) with those that the layers carry."""
+        """The gaps (k,), at points with regular laws those of the history."""
         at = np.flatnonzero(np.diff(self.rows))
         gap = gap.copy()
         gap[at] = history[self.rows[at], 0]
         return gap
 
     @cached_property
-    def always(self) -> NDArray[np.bool_]:
-        """Points (k,) whose laws act whether they are closed or not: regular laws, and unilateral ones on the gap."""
+    def acts_when_open(self) -> NDArray[np.bool_]:
+        """Points (k,) whose laws do not depend on `closed`: regular laws, and multipliers on the gap."""
         return (self.level == 1) | (np.diff(self.rows) > 0)
 
     def chosen(self, points: NDArray[np.int64]) -> "PointLaws":
@@ -154,7 +168,9 @@ class PointLaws:
             coefficients=np.ascontiguousarray(self.coefficients[laws]),
             level=self.level[points],
             compliance=self.compliance[points],
+            restitution=self.restitution[points],
             friction=self.friction[points],
+            friction_laws=tuple(self.friction_laws[k] for k in points),
             tangential_compliance=self.tangential_compliance[points],
             tangential_stiffness=self.tangential_stiffness[points],
             tangential_damping=self.tangential_damping[points],
@@ -162,10 +178,10 @@ class PointLaws:
         )
 
     def multipliers(self) -> "PointLaws":
-        """The set-valued laws and friction alone, all on the velocity."""
+        """The set-valued laws and friction alone, all on the velocity, without elastic stick."""
         none = np.zeros(self.count + 1, dtype=np.int64)
         level = np.where(self.level > 0, 2, 0)
-        # springs of friction carry nothing where contact starts
+        # springs of friction are unstretched where contact starts
         friction = np.where(self.elastic_stick, 0.0, self.friction)
         return replace(
             self,
@@ -174,15 +190,19 @@ class PointLaws:
             coefficients=self.coefficients[:0],
             level=level,
             friction=friction,
+            friction_laws=(None,) * self.count,
             tangential_stiffness=np.full(self.count, np.inf),
             tangential_damping=np.zeros(self.count),
         )
 
-    def tables(self, soft: Array) -> _Tables:
-        """As the kernels of the contact problem take them, with the compliance of friction (k,), m/(s Pa)."""
+    def table(self, tangential_compliance: Array) -> tuple[_Table, Any]:
+        """Fields of `LawTable` with the compliance of friction (k,), m/(s Pa), and the list of kernels."""
         kernels, kind = self.kernels
-        points = self.first, self.area, self.level, self.compliance, self.friction, soft
-        return *points, kernels, self.rows, kind, self.coefficients
+        table = LawTable(
+            self.first, self.area, self.level, self.compliance, self.friction, tangential_compliance, self.rows, kind,
+            self.coefficients,
+        )  # fmt: skip
+        return tuple(table), kernels
 
     def rows_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the contact problem of some of the points."""
@@ -191,7 +211,14 @@ class PointLaws:
     def histories_of(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the history of some of the points."""
         springs = np.cumsum(self.elastic_stick) - 1 + self.rows[-1]
-        return np.concatenate([_spans(self.rows, points), springs[points][self.elastic_stick[points]]])
+        sliding = np.cumsum(self._slides) - 1 + self._sliding_start
+        return np.concatenate(
+            [
+                _spans(self.rows, points),
+                springs[points][self.elastic_stick[points]],
+                sliding[points][self._slides[points]],
+            ]
+        )
 
     @cached_property
     def gap_rows(self) -> NDArray[np.bool_]:
@@ -202,7 +229,7 @@ class PointLaws:
 
     @cached_property
     def elastic_stick(self) -> NDArray[np.bool_]:
-        """Points (k,) whose friction has springs."""
+        """Points (k,) with elastic stick."""
         return np.isfinite(self.tangential_stiffness)
 
     @property
@@ -211,7 +238,7 @@ class PointLaws:
 
     @cached_property
     def elastic_stick_rows(self) -> NDArray[np.int64]:
-        """Tangential rows (s,) of the points with springs."""
+        """Tangential rows (s,) of the points with elastic stick."""
         tangential = np.ones(self.row_count, dtype=bool)
         tangential[self.first[:-1]] = False
         return np.flatnonzero(tangential & np.repeat(self.elastic_stick, np.diff(self.first)))
@@ -223,33 +250,82 @@ class PointLaws:
 
     @cached_property
     def elastic_stick_first(self) -> NDArray[np.int64]:
-        """First of these rows (e,) of each point with springs."""
+        """Index (e,) of the first of these rows of each point."""
         return np.flatnonzero(np.diff(self.elastic_stick_points, prepend=-1))
 
-    def held(self, history: Array, tangents: Array) -> Array:
-        """Tractions (r,) of the springs along the tangents (k, a − 1, a): vectors turn with them, lengths kept."""
+    def spring_traction(self, history: Array, tangents: Array) -> Array:
+        """Spring tractions (r,), Pa, of a history along the tangents (k, a − 1, a), rotated with them."""
         at, out = self.elastic_stick_points[self.elastic_stick_first], np.zeros(self.row_count)
-        vectors = history[self.rows[-1] :, : tangents.shape[2]]
+        vectors = history[self.rows[-1] : self._sliding_start, : tangents.shape[2]]
         along = np.einsum("kta,ka->kt", tangents[at], vectors)
-        size, left = (np.linalg.norm(field, axis=1) for field in (vectors, along))
-        scale = np.divide(size, left, out=np.ones_like(size), where=left > 0.0)
+        size, projected = (np.linalg.norm(field, axis=1) for field in (vectors, along))
+        scale = np.divide(size, projected, out=np.ones_like(size), where=projected > 0.0)
         out[self.elastic_stick_rows] = (along * scale[:, None]).ravel()
         return out
 
-    def remember(self, history: Array, held: Array, tangents: Array) -> None:
-        """Puts the tractions (r,) of the springs into a history."""
+    def store_spring_traction(self, history: Array, traction: Array, tangents: Array) -> None:
+        """Write the spring tractions (r,), Pa, to a history."""
         at = self.elastic_stick_points[self.elastic_stick_first]
-        along = held[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
-        history[self.rows[-1] :, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
+        along = traction[self.elastic_stick_rows].reshape(at.size, tangents.shape[1])
+        history[self.rows[-1] : self._sliding_start, : tangents.shape[2]] = np.einsum("kta,kt->ka", tangents[at], along)
 
-    def elastic_stick_energy(self, held: Array) -> Any:
-        """Energy of the springs, J, by their tractions (r,), or by some (b, r): Σ A ‖t‖²/(2 K_T)."""
+    @cached_property
+    def _slides(self) -> NDArray[np.bool_]:
+        """Points (k,) whose coefficient of friction depends on the state."""
+        return np.array([law is not None and law.state_dependent for law in self.friction_laws], dtype=bool)
+
+    @property
+    def state_dependent(self) -> bool:
+        """Whether the coefficient of friction of any point depends on the state."""
+        return bool(self._slides.any())
+
+    @cached_property
+    def _sliding_start(self) -> int:
+        """First row of the history of these points."""
+        return int(self.rows[-1]) + int(np.count_nonzero(self.elastic_stick))
+
+    def slip_size(self, slip: Array) -> Array:
+        """Lengths (k,) of the tangential vectors of rows (r,)."""
+        squares = slip**2
+        squares[self.first[:-1]] = 0.0
+        return np.sqrt(np.add.reduceat(squares, self.first[:-1])) if self.count else np.zeros(0)
+
+    def sliding(self, history: Array, slip_rate: Array) -> SlidingState:
+        """The state of sliding by the history and the slip rates (k,), m/s."""
+        out, own = _at_rest(self.count), history[self._sliding_start :]
+        out.slip[self._slides], out.pressure[self._slides] = own[:, 0], own[:, 1]
+        out.variables[self._slides] = own[:, 2:]
+        return replace(out, slip_rate=slip_rate)
+
+    def at(self, state: SlidingState) -> "PointLaws":
+        """The same laws with the coefficients of friction at a state of sliding."""
+        return self.with_friction(_coefficients(self.friction_laws, state))
+
+    def with_friction(self, friction: Array) -> "PointLaws":
+        """The same laws with other coefficients of friction (k,)."""
+        out = copy(self)  # with what is cached, none of which depends on the coefficients
+        object.__setattr__(out, "friction", friction)
+        return out
+
+    def advance_sliding(self, history: Array, state: SlidingState, slip: Array, pressure: Array, step: float) -> None:
+        """Write the state after a step with the slips (k,), m, and mean pressures (k,), Pa, to a history."""
+        slip = np.where(pressure > 0.0, slip, 0.0)
+        state = replace(state, pressure=pressure, slip=state.slip + slip)
+        own = history[self._sliding_start :]
+        own[:, 0], own[:, 1] = state.slip[self._slides], pressure[self._slides]
+        for law, points in _groups(self.friction_laws):
+            if law.state_dependent:
+                rows = (np.cumsum(self._slides) - 1)[points]
+                own[rows, 2:] = law.advance(_at(state, points), slip[points], step)
+
+    def elastic_stick_energy(self, traction: Array) -> Any:
+        """Stored energy of elastic stick, J, of spring tractions (r,) or (b, r): Σ A ‖s‖²/(2 K_T)."""
         points = self.elastic_stick_points
-        softness = 0.5 * self.area[points] / self.tangential_stiffness[points]
-        return np.vecdot(np.take(held, self.elastic_stick_rows, axis=-1) ** 2, softness)
+        flexibility = 0.5 * self.area[points] / self.tangential_stiffness[points]
+        return np.vecdot(np.take(traction, self.elastic_stick_rows, axis=-1) ** 2, flexibility)
 
     def energy(self, gap: Array) -> Any:
-        """Energy stored in the interface, J: Σ_k area_k Σ_laws E(g_k), of gaps (k,) or of some (b, k)."""
+        """Stored energy of the regular laws, J, at gaps (k,) or (b, k): Σ_k area_k Σ_laws E(g_k)."""
         return np.vecdot(self._sum(gap, lambda law, g: law.energy(g)), self.area)
 
     def pressure(self, gap: Array) -> Array:
@@ -261,7 +337,7 @@ class PointLaws:
         return self.area * np.array([sum(law.stiffness_bound() for law in point) for point in self.regular])
 
     def _sum(self, gap: Array, what: Any) -> Array:
-        # points of one interface share their laws: one vectorised call a group, not one a point
+        # points of one interface share their laws: one vectorised call per group
         total = np.zeros(gap.shape)
         for laws, points in self._groups:
             for law in laws:
@@ -291,6 +367,42 @@ class PointLaws:
                 add_kernel(kernels, kernel)
             kind.append(index[id(kernel)])
         return kernels, np.array(kind, dtype=np.int64)
+
+
+def _restitution(law: SetValuedLaw) -> float:
+    e = within("restitution", law.restitution, 0.0, 1.0)
+    if e > 0.0 and law.level == "gap":
+        raise UserError.parameter("restitution", e, 'must be 0 at level "gap"')
+    return e
+
+
+def _at_rest(count: int) -> SlidingState:
+    """Points that have neither slipped nor been pressed."""
+    return SlidingState(np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, VARIABLES)))
+
+
+def _at(state: SlidingState, points: NDArray[np.int64]) -> SlidingState:
+    return SlidingState(state.pressure[points], state.slip_rate[points], state.slip[points], state.variables[points])
+
+
+def _groups(laws: tuple[FrictionLaw | None, ...]) -> list[tuple[FrictionLaw, NDArray[np.int64]]]:
+    """Friction laws and their points: one vectorised call for each law."""
+    groups: dict[int, tuple[FrictionLaw, list[int]]] = {}
+    for k, law in enumerate(laws):
+        if law is not None:
+            groups.setdefault(id(law), (law, []))[1].append(k)
+    return [(law, np.array(points)) for law, points in groups.values()]
+
+
+def _coefficients(laws: tuple[FrictionLaw | None, ...], state: SlidingState) -> Array:
+    """Coefficients of friction (k,) at a state; UserError where a law gives none."""
+    out = np.zeros(len(laws))
+    for law, points in _groups(laws):
+        mu = np.asarray(law.mu(_at(state, points)), dtype=float)
+        if mu.shape != (points.size,) or not (np.isfinite(mu) & (mu >= 0.0)).all():
+            raise UserError(f"friction law {law!r}: mu must return {points.size} finite coefficients ≥ 0, not {mu}")
+        out[points] = mu
+    return out
 
 
 def _spans(starts: NDArray[np.int64], items: NDArray[np.int64]) -> NDArray[np.int64]:

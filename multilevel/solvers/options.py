@@ -1,4 +1,4 @@
-"""How the contact problem of a step is solved."""
+"""Options of the solver of the contact problem of a step."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,13 +11,13 @@ Method = Literal["newton", "augmented", "gauss-seidel", "projected-gradient"]
 
 @dataclass(frozen=True)
 class ContactMethod:
-    """The way to the impulses of a step; none of its numbers moves the solution, nor needs tuning.
+    """Method that solves for the contact impulses of a step; no option changes the solution or needs tuning.
 
-    method "newton": the Lagrangian form with statuses, by semismooth Newton, which falls back on the others where it
-    cycles. "augmented": the augmented Lagrangian (method of multipliers) around it. "gauss-seidel" and
-    "projected-gradient": these alone. augmentation: number of the augmented forms, in units of their default.
-    stabilised: a mass-like term on the multipliers, in units of their compliance (True: 1e-3), iterated away, for
-    multipliers that the displacements do not determine; the plain forms refuse those.
+    method "newton": semismooth Newton on the Lagrangian form, with the other methods as fallbacks where it cycles.
+    "augmented": the augmented Lagrangian (method of multipliers) around it. "gauss-seidel" and "projected-gradient":
+    these methods alone. augmentation: parameter ρ of the augmented forms, relative to its default. stabilised: proximal
+    term on the multipliers, relative to their compliance (True: 1e-3), iterated away, for multipliers that the
+    displacements do not determine; without it such problems are refused.
     """
 
     method: Method = "newton"
@@ -32,13 +32,13 @@ class ContactMethod:
 
     @property
     def numbers(self) -> tuple[int, float, float]:
-        """As the kernels of the contact problem take them: the method's place in METHODS, ρ, the proximal term."""
+        """Index of the method in METHODS, ρ and the proximal term."""
         term = proximal_term(self.method, self.augmentation, self.stabilised)
         return METHODS.index(self.method), self.augmentation, term
 
 
 def proximal_term(method: Method, augmentation: float, stabilised: bool | float) -> float:
-    """Size of the term on the multipliers, in units of their compliance; 0 for none."""
+    """Proximal term on the multipliers, relative to their compliance; 0 for none."""
     if method == "augmented":
         return 1.0 / positive("augmentation", augmentation)
     return 1e-3 if stabilised is True else non_negative("stabilised", float(stabilised))

@@ -9,8 +9,8 @@ import pytest
 import xarray
 
 import arlequin as aq
-from arlequin.schemes import theta as theta_scheme
 from arlequin.schemes import theta_compiled as small_theta
+from arlequin.schemes import theta_sparse
 
 STEP, STEPS = 1e-3, 40
 PATHS = ("compiled", "audited together", "one by one")
@@ -107,7 +107,7 @@ def stepped(case: Case, path: str, patch: Any, blocks: Any) -> xarray.DataTree:
     with patch.context() as own, blocks:
         own.setattr(small_theta, "LARGEST", 500 if path == "compiled" else -1)
         if path == "one by one":
-            own.setattr(theta_scheme, "is_steady", lambda assembly: False)
+            own.setattr(theta_sparse, "is_steady", lambda assembly: False)
         return aq.simulate(case.system, aq.Theta(case.theta), duration=STEPS * STEP, step=STEP)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.models.errors import UserError
-from arlequin.multilevel.laws.wear import Archard, Worn
+from arlequin.multilevel.laws.wear import Archard, WearState
 
 
 @pytest.mark.parametrize("options", [{"coefficient": 0.0}, {"coefficient": np.nan}, {"density": -1.0}])
@@ -15,10 +15,10 @@ def test_bad_figures_are_refused(options):
 
 
 def test_depths_add_up_and_the_last_ones_are_still_to_open():
-    worn = Worn(np.zeros(2), np.zeros(2)).after(np.array([1.0, 2.0])).more(np.array([3.0, 0.0])).after(np.ones(2))
+    worn = WearState(np.zeros(2), np.zeros(2)).after(np.array([1.0, 2.0])).add(np.array([3.0, 0.0])).after(np.ones(2))
     assert worn.depth.tolist() == [5.0, 3.0]
     assert worn.opening.tolist() == [1.0, 1.0]
-    assert Worn(np.ones(1), np.ones(1)).more(np.ones(1)).opening.tolist() == [2.0]
+    assert WearState(np.ones(1), np.ones(1)).add(np.ones(1)).opening.tolist() == [2.0]
 
 
 def pad():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.multilevel.laws._signature import ACCOUNT
+from arlequin.multilevel.laws.signature import ACCOUNT
 from arlequin.multilevel.solvers.law_tables import PointLaws
 
 LAYER = aq.Asperities(stiffness=1e3, exponent=2.0, height=0.5)
@@ -23,7 +23,7 @@ def test_jumps_are_paid_from_what_jumps_took():
     total, kept, reached = stored(np.full(4, 0.2)).sum(), 0, 0
     for _ in range(200):
         asked = 0.3 + 0.2 * draw.normal(size=4)
-        history, beyond = laws.carried(history, asked)
+        history, beyond = laws.carry_gaps(history, asked)
         gaps = laws.layer_gaps(history, asked)
         np.testing.assert_allclose(gaps, asked + beyond, atol=1e-14)
         assert (beyond >= 0.0).all()  # a layer is never pressed more than the point
@@ -36,7 +36,7 @@ def test_jumps_are_paid_from_what_jumps_took():
 @pytest.mark.kernels
 def test_a_point_that_loses_its_partner_and_finds_another():
     laws = PointLaws.gather([(LAYER,)], np.array([2.0]))
-    history, _ = laws.carried(laws.start_history(np.array([0.1])), np.array([np.inf]))
+    history, _ = laws.carry_gaps(laws.start_history(np.array([0.1])), np.array([np.inf]))
     assert history[0, ACCOUNT] == pytest.approx(stored(0.1), rel=1e-12)
-    history, beyond = laws.carried(history, np.array([0.2]))
+    history, beyond = laws.carry_gaps(history, np.array([0.2]))
     assert beyond[0] == 0.0 and history[0, ACCOUNT] == pytest.approx(stored(0.1) - stored(0.2), rel=1e-10)

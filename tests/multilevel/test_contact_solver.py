@@ -12,8 +12,10 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.laws.friction import Coulomb
 from arlequin.multilevel.laws.unilateral import Unilateral
-from arlequin.multilevel.solvers.contact import METHODS, ContactSolution, solve_contact
+from arlequin.multilevel.solvers.contact import ContactSolution, solve_contact
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.options import METHODS, ContactMethod
+from arlequin.multilevel.solvers.problem import FreeMotion
 
 STEP = 1e-6
 LEVER = 0.5 * STEP
@@ -32,10 +34,11 @@ class Problem:
     axes: int
 
     def solve(self, guess: Array | None = None, **options: Any) -> ContactSolution:
-        return solve_contact(
-            self.laws, self.delassus, LEVER, self.gap, self.rate, self.closed, self.laws.start_history(self.before),
-            STEP, 0.5, STEP, self.start if guess is None else guess, **options,
-        )  # fmt: skip
+        motion = FreeMotion(self.delassus, LEVER, self.gap, self.rate, self.closed, STEP, 0.5, STEP)
+        limit = {"max_iterations": options.pop("max_iterations")} if "max_iterations" in options else {}
+        guess = self.start if guess is None else guess
+        history = self.laws.start_history(self.before)
+        return solve_contact(self.laws, motion, history, guess, ContactMethod(**options), **limit)
 
 
 def spd(rng: np.random.Generator, n: int, condition: float) -> Array:

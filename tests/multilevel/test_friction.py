@@ -14,6 +14,8 @@ from arlequin.multilevel.laws.friction import Coulomb
 from arlequin.multilevel.laws.unilateral import Unilateral
 from arlequin.multilevel.solvers.contact import OPEN, SLIP, STICK, ContactSolution, solve_contact
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.multilevel.solvers.problem import FreeMotion
 
 pytestmark = pytest.mark.kernels
 
@@ -35,10 +37,8 @@ def solve(
     table = PointLaws.gather([laws] * count, np.full(count, AREA), [friction] * count, axes)
     gaps = np.full(count, gap)
     guess = options.pop("guess", np.zeros(count * axes))
-    return solve_contact(
-        table, delassus, 0.5 * STEP, gaps, rate, np.ones(count, bool), table.start_history(gaps), STEP, 0.5, STEP,
-        guess, **options,
-    )  # fmt: skip
+    motion = FreeMotion(delassus, 0.5 * STEP, gaps, rate, np.ones(count, bool), STEP, 0.5, STEP)
+    return solve_contact(table, motion, table.start_history(gaps), guess, ContactMethod(**options))
 
 
 def spd(rng: np.random.Generator, n: int, condition: float = 30.0) -> Array:

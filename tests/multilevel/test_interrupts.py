@@ -13,6 +13,8 @@ from arlequin.multilevel.laws.asperity_table import AsperityTable
 from arlequin.multilevel.laws.unilateral import Unilateral
 from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.multilevel.solvers.problem import FreeMotion
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that sends signals")
 
@@ -42,10 +44,8 @@ def long_contact(iterations=20000):
     laws = PointLaws.gather([(Unilateral("gap"),)] * points, np.ones(points))
     closed, none = np.ones(points, dtype=bool), np.zeros(points)
     gap = -place * (2.0 * points - place) / points**2
-    return solve_contact(
-        laws, delassus, 1.0, gap, gap, closed, np.zeros((points, 3)), 1.0, 0.5, 1.0, none,
-        max_iterations=iterations, method="gauss-seidel",
-    )  # fmt: skip
+    motion, method = FreeMotion(delassus, 1.0, gap, gap, closed, 1.0, 0.5, 1.0), ContactMethod("gauss-seidel")
+    return solve_contact(laws, motion, np.zeros((points, 3)), none, method, max_iterations=iterations)
 
 
 def timed(call, alarm, seconds):

@@ -115,13 +115,13 @@ def test_kept_partners(axes, cell, order, points):
     pairing = pair_points(slave, master, points, reach=0.35)
     xs[0] += 10.0
     found = pairing.at(xs, xm)
-    same = pairing.keeping(found, xs, xm)
+    same = pairing.with_partners(found, xs, xm)
     assert same.gap == pytest.approx(found.gap, abs=1e-14) and np.abs(same.rows - found.rows).max() <= 1e-14
     move = 0.01 * rng.standard_normal(axes)
-    shifted = pairing.keeping(found, xs + move, xm)
+    shifted = pairing.with_partners(found, xs + move, xm)
     assert shifted.gap[found.paired] == pytest.approx((found.gap + found.normals @ move)[found.paired], abs=1e-14)
     vs, vm = 0.02 * rng.standard_normal(xs.shape), 0.02 * rng.standard_normal(xm.shape)
-    moved = pairing.keeping(found, xs + vs, xm + vm)
+    moved = pairing.with_partners(found, xs + vs, xm + vm)
     assert (moved.normals == found.normals).all() and (moved.paired == found.paired).all()
     for motion in rigid_motions(np.vstack([xs + vs, xm + vm])):
         assert np.abs(moved.rows @ motion).max() <= 1e-13 * 10

@@ -13,6 +13,8 @@ from arlequin.multilevel.laws.penalty import Penalty, VelocityPenalty
 from arlequin.multilevel.laws.unilateral import Unilateral
 from arlequin.multilevel.solvers.contact import ContactSolution, solve_contact
 from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.multilevel.solvers.options import ContactMethod
+from arlequin.multilevel.solvers.problem import FreeMotion
 
 pytestmark = pytest.mark.kernels
 
@@ -65,11 +67,16 @@ class Problem:
 
     def solve(self, guess: Array | None = None, **options: Any) -> ContactSolution:
         laws = self.laws
-        return solve_contact(
-            laws, self.delassus, self.gap_per_velocity, self.gap, self.rate, self.closed,
-            laws.start_history(self.before),
-            STEP, self.theta, self.factor, np.zeros(self.gap.size) if guess is None else guess, **options,
-        )  # fmt: skip
+        limit = {"max_iterations": options.pop("max_iterations")} if "max_iterations" in options else {}
+        guess = np.zeros(self.gap.size) if guess is None else guess
+        history = laws.start_history(self.before)
+        return solve_contact(laws, self.motion, history, guess, ContactMethod(**options), **limit)
+
+    @property
+    def motion(self) -> FreeMotion:
+        return FreeMotion(
+            self.delassus, self.gap_per_velocity, self.gap, self.rate, self.closed, STEP, self.theta, self.factor
+        )
 
 
 def random_problem(rng: np.random.Generator, n: int, menu: Any = MENU, theta: float = 0.5) -> Problem:
@@ -229,19 +236,8 @@ def test_nothing_is_mutated_and_calls_repeat_bit_for_bit() -> None:
 
             def call(laws=laws, given=given, problem=problem):  # type: ignore[no-untyped-def]
                 w, gap, rate, closed, history, guess = given
-                return solve_contact(
-                    laws,
-                    w,
-                    problem.gap_per_velocity,
-                    gap,
-                    rate,
-                    closed,
-                    history,
-                    STEP,
-                    problem.theta,
-                    problem.factor,
-                    guess,
-                )
+                lever, theta, factor = problem.gap_per_velocity, problem.theta, problem.factor
+                return solve_contact(laws, FreeMotion(w, lever, gap, rate, closed, STEP, theta, factor), history, guess)
 
             once = call()
             random_problem(rng, n).solve()
@@ -257,9 +253,8 @@ def test_nothing_is_mutated_and_calls_repeat_bit_for_bit() -> None:
 def test_no_points() -> None:
     laws = PointLaws.gather([], np.zeros(0))
     none = np.zeros(0)
-    out = solve_contact(
-        laws, np.zeros((0, 0)), 1.0, none, none, np.zeros(0, bool), laws.start_history(none), STEP, 0.5, STEP, none
-    )
+    motion = FreeMotion(np.zeros((0, 0)), 1.0, none, none, np.zeros(0, bool), STEP, 0.5, STEP)
+    out = solve_contact(laws, motion, laws.start_history(none), none)
     assert out.impulse.size == 0
     assert out.residual == 0.0
 

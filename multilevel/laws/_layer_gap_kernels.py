@@ -1,17 +1,17 @@
-"""The gaps of layers where pairings change them; see `PointLaws.carried`."""
+"""Numba kernels of the gaps of compliant layers whose pairing changes; see `PointLaws.carry_gaps`."""
 
 import numpy as np
 from numba import float64, int64, types
 
 from arlequin.models.kernel_cache import njit
-from arlequin.multilevel.laws._signature import ACCOUNT, REGULAR_KERNEL
+from arlequin.multilevel.laws.signature import ACCOUNT, REGULAR_KERNEL
 
 _HALVINGS, _WIDENINGS = 60, 400
 
 
 @njit(cache=True)
-def _change(k, start, end, history, rows, kernels, kind, coefficients, own, trial):
-    """What the laws of point k store more at the gap `end` than at `start`, J/m²: −mean pressure · (end − start)."""
+def _stored_change(k, start, end, history, rows, kernels, kind, coefficients, own, trial):
+    """Stored energy of the laws of point k at the gap `end` minus that at `start`, J/m², by the mean pressure."""
     total = 0.0
     for row in range(rows[k], rows[k + 1]):
         own[:] = history[row]
@@ -22,12 +22,12 @@ def _change(k, start, end, history, rows, kernels, kind, coefficients, own, tria
 
 
 @njit(cache=True)
-def _far(k, gap, history, rows, kernels, kind, coefficients, own, trial):
-    """A gap from which on the laws of point k store nothing."""
+def _unloaded_gap(k, gap, history, rows, kernels, kind, coefficients, own, trial):
+    """A gap beyond which the laws of point k store no energy."""
     width = max(abs(gap), 1e-30)
-    last = _change(k, gap, gap + width, history, rows, kernels, kind, coefficients, own, trial)
+    last = _stored_change(k, gap, gap + width, history, rows, kernels, kind, coefficients, own, trial)
     for _ in range(_WIDENINGS):
-        following = _change(k, gap, gap + 4.0 * width, history, rows, kernels, kind, coefficients, own, trial)
+        following = _stored_change(k, gap, gap + 4.0 * width, history, rows, kernels, kind, coefficients, own, trial)
         if following == last and last != 0.0:
             break
         if width > 1e150:
@@ -44,43 +44,45 @@ def _far(k, gap, history, rows, kernels, kind, coefficients, own, trial):
     ),
     cache=True,
 )  # fmt: skip
-def reopen(history, gap, rows, area, kernels, kind, coefficients, beyond):
-    """Moves the gaps in `history` (rows, h) to those of the points (k,) as far as the account pays for it, in place.
+def carry_gaps(history, gap, rows, area, kernels, kind, coefficients, excess):
+    """Set the gaps in `history` (rows, h) to those of the points (k,) as far as the energy account allows, in place.
 
-    beyond (k,): what the gaps of the layers are more than those of the points afterwards, m.
+    excess (k,): gaps of the layers minus those of the points afterwards, m.
     """
     count = gap.size
     start, change = np.empty(count), np.zeros(count)
     own, trial = np.empty(history.shape[1]), np.empty(history.shape[1])
-    account, asked = history[0, ACCOUNT], 0.0
-    beyond[:] = 0.0
+    account, required = history[0, ACCOUNT], 0.0
+    excess[:] = 0.0
     for k in range(count):
         if rows[k] == rows[k + 1]:
             continue
         a, b = history[rows[k], 0], gap[k]
         if not np.isfinite(a) and np.isfinite(b):
-            a = _far(k, b, history, rows, kernels, kind, coefficients, own, trial)
+            a = _unloaded_gap(k, b, history, rows, kernels, kind, coefficients, own, trial)
         start[k] = a
         end = b
         if not np.isfinite(b) and np.isfinite(a):
-            end = _far(k, a, history, rows, kernels, kind, coefficients, own, trial)
+            end = _unloaded_gap(k, a, history, rows, kernels, kind, coefficients, own, trial)
         if np.isfinite(a):
-            change[k] = area[k] * _change(k, a, end, history, rows, kernels, kind, coefficients, own, trial)
+            change[k] = area[k] * _stored_change(k, a, end, history, rows, kernels, kind, coefficients, own, trial)
         if change[k] <= 0.0:
             account -= change[k]
             for row in range(rows[k], rows[k + 1]):
                 history[row, 0] = b
         else:
-            asked += change[k]
+            required += change[k]
     share = 1.0
-    if asked > account:
+    if required > account:
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS if account > 0.0 else 0):
             share, total = 0.5 * (low + high), 0.0
             for k in range(count):
                 if change[k] > 0.0:
                     end = start[k] + share * (gap[k] - start[k])
-                    total += area[k] * _change(k, start[k], end, history, rows, kernels, kind, coefficients, own, trial)
+                    total += area[k] * _stored_change(
+                        k, start[k], end, history, rows, kernels, kind, coefficients, own, trial
+                    )
             if total <= account:
                 low = share
             else:
@@ -90,8 +92,8 @@ def reopen(history, gap, rows, area, kernels, kind, coefficients, beyond):
     for k in range(count):
         if change[k] > 0.0:
             end = gap[k] if share == 1.0 else start[k] + share * (gap[k] - start[k])
-            paid += area[k] * _change(k, start[k], end, history, rows, kernels, kind, coefficients, own, trial)
-            beyond[k] = end - gap[k]
+            paid += area[k] * _stored_change(k, start[k], end, history, rows, kernels, kind, coefficients, own, trial)
+            excess[k] = end - gap[k]
             for row in range(rows[k], rows[k + 1]):
                 history[row, 0] = end
     history[0, ACCOUNT] = max(account - paid, 0.0)

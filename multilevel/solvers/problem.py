@@ -1,0 +1,60 @@
+"""Data of the contact problem of a step, as Python and the compiled kernels exchange them."""
+
+from typing import Any, NamedTuple
+
+
+class FreeMotion(NamedTuple):
+    """Motion of r contact rows at k points in a step without contact; symbols as in
+    `arlequin.multilevel.solvers.contact.solve_contact`.
+
+    delassus (r, r); gap_per_velocity, s; gap_free (k,), m; rate_free (r,), m/s; closed (k,); step Δt, s; theta;
+    impulse_factor h, s.
+    """
+
+    delassus: Any
+    gap_per_velocity: Any
+    gap_free: Any
+    rate_free: Any
+    closed: Any
+    step: Any
+    theta: Any
+    impulse_factor: Any
+
+
+class LawTable(NamedTuple):
+    """Laws of k contact points, see `arlequin.multilevel.solvers.law_tables.PointLaws`.
+
+    first (k+1,): the rows of point k start at first[k], the normal one; area (k,), m²; level (k,); compliance and
+    tangential_compliance (k,) of the normal multiplier and of friction; friction (k,): coefficient; the regular laws
+    of point k are the rows rows[k] … rows[k+1] of kind and coefficients.
+    """
+
+    first: Any
+    area: Any
+    level: Any
+    compliance: Any
+    friction: Any
+    tangential_compliance: Any
+    rows: Any
+    kind: Any
+    coefficients: Any
+
+
+class Options(NamedTuple):
+    """Index in METHODS, ρ of the natural map, proximal term and the most iterations; see
+    `arlequin.multilevel.solvers.options.ContactMethod`."""
+
+    method: Any
+    rho: Any
+    mass: Any
+    max_iterations: Any
+
+
+class Solution(NamedTuple):
+    """What is solved for: impulse (r,), trial history (l, h), normal (3, k): stored, dissipated and multiplier parts,
+    status (k,)."""
+
+    impulse: Any
+    trial: Any
+    normal: Any
+    status: Any
