@@ -14,11 +14,11 @@ demo: setup
 	$(BIN)/arlequin plot runs/multiscale_bar.zarr
 
 test: setup
-	@# beside the pass without compiler the kernels that all tests share are compiled, which both processes would do; a
-	@# file of tests goes to one of them, with its own kernels and fixtures
+	@# kernels that both processes of the second pass need first are compiled beside the pass without compiler
 	$(BIN)/python tests/compile_kernels.py & \
-	NUMBA_DISABLE_JIT=1 $(TEST) -q -m "kernels and not slow" `grep -rl --include='*.py' 'mark\.kernels' tests`; code=$$?; wait; exit $$code
-	$(TEST) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
+	NUMBA_DISABLE_JIT=1 $(TEST) -q -n 2 --dist worksteal -m "kernels and not slow" \
+		`grep -rl --include='*.py' 'mark\.kernels' tests`; code=$$?; wait; exit $$code
+	$(TEST) -n 2 --dist worksteal -m "not slow"
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -1,8 +1,10 @@
 """Settings of the whole test suite: property tests draw the same examples in every run; the state is the suite's."""
 
+import itertools
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import hypothesis
 import pytest
@@ -23,3 +25,20 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def blocks_of() -> Callable[..., AbstractContextManager[None]]:
+    """`with blocks_of(*sizes):` runs take so many steps at a time, over and over, instead of what the clock allows."""
+
+    @contextmanager
+    def set_sizes(*sizes: int) -> Iterator[None]:
+        from arlequin.run import run
+
+        given = itertools.cycle(sizes)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run, "_BLOCK", sizes[0])
+            patch.setattr(run, "_next_block", lambda *_: next(given))
+            yield
+
+    return set_sizes

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import arlequin
+from arlequin.models.kernel_cache import kernel_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("models", "multilevel", "arlequin", "cases")  # each may import those before it
@@ -16,7 +17,15 @@ LOOSE = {"models": 10, "multilevel": 8, "arlequin": 8, "cases": 45}  # modules b
 
 # laws and nonsmooth solvers know no meshes: these import numpy, numba, one another and what refuses a parameter
 BARE = ("arlequin.multilevel.laws", "arlequin.multilevel.solvers", "arlequin.multilevel._interrupts")
-PLAIN = ("numpy", "numba", "llvmlite", "arlequin.models.errors", "arlequin.models.checks", "arlequin.models.types")
+PLAIN = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "arlequin.models.errors",
+    "arlequin.models.checks",
+    "arlequin.models.types",
+    "arlequin.models.kernel_cache",
+)
 
 
 def module_of(file):
@@ -126,6 +135,26 @@ def test_numba_kernels_live_in_kernel_files():
             nodes = ast.walk(trees()[name])
             named = {ast.unparse(d) for node in nodes for d in getattr(node, "decorator_list", ())}
             assert not [d for d in named if "njit" in d or "jit(" in d], name
+
+
+def assigned(name):
+    """Names that a file gives a value of its own."""
+    targets = [t for node in trees()[name].body if isinstance(node, ast.Assign) for t in node.targets]
+    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def test_kernels_are_compiled_once_per_change():
+    """Kernel files take `njit` from the cache's module, whose key has the text of each file that they import from."""
+    sources = {"arlequin." + file.removesuffix(".py").replace("/", ".") for file in kernel_sources()}
+    kernels = [name for name in FILES if name.endswith("_kernels")]
+    assert len(kernels) > 20 and sources >= {*kernels}
+    for name in kernels:
+        assert not {"numba", "numba.njit", "numba.jit"} & imports(name), name
+        for imported in imports(name):
+            home, _, value = imported.rpartition(".")
+            if within(imported, "arlequin"):
+                assert home in sources, (name, imported)
+                assert home in kernels or not value.isupper() or value in assigned(home), (name, imported)
 
 
 def test_type_checkers_see_the_public_names():

@@ -1,7 +1,8 @@
 """Kernels: products of a sparse matrix with the rows of an array of vectors."""
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 _FEW, _SIDE = 4, 64  # least number of vectors that are blocked, and block size
 

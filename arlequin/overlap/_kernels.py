@@ -1,16 +1,17 @@
 """Numba kernels of the overlap: candidate pairs of cells, clipping of polygons and of tetrahedra, moments."""
 
-import numba
 import numpy as np
 
+from arlequin.models.kernel_cache import njit
 
-@numba.njit(cache=True)
+
+@njit(cache=True)
 def _bin_of(x, origin, inverse_step, count):
     """Index of the bin that holds x, in [0, count)."""
     return min(max(int(np.floor((x - origin) * inverse_step)), 0), count - 1)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _bin_range(low, high, origin, inverse_step, shape, out):
     """First and last bin (axis, 2) that a box touches."""
     for i in range(3):
@@ -18,7 +19,7 @@ def _bin_range(low, high, origin, inverse_step, shape, out):
         out[i, 1] = _bin_of(high[i], origin[i], inverse_step[i], shape[i])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, inverse_step, shape):
     """Pairs of boxes whose interiors meet, by bins of a regular grid: (2, p), sorted by fine box.
 
@@ -80,7 +81,7 @@ def box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, inverse_step
     return pairs
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _clip_polygon(old, n, nx, ny, offset, new):
     """Part of a polygon (n vertices in `old`) where nx x + ny y >= offset, into `new`: number of vertices."""
     kept = 0
@@ -100,7 +101,7 @@ def _clip_polygon(old, n, nx, ny, offset, new):
     return kept
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def clip_pairs(subject, window, region, normals, offsets, round_off):
     """Intersections of pairs of convex counter-clockwise polygons and a region, by Sutherland–Hodgman clipping.
 
@@ -155,7 +156,7 @@ def clip_pairs(subject, window, region, normals, offsets, round_off):
     return pieces, counts
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _six_volumes(t):
     """Six times the signed volume of a tetrahedron (4, 3)."""
     ax, ay, az = t[1, 0] - t[0, 0], t[1, 1] - t[0, 1], t[1, 2] - t[0, 2]
@@ -164,7 +165,7 @@ def _six_volumes(t):
     return ax * (by * cz - bz * cy) - ay * (bx * cz - bz * cx) + az * (bx * cy - by * cx)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _put(out, count, prism, a, b, c, d):
     """Appends the tetrahedron of four rows of `prism` unless it has no volume: new count."""
     t = out[count]
@@ -176,7 +177,7 @@ def _put(out, count, prism, a, b, c, d):
     return count + 1 if _six_volumes(t) != 0.0 else count
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
     """Parts of n tetrahedra where n·x >= offset, as tetrahedra in `new` (room for 3 n): their number.
 
@@ -234,7 +235,7 @@ def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
     return kept
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _face_planes(t, planes):
     """Inward unit normals and offsets (4, 4) of the faces of a tetrahedron (4, 3)."""
     for f in range(4):
@@ -250,7 +251,7 @@ def _face_planes(t, planes):
         planes[f, 3] = nx * a[0] + ny * a[1] + nz * a[2]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def tetrahedron_pairs(coarse, fine, pairs, region, normals, offsets, round_off):
     """Intersections of pairs of cells made of tetrahedra, with a region, as tetrahedra.
 
@@ -334,7 +335,7 @@ def tetrahedron_pairs(coarse, fine, pairs, region, normals, offsets, round_off):
     return tets[:total].copy(), owner[:total].copy()
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def moments(tets, first, low, high, barycentric, weights, powers):
     """Moments (g, m) of products of Legendre polynomials over groups of tetrahedra.
 

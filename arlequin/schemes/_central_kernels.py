@@ -5,7 +5,7 @@ F = external − force; mass (n,), inverse (d,): M⁻¹, 0 where nothing moves. 
 momentum of v = half + ½ Δt M⁻¹F, three components.
 """
 
-from numba import njit
+from arlequin.models.kernel_cache import njit
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
 

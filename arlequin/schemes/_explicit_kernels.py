@@ -10,8 +10,8 @@ The system is the tuple of `arlequin.schemes._explicit_kernels`.
 """
 
 import numpy as np
-from numba import njit
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws._kernels import layer
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK

@@ -1,6 +1,6 @@
 """The steps of many members side by side: what is done at every dof, in one pass."""
 
-from numba import njit
+from arlequin.models.kernel_cache import njit
 
 FAST = {"reassoc", "contract", "nsz"}
 

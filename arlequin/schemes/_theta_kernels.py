@@ -4,8 +4,8 @@ Steps of small linear systems in one compiled loop.
 """
 
 import numpy as np
-from numba import njit
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._kernels import STICK, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS

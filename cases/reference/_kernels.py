@@ -2,16 +2,16 @@
 
 import math
 
-import numba
 import numpy as np
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
 DONE, FULL, STALLED = 0, 1, 2
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _rate(mode, g, history, law, z):
     """Gap rate f(g, R) of a mode and its derivative in g; R = `history`, z = 1/z1 + 1/z2.
 
@@ -41,7 +41,7 @@ def _rate(mode, g, history, law, z):
     return f, z * (dpush - f * ddamping) / (1.0 + z * damping)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _past(s, side, times, nodes, n):
     """Pressure at the past time s, from its segment's quadratic; `side`: before or after a breakpoint."""
     low, high = 0, n
@@ -58,7 +58,7 @@ def _past(s, side, times, nodes, n):
     return l0 * nodes[low, 0] + l1 * nodes[low, 1] + l2 * nodes[low, 2]
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _history(t, side, pair, times, nodes, n):
     """R(t) = ġ₀ + 2 Σ_i Σ_k p(t − kT_i)/z_i."""
     total = pair[0]
@@ -75,7 +75,7 @@ def _history(t, side, pair, times, nodes, n):
     return total
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _solve(mode, g, h, r1, r2, law, z, out):
     """Radau IIA, two stages (order 3, L-stable): stages into out = (g1, g2, f1, f2); whether it converged."""
     f0, _ = _rate(mode, g, r1, law, z)
@@ -105,7 +105,7 @@ def _solve(mode, g, h, r1, r2, law, z, out):
     return False
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _left(mode, g, f, history, law, z, tolerances):
     """Mode of the point (g, ġ = f) coming from `mode`; tolerances: (gap, rate), the hysteresis of a change."""
     a, unilateral = law[2], law[5] > 0.0
@@ -130,7 +130,7 @@ def _left(mode, g, f, history, law, z, tolerances):
     return mode
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _choose(g, history, law, z, tolerances):
     """Mode from the gap and the history alone, at the start and after an arrival."""
     a, c, unilateral = law[2], law[3], law[5] > 0.0
@@ -143,7 +143,7 @@ def _choose(g, history, law, z, tolerances):
     return LOADING if c > 0.0 and f < -rate_tolerance else UNLOADING
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _crossed(mode, out, r, law, z, tolerances):
     """Whether a stage of the step left the mode."""
     if _left(mode, out[0], out[2], r[1], law, z, tolerances) != mode:
@@ -151,7 +151,7 @@ def _crossed(mode, out, r, law, z, tolerances):
     return _left(mode, out[1], out[3], r[2], law, z, tolerances) != mode
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _attempt(mode, t, g, h, shift, pair, law, times, nodes, n, out):
     """One step of length h: whether it converged, and R (3,) at θ = 0, 1/3, 1."""
     r0 = _history(t, shift, pair, times, nodes, n)
@@ -160,7 +160,7 @@ def _attempt(mode, t, g, h, shift, pair, law, times, nodes, n, out):
     return _solve(mode, g, h, r1, r2, law, pair[1] + pair[2], out), (r0, r1, r2)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _defect(mode, g, h, r, middle, law, z, out, period):
     """Estimated errors of a step, m/s: of the law and its integration, of R(t) on three nodes.
 
@@ -179,7 +179,7 @@ def _defect(mode, g, h, r, middle, law, z, out, period):
     return max(abs(wf - f), drift), abs(wr - middle)
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _trial(mode, t, g, step, shift, pair, law, times, nodes, n, out, allowed):
     """One step: its error over the allowed one (inf: not converged), and R (3,) at θ = 0, 1/3, 1."""
     z, period = pair[1] + pair[2], min(pair[3], pair[4])
@@ -194,7 +194,7 @@ def _trial(mode, t, g, step, shift, pair, law, times, nodes, n, out, allowed):
     return error / allowed, r
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _store(n, mode, g, r, law, z, out, nodes, gaps, rates, modes):
     """Write segment n."""
     r0, r1, r2 = r
@@ -206,7 +206,7 @@ def _store(n, mode, g, r, law, z, out, nodes, gaps, rates, modes):
     gaps[n, 0], gaps[n, 1], rates[n, 0], rates[n, 1], modes[n] = g, out[1], f0, out[3], mode
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances):
     """Step at which the mode changes, by bisection, and R (3,) at its θ = 0, 1/3, 1; `out` holds its stages."""
     z, period = pair[1] + pair[2], min(pair[3], pair[4])
@@ -224,7 +224,7 @@ def _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances
     return high, r
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _after(mode, out, r, law, z, tolerances):
     """Mode and gap after the event at the end of a located step."""
     if mode == FREE:
@@ -239,7 +239,7 @@ def _after(mode, out, r, law, z, tolerances):
     return new, (law[2] if new == FREE else out[1])
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def integrate(pair, law, gap, duration, tolerance, times, nodes, gaps, rates, modes):
     """Integration of the delay equation up to `duration`: status and number n of segments.
 

@@ -2,10 +2,10 @@
 
 import math
 
-import numba
+from arlequin.models.kernel_cache import njit
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def sweep(matrix, force, state, friction, tolerance, most):
     """Sweeps over the points until no force changes by more than the share `tolerance` of the largest; their number.
 

@@ -11,8 +11,8 @@ Source: Simo, Taylor & Pister, CMAME 51 (1985) 177–208 (mean dilatation).
 """
 
 import numpy as np
-from numba import njit
 
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import MEMORY, WORK, linearise, respond, volume_change, volumetric
 from arlequin.models.materials.plastic import BULK
 

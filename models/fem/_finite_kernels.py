@@ -10,9 +10,10 @@ displacement. Displacements are taken relative to the cell's first node, so that
 zero. Inlined functions take the number of axes as a constant: the loops are unrolled and the force is twice as fast.
 """
 
-import numba
 import numpy as np
 from numba import types
+
+from arlequin.models.kernel_cache import njit
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
@@ -29,7 +30,7 @@ _MATRIX = types.Array(_REAL, 2, "C")
 _CELLS = (_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _given(_REAL, 2), _REAL, _REAL)
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _gather(axes, nodes, axisymmetric, u0, u1, mid, delta):
     """A cell's (u₀ + u₁)/2 and u₁ − u₀ (i, n), relative to its first node but for u_r, which makes a strain."""
     components = axes
@@ -46,7 +47,7 @@ def _gather(axes, nodes, axisymmetric, u0, u1, mid, delta):
             delta[i, n] = b - a
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _deform(axes, gradient, mid, delta, F, D):
     """F = 1 + ∂(u₀ + u₁)/2 and D = ∂(u₁ − u₀) at a point."""
     size = gradient.shape[1]
@@ -61,7 +62,7 @@ def _deform(axes, gradient, mid, delta, F, D):
             D[i, j] = change
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _stress(axes, lam, mu, elastic, viscous, F, D, hoop, dhoop, S):
     """S and (S_θθ, S:E) from the gradients H = F − 1 (in F, which becomes F) and D, and those of the hoop."""
     # E from H, not FᵀF − 1, which would leave round-off of 1 where the strain is small
@@ -89,7 +90,7 @@ def _stress(axes, lam, mu, elastic, viscous, F, D, hoop, dhoop, S):
     return lam * trace + 2.0 * mu * around, work
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _mean_force(axes, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force):
     """`mean_force` on a constant number of axes."""
     cells, points, _, size = gradients.shape
@@ -132,7 +133,7 @@ def _mean_force(axes, nodes, gradients, hoop, weight, lam, mu, elastic, viscous,
     return energy
 
 
-@numba.njit(
+@njit(
     _REAL(*_CELLS, _REAL, _REAL, _VECTOR, _VECTOR, types.Array(_REAL, 1, "C")),
     cache=True,
     fastmath=FAST,
@@ -144,7 +145,7 @@ def mean_force(nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1
     return _mean_force(3, nodes, gradients, hoop, weight, lam, mu, elastic, viscous, u0, u1, force)
 
 
-@numba.njit(
+@njit(
     types.Tuple((_REAL, types.int64))(_given(types.int64, 2), _given(_REAL, 4), _given(_REAL, 3), _VECTOR),
     cache=True,
     fastmath=FAST,
@@ -180,7 +181,7 @@ def least_volume(nodes, gradients, hoop, u):
     return least, cell
 
 
-@numba.njit(
+@njit(
     types.void(
         *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
         _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
@@ -280,7 +281,7 @@ def mean_tangent(nodes, gradients, hoop, weight, lame, factors, u0, u1, starts, 
                         data[start + slots[c, a, b] + j] += K[a, i, j, b]
 
 
-@numba.njit(
+@njit(
     types.void(
         _given(types.int64, 2), types.int64, _given(types.int32, 1), _given(types.int32, 1),
         types.Array(types.int32, 3, "C"),

@@ -1,9 +1,9 @@
 """Largest angular frequency of deformed cells, with elastic moduli and lumped masses, by power iteration."""
 
 import numpy as np
-from numba import njit
 
 from arlequin.models.fem._cell_kernels import _deform, _gather, _inverse
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import volume_change
 
 _ITERATIONS = 300

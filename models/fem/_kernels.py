@@ -6,15 +6,16 @@ taken relative to the cell's first node (Σ_n ∂φ_n = 0), so that a translatio
 zero.
 """
 
-import numba
 import numpy as np
+
+from arlequin.models.kernel_cache import njit
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
 SIDE = 16  # displacement vectors per vectorised block
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def internal_line(nodes, gradients, weight, modulus, u, force):
     """Uniaxial: stress = modulus · u′."""
     cells, points, _, size = gradients.shape
@@ -38,7 +39,7 @@ def internal_line(nodes, gradients, weight, modulus, u, force):
     return energy
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def internal_plane(nodes, gradients, weight, lam, mu, u, force):
     """Plane strain, or plane stress with λ*."""
     cells, points, _, size = gradients.shape
@@ -81,7 +82,7 @@ def internal_plane(nodes, gradients, weight, lam, mu, u, force):
     return energy
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force):
     """Axisymmetric, components (r, z); hoop (c, q, n) = φ_n/r gives ε_θθ = u_r/r."""
     cells, points, _, size = gradients.shape
@@ -127,7 +128,7 @@ def internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force):
     return energy
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def internal_solid(nodes, gradients, weight, lam, mu, u, force):
     """Three dimensions."""
     cells, points, _, size = gradients.shape
@@ -192,14 +193,14 @@ def internal_solid(nodes, gradients, weight, lam, mu, u, force):
 # the same for each row of u (n, d), added to the rows of force (n, d) and to energies (n,)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def each_line(nodes, gradients, weight, modulus, u, force, energies):
     """`internal_line`."""
     for m in range(u.shape[0]):
         energies[m] += internal_line(nodes, gradients, weight, modulus, u[m], force[m])
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def each_plane(nodes, gradients, weight, lam, mu, u, force, energies):
     """`internal_plane` in blocks of SIDE rows, over which the inner loops vectorise."""
     cells, points, _, size = gradients.shape
@@ -252,14 +253,14 @@ def each_plane(nodes, gradients, weight, lam, mu, u, force, energies):
             energies[first + b] += total[b]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def each_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u, force, energies):
     """`internal_axisymmetric`."""
     for m in range(u.shape[0]):
         energies[m] += internal_axisymmetric(nodes, gradients, hoop, weight, lam, mu, u[m], force[m])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def each_solid(nodes, gradients, weight, lam, mu, u, force, energies):
     """`internal_solid`."""
     for m in range(u.shape[0]):

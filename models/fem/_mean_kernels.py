@@ -20,9 +20,9 @@ CMAME 335 (2018) 660–696 (the mean of the cofactor).
 import math
 
 import numpy as np
-from numba import njit
 
 from arlequin.models.fem._cell_kernels import _inverse, _shape_cell, linearised, scatter
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
 from arlequin.models.materials.hyperelastic import NEO_HOOKE
 from arlequin.models.materials.plastic import BULK, SHEAR, YIELD

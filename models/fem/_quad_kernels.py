@@ -4,7 +4,8 @@ The displacements of a cell enter as differences: a translation gives exactly no
 """
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}

@@ -9,9 +9,9 @@ Source: Hughes, Int. J. Numer. Methods Eng. 15 (1980) 1413–1418 (B̄).
 """
 
 import numpy as np
-from numba import njit
 
 from arlequin.models.fem._cell_kernels import _deform, _gather, linearised, scatter
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import MEMORY, WORK, respond
 from arlequin.models.materials.plastic import BULK, SMALL_J2
 

@@ -6,10 +6,10 @@ plastic flow, and memory (c, q, 9) the internal variables at u. out (c, q, 6): x
 """
 
 import numpy as np
-from numba import njit
 
 from arlequin.models.fem._cell_kernels import _shape_cell
 from arlequin.models.fem._small_kernels import _strain_cell
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
 from arlequin.models.materials.plastic import BULK, SMALL_J2
 

@@ -1,7 +1,8 @@
 """Triangular solves with a supernodal factor for many right-hand sides side by side."""
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

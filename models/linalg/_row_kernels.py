@@ -1,7 +1,8 @@
 """Products of a dense matrix with many vectors that lie in a row each."""
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 
 @njit(cache=True)

@@ -16,14 +16,12 @@ hardening, at the rate x/Δt of the step; the heat T′ = χ/(ρ c) σ_y(T) goes
 rate effect.
 
 Kernels of other files import `respond` and `linearise`, which are inlined in them, and pass the `kind` of the material,
-the same for all points, or a constant. numba's cache does not notice edits across files: clear the `__pycache__`
-folders after an edit of this file.
+the same for all points, or a constant.
 """
 
 import math
 
-from numba import njit
-
+from arlequin.models.kernel_cache import njit
 from arlequin.models.materials.hyperelastic import NEO_HOOKE
 from arlequin.models.materials.plastic import (
     EXPONENT,

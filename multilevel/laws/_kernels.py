@@ -2,8 +2,8 @@
 `arlequin.multilevel.laws.asperities`."""
 
 import numpy as np
-from numba import njit
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws.signature import REGULAR
 
 

@@ -1,8 +1,9 @@
 """Numba kernels of the gaps of compliant layers whose pairing changes; see `PointLaws.carry_gaps`."""
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws.signature import ACCOUNT, REGULAR_KERNEL
 
 _HALVINGS, _WIDENINGS = 60, 400

@@ -2,8 +2,9 @@
 `arlequin.multilevel.laws.asperity_table.AsperityTable`."""
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws.signature import REGULAR
 
 # Gauss's points on [0, 1] and their weights: exp of a cubic that changes by 0.7 is integrated to round-off

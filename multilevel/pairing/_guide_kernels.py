@@ -4,7 +4,8 @@ All vectors have three components; plane problems are in z = 0.
 """
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 MAX_ITERATIONS = 30  # of Newton's method; three suffice where the nodes are almost evenly spaced along the axis
 ROUND_OFF = 4e-16  # change of ξ below which Newton's method has converged

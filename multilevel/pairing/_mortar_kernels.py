@@ -1,13 +1,14 @@
 """Numba kernels of the mortar pairing: shape functions, candidates, clipping, moments, contact rows.
 
-They share a file because numba's cache does not see edits across files. Positions have three axes here (z = 0 in
-2D); parent coordinates are two numbers (the second one unused on lines).
+Positions have three axes here (z = 0 in 2D); parent coordinates are two numbers (the second one unused on lines).
 """
 
 import math
 
 import numpy as np
-from numba import boolean, float64, int32, int64, njit, types
+from numba import boolean, float64, int32, int64, types
+
+from arlequin.models.kernel_cache import njit
 
 CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
 MOST_CORNERS = 24  # of a clipped polygon: convex quadrilaterals give at most 8, folded ones at most 4 · 1.5⁴

@@ -7,7 +7,8 @@ on curves).
 """
 
 import numpy as np
-from numba import njit
+
+from arlequin.models.kernel_cache import njit
 
 LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = 0, 1, 2, 3, 4, 5
 ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matching meshes, round-off)

@@ -1,14 +1,15 @@
 """Numba kernels of the contact problem of a step: regular laws, friction and the methods that solve it.
 
-They share a file because numba's cache does not see edits across files. Only kernels called from Python declare their
-types: the others are compiled into them, and declaring their types would compile and load each of them separately.
+Only kernels called from Python declare their types: the others are compiled into them, and declaring their types would
+compile and load each of them separately.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, types
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers.problem import FreeMotion, LawTable

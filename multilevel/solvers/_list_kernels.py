@@ -1,8 +1,9 @@
 """Typed lists of the kernels of regular laws."""
 
-from numba import njit, types
+from numba import types
 from numba.typed import List
 
+from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 
 

@@ -36,16 +36,15 @@ class Stop(Exception):
 
 
 @pytest.fixture
-def goes_on(tmp_path, monkeypatch) -> Callable:
+def goes_on(tmp_path, monkeypatch, blocks_of) -> Callable:
     """goes_on(simulate, stops): a run stopped at some steps, each time with a checkpoint of some steps before, has the
     bits of one that was not. simulate(record, progress) runs it."""
 
     def check(simulate, stops, size=3):
-        # blocks of other sizes, and a checkpoint after each
-        monkeypatch.setattr(run, "_BLOCK", size)
-        monkeypatch.setattr(run, "_next_block", lambda *_: size)
+        # a checkpoint after each block
         monkeypatch.setattr(run, "SAVE_SHARE", 1e9)
-        whole = simulate(aq.Record(fields_every=3), None)
+        with blocks_of(size):
+            whole = simulate(aq.Record(fields_every=3), None)
         monkeypatch.setattr(run, "SAVE_SECONDS", 0.0)
         path, aside = tmp_path / "run.zarr", tmp_path / "aside.npz"
         for stop in stops:
@@ -58,7 +57,7 @@ def goes_on(tmp_path, monkeypatch) -> Callable:
                 if done >= stop:
                     raise Stop
 
-            with pytest.raises(Stop):
+            with blocks_of(size), pytest.raises(Stop):
                 simulate(aq.Record(path, fields_every=3, resume=True), progress)
             shutil.copy(aside, path / "checkpoint.npz")
             assert not aq.open(path).attrs["complete"]

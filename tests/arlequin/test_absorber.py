@@ -36,8 +36,16 @@ def column(result: xarray.DataTree, kind: str) -> Any:
     return result.dataset["energy"].sel(kind=kind).values
 
 
-@pytest.mark.parametrize("width", [4.0, 8.0])
-@pytest.mark.parametrize("name", SCHEMES)
+def in_turn(things: Any, others: Any) -> list[Any]:
+    """Pairs: of each of `things` one, in turn with another of `others`, is quick."""
+    return [
+        pytest.param(one, other, marks=() if i % len(others) == j else pytest.mark.slow)
+        for i, one in enumerate(things)
+        for j, other in enumerate(others)
+    ]
+
+
+@pytest.mark.parametrize(("name", "width"), in_turn(SCHEMES, (4.0, 8.0)))
 def test_the_loss_never_decreases_and_is_audited(name: str, width: float) -> None:
     mass = "lumped" if name == "central" else "consistent"
     system = bars(width, mass, velocity=noise)
@@ -126,15 +134,15 @@ def crossing(wave: float, width: float, spread: float) -> tuple[float, float]:
     return float(cells[x[1:] <= inner + 1e-9].sum() / energy), float(column(result, "absorbed")[-1] / energy)
 
 
-@pytest.mark.parametrize(("width", "limit"), [(4.0, 2e-2), (8.0, 1e-3)])
-@pytest.mark.parametrize("wave", [0.7, 1.0, 1.4, 1.7])
-def test_waves_that_the_coarse_mesh_cannot_carry_do_not_come_back(wave: float, width: float, limit: float) -> None:
+@pytest.mark.parametrize(("wave", "zone"), in_turn((0.7, 1.0, 1.4, 1.7), ((4.0, 2e-2), (8.0, 1e-3))))
+def test_waves_that_the_coarse_mesh_cannot_carry_do_not_come_back(wave: float, zone: tuple[float, float]) -> None:
+    width, limit = zone
     back, lost = crossing(wave, width, 12.0)
     assert back <= limit
     assert lost == pytest.approx(1.0 - back, abs=1e-3)
 
 
-@pytest.mark.parametrize("width", [4.0, 8.0])
+@pytest.mark.parametrize("width", [4.0, pytest.param(8.0, marks=pytest.mark.slow)])
 def test_resolved_waves_pass(width: float) -> None:
     back, lost = crossing(10.0, width, 20.0)
     assert back <= 1e-5

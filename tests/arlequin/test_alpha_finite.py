@@ -67,8 +67,14 @@ class Run:
         self.balance = float(np.abs(audit.balance).max())
 
 
-@pytest.mark.parametrize("name", SCHEMES)
-@pytest.mark.parametrize("law", [None, RUBBER], ids=["svk", "neo-hooke"])
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        pytest.param(name, law, id=f"{kind}-{name}", marks=() if i % 2 == j else pytest.mark.slow)
+        for i, name in enumerate(SCHEMES)
+        for j, (kind, law) in enumerate({"svk": None, "neo-hooke": RUBBER}.items())
+    ],
+)
 def test_motion_is_that_of_newtons_law(name: str, law: Any) -> None:
     """Against an integrator of order 8 of M ü = −f(u); order 2, or 1."""
     scheme = SCHEMES[name]
@@ -103,6 +109,7 @@ def test_small_motions_are_those_of_a_linear_body() -> None:
     assert off[0] < 1e-3 and off[0] / off[1] == pytest.approx(10.0, rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_trapezoidal_rule_feeds_rotations_which_theta_does_not() -> None:
     """Until no motion solves a step: the known blow-up, where the energy–momentum scheme keeps its energy."""
     solid = block((0, 0, 0), (0.3, 0.1, 0.2), (3, 1, 2), material=aq.NeoHooke(1e6, 0.3, 1000.0))

@@ -157,8 +157,17 @@ def is_conserving(scheme: str) -> bool:
     return scheme in CONSERVING
 
 
-@pytest.mark.parametrize("multiplier", MULTIPLIERS)
-@pytest.mark.parametrize("scheme", SCHEMES)
+def in_turn(names: Any, count: int = 1) -> list[Any]:
+    """Pairs of a name and a multiplier; `count` multipliers of each name, in turn, are quick, all others slow."""
+    quick = {(i, (i + n) % len(MULTIPLIERS)) for i in range(len(names)) for n in range(count)}
+    return [
+        pytest.param(name, multiplier, marks=() if (i, m) in quick else pytest.mark.slow)
+        for i, name in enumerate(names)
+        for m, multiplier in enumerate(MULTIPLIERS)
+    ]
+
+
+@pytest.mark.parametrize(("scheme", "multiplier"), in_turn(SCHEMES, 2))
 def test_collision_of_plane_blocks(scheme: str, multiplier: str) -> None:
     kind = "tri" if multiplier in ("nodes", "P1") else "quad"
     flight = collision(kind, multiplier, 0.4, scheme)
@@ -166,16 +175,17 @@ def test_collision_of_plane_blocks(scheme: str, multiplier: str) -> None:
     assert flight.slid > 1e-3
 
 
-@pytest.mark.parametrize("multiplier", MULTIPLIERS)
-@pytest.mark.parametrize(("kind", "scheme"), [("hex", "theta 0.5"), ("tet", "newmark"), ("tet", "central")])
-def test_collision_of_blocks_in_space(kind: str, scheme: str, multiplier: str) -> None:
+@pytest.mark.parametrize(
+    ("bodies", "multiplier"), in_turn([("hex", "theta 0.5"), ("tet", "newmark"), ("tet", "central")], 2)
+)
+def test_collision_of_blocks_in_space(bodies: tuple[str, str], multiplier: str) -> None:
+    kind, scheme = bodies
     flight = collision(kind, multiplier, 0.4, scheme)
     flight.check(is_conserving(scheme))
     assert flight.slid > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["tri", "quad", "tet"])
-@pytest.mark.parametrize("multiplier", MULTIPLIERS)
+@pytest.mark.parametrize(("kind", "multiplier"), in_turn(["tri", "quad", "tet"], 2))
 def test_collision_without_friction(kind: str, multiplier: str) -> None:
     flight = collision(kind, multiplier, 0.0, "theta 0.5", angle=0.1)
     flight.check(conserving=True)

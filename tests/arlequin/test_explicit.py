@@ -93,14 +93,13 @@ def test_losses_are_their_integrals(scheme: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", EVERY, ids=str)
-def test_steps_do_not_depend_on_blocks(scheme: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_do_not_depend_on_blocks(scheme: Any, blocks_of: Any) -> None:
     def run() -> Any:
         return aq.simulate(oscillators(), scheme, duration=0.1, step=1e-3)["part/m/displacement"].values
 
     whole = run()
-    monkeypatch.setattr("arlequin.run.run._BLOCK", 7)
-    monkeypatch.setattr("arlequin.run.run._next_block", lambda most, *_: 7)
-    np.testing.assert_allclose(run(), whole, rtol=0.0, atol=1e-14)
+    with blocks_of(7):
+        np.testing.assert_allclose(run(), whole, rtol=0.0, atol=1e-14)
 
 
 def test_order_four_needs_no_start_of_its_own() -> None:

@@ -153,10 +153,14 @@ def differ(one: Any, other: Any, interface: str) -> float:
     return max(float(np.abs(a - b).max() / np.abs(a).max()) for a, b in pairs)
 
 
+@pytest.fixture(scope="module")
+def by_default() -> tuple[Any, Any]:
+    """An obstacle in dynamics, stick and slip of deformable blocks in statics, with the default method."""
+    return sliding(2, aq.Theta(0.5), duration=0.02), pressed("P1", True)
+
+
 @pytest.mark.parametrize("method", METHODS, ids=str)
-def test_no_method_and_no_number_moves_the_answer(method: aq.ContactMethod) -> None:
-    """Against the default: an obstacle in dynamics, stick and slip of deformable blocks in statics."""
-    dynamic = [sliding(2, aq.Theta(0.5), duration=0.02, **options) for options in ({}, {"contact": method})]
-    assert differ(*dynamic, "floor") <= 1e-8
-    static = [pressed("P1", True, **options) for options in ({}, {"contact": method})]
-    assert differ(*static, "touch") <= 1e-8
+def test_no_method_and_no_number_moves_the_answer(method: aq.ContactMethod, by_default: tuple[Any, Any]) -> None:
+    dynamic, static = by_default
+    assert differ(dynamic, sliding(2, aq.Theta(0.5), duration=0.02, contact=method), "floor") <= 1e-8
+    assert differ(static, pressed("P1", True, contact=method), "touch") <= 1e-8

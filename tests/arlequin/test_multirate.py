@@ -48,7 +48,7 @@ def stored(result: xarray.DataTree) -> Any:
     return sum(energy.sel(kind=kind).values for kind in ("kinetic", "strain", "asperity") if kind in energy["kind"])
 
 
-@pytest.mark.parametrize("ratio", [1, 2, 4, 10, 20])
+@pytest.mark.parametrize("ratio", [1, 4, *(pytest.param(ratio, marks=pytest.mark.slow) for ratio in (2, 10, 20))])
 @pytest.mark.parametrize("pair", PAIRS)
 def test_energy_is_kept(pair: str, ratio: int) -> None:
     step = steps(pair, ratio)

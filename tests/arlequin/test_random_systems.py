@@ -9,7 +9,6 @@ import pytest
 import xarray
 
 import arlequin as aq
-from arlequin.run import run
 from arlequin.schemes import theta_compiled as small_theta
 from arlequin.schemes import theta_sparse
 
@@ -104,14 +103,11 @@ def made(seed: int) -> Case:
     return Case(system, theta, np.repeat(mass, axes), *matrices, load, driven, touches)
 
 
-def stepped(case: Case, path: str, patch: Any, blocks: tuple[int, ...] = (STEPS,)) -> xarray.DataTree:
-    with patch.context() as own:
+def stepped(case: Case, path: str, patch: Any, blocks: Any) -> xarray.DataTree:
+    with patch.context() as own, blocks:
         own.setattr(small_theta, "LARGEST", 500 if path == "compiled" else -1)
         if path == "one by one":
             own.setattr(theta_sparse, "is_steady", lambda assembly: False)
-        given = iter(blocks * STEPS)
-        own.setattr(run, "_next_block", lambda *_: next(given))
-        own.setattr(run, "_BLOCK", blocks[0])
         return aq.simulate(case.system, aq.Theta(case.theta), duration=STEPS * STEP, step=STEP)
 
 
@@ -183,13 +179,15 @@ def check_contact(case: Case, result: xarray.DataTree) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_steps_obey_the_equations_and_are_the_same_in_blocks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_obey_the_equations_and_are_the_same_in_blocks(
+    seed: int, monkeypatch: pytest.MonkeyPatch, blocks_of: Any
+) -> None:
     """Where one way of stepping refuses a contact that is not determined, all of them do, at the same time."""
     case = made(seed)
     found, errors = {}, set()
     for path in PATHS:
         try:
-            found[path] = stepped(case, path, monkeypatch)
+            found[path] = stepped(case, path, monkeypatch, blocks_of(STEPS))
         except aq.UserError as error:
             errors.add(str(error))
     assert len(errors) <= 1 and len(found) == (0 if errors else 3), errors
@@ -197,7 +195,7 @@ def test_steps_obey_the_equations_and_are_the_same_in_blocks(seed: int, monkeypa
         check_motion(case, result)
         check_contact(case, result)
     for path in [path for path in PATHS[:2] if path in found]:
-        other = stepped(case, path, monkeypatch, (7, 2, 1))
+        other = stepped(case, path, monkeypatch, blocks_of(7, 2, 1))
         for node in found[path].subtree:
             for name, values in node.data_vars.items():
                 assert values.values.tobytes() == other[node.path][name].values.tobytes(), (path, node.path, name)

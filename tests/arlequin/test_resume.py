@@ -9,7 +9,6 @@ import pytest
 import arlequin as aq
 from arlequin.models.errors import UserError
 from arlequin.results.checkpoint import Checkpoint
-from arlequin.run import run
 from arlequin.run.resume import digest
 from arlequin.schemes.cut_back import CutBackStepper
 
@@ -112,13 +111,14 @@ CASES = {
     "static, neo-Hooke": (lambda: pressed(GAP, RUBBER, "finite"), aq.Static(), 2e-2),
 }
 
-
-SLOW = {
+# what each stepper keeps, once; test_resume_laws.py has all laws
+QUICK = ("theta, springs", "theta, blocks", "theta, rigid and modal", "midpoint", "hht, wear", "alpha, metal")
+QUICK += ("central, wear", "multirate, explicit", "static, neo-Hooke")
+CASES |= {
     "static, metal": (lambda: pressed(GAP, METAL, "finite"), aq.Static(), 2e-2),
     "static, cut back": (lambda: pressed(GAP, METAL, "finite"), aq.Static(), 0.1),
 }
-EVERY = [pytest.param(*case, id=name) for name, case in CASES.items()]
-EVERY += [pytest.param(*case, id=name, marks=pytest.mark.slow) for name, case in SLOW.items()]
+EVERY = [pytest.param(*case, id=n, marks=() if n in QUICK else pytest.mark.slow) for n, case in CASES.items()]
 
 
 @pytest.mark.parametrize("system, scheme, step", EVERY)
@@ -157,17 +157,17 @@ def bar(speed=0.1, load=lambda x, t: 0.0 * x):
     return aq.System([part], interfaces=[touch], velocity=speed)
 
 
-def stopped(path, monkeypatch, at=60, **changes):
-    """A run of the bar that was stopped by Ctrl-C, and of which there is a checkpoint."""
-    monkeypatch.setattr(run, "_BLOCK", 5)
-    monkeypatch.setattr(run, "_next_block", lambda *_: 5)
+@pytest.fixture
+def stopped(tmp_path, blocks_of):
+    """Path of a run of the bar that was stopped by Ctrl-C, and of which there is a checkpoint."""
 
     def stop(done, total):
-        if done >= at:
+        if done >= 60:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        simulate(path, progress=stop, **changes)
+    with blocks_of(5), pytest.raises(KeyboardInterrupt):
+        simulate(tmp_path / "a.zarr", progress=stop)
+    return tmp_path / "a.zarr"
 
 
 def simulate(path, step=1e-2, scheme=None, system=None, every=1, progress=None):
@@ -177,9 +177,8 @@ def simulate(path, step=1e-2, scheme=None, system=None, every=1, progress=None):
     )  # fmt: skip
 
 
-def test_ctrl_c_leaves_a_checkpoint_of_the_last_step(tmp_path, monkeypatch):
-    path = tmp_path / "a.zarr"
-    stopped(path, monkeypatch)
+def test_ctrl_c_leaves_a_checkpoint_of_the_last_step(stopped):
+    path = stopped
     found = Checkpoint.read(path)
     assert found.state.n == 60 and aq.open(path).sizes["time"] == 61
     began = []
@@ -197,9 +196,8 @@ def test_ctrl_c_leaves_a_checkpoint_of_the_last_step(tmp_path, monkeypatch):
         ({"system": bar(load=lambda x, t: 0.0 * x + 1e-9)}, "another system"),
     ],
 )
-def test_a_checkpoint_of_another_study_is_refused(changes, says, tmp_path, monkeypatch):
-    path = tmp_path / "a.zarr"
-    stopped(path, monkeypatch)
+def test_a_checkpoint_of_another_study_is_refused(changes, says, stopped):
+    path = stopped
     with pytest.raises(UserError, match=says):
         simulate(path, **changes)
     assert simulate(path).attrs["complete"] == 1
@@ -207,9 +205,8 @@ def test_a_checkpoint_of_another_study_is_refused(changes, says, tmp_path, monke
         simulate(path, **changes)
 
 
-def test_what_cannot_be_read_or_is_no_checkpoint_is_refused(tmp_path, monkeypatch):
-    path = tmp_path / "a.zarr"
-    stopped(path, monkeypatch)
+def test_what_cannot_be_read_or_is_no_checkpoint_is_refused(stopped):
+    path = stopped
     whole = (path / "checkpoint.npz").read_bytes()
     with np.load(path / "checkpoint.npz") as file:
         arrays = dict(file)
@@ -225,9 +222,8 @@ def test_what_cannot_be_read_or_is_no_checkpoint_is_refused(tmp_path, monkeypatc
         aq.Record(resume=True)
 
 
-def test_a_run_stopped_before_its_first_checkpoint_begins_anew(tmp_path, monkeypatch):
-    path = tmp_path / "a.zarr"
-    stopped(path, monkeypatch)
+def test_a_run_stopped_before_its_first_checkpoint_begins_anew(stopped):
+    path = stopped
     (path / "checkpoint.npz").unlink()
     with pytest.raises(UserError, match="has no checkpoint of this study"):
         simulate(path, step=5e-3)
@@ -236,9 +232,8 @@ def test_a_run_stopped_before_its_first_checkpoint_begins_anew(tmp_path, monkeyp
     assert began[0] < 60
 
 
-def test_steps_that_are_lost_are_missed(tmp_path, monkeypatch):
-    path = tmp_path / "a.zarr"
-    stopped(path, monkeypatch)
+def test_steps_that_are_lost_are_missed(stopped):
+    path = stopped
     shutil.rmtree(path / "time" / "c")  # as a loss of power may leave it
     with pytest.raises(UserError, match="steps before its checkpoint are missing: run it anew"):
         simulate(path)

@@ -97,7 +97,7 @@ def fallen(law, friction):
     return aq.System([rod], interfaces=[cards], velocity=(0.1, -10.0, 0.0))
 
 
-QUICK = ("located", "euler", "de vogelaere", "adaptive")  # others in short: test_resume.py
+QUICK = ("located", "euler")  # others in short: test_resume.py, test_block_sizes.py
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,18 @@ def test_multilevel_at_400_elements(damping: float) -> None:
     assert error_of(**THESIS, asperity_damping=damping, elements=400, courant=0.7071) <= 0.01
 
 
-@pytest.mark.parametrize("scheme", ["theta", "newmark", "hht", "generalised-alpha", "modified-mean-acceleration"])
-@pytest.mark.parametrize("law", ["unilateral-velocity", "penalty", "penalty-velocity", "asperities", "multilevel"])
+SCHEMES = ("theta", "newmark", "hht", "generalised-alpha", "modified-mean-acceleration")
+LAWS = ("unilateral-velocity", "penalty", "penalty-velocity", "asperities", "multilevel")
+
+
+@pytest.mark.parametrize(
+    ("law", "scheme"),
+    [
+        pytest.param(law, scheme, marks=() if (i + j) % 3 == 0 else pytest.mark.slow)
+        for i, law in enumerate(LAWS)
+        for j, scheme in enumerate(SCHEMES)
+    ],
+)
 def test_laws_and_schemes(law: str, scheme: str) -> None:
     """Every law with every implicit scheme comes near the delay equation at a small size."""
     options = {"law": law, "scheme": scheme, "elements": 60, "courant": 0.7071, "velocity": 10.0}

@@ -28,7 +28,9 @@ def pressures(result: xarray.DataTree, count: int) -> Any:
     return np.array(found)
 
 
-@pytest.mark.parametrize("options", [{}, CONSERVING, {"scheme": "newmark"}])
+@pytest.mark.parametrize(
+    "options", [CONSERVING, *(pytest.param(options, marks=pytest.mark.slow) for options in ({}, {"scheme": "newmark"}))]
+)
 def test_ten_bounces(options: dict[str, Any]) -> None:
     result = cases.run("bouncing_bar", duration=30.0, **options)
     found = pressures(result, 10)
@@ -44,6 +46,7 @@ def test_ten_bounces(options: dict[str, Any]) -> None:
     assert all(check.passed for check in bouncing_bar.check(result, parameters))
 
 
+@pytest.mark.slow
 def test_twenty_bounces_keep_energy() -> None:
     result = cases.run("bouncing_bar", elements=50, duration=60.0, **CONSERVING)
     energy = energy_of(result)

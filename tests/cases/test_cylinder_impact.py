@@ -25,6 +25,11 @@ from arlequin.cases.shared.meshes import disc_of_square
 from arlequin.cases.shared.solid_impact import frequency
 from arlequin.models.errors import UserError
 
+
+def slow(**changes):
+    return pytest.param(changes, marks=pytest.mark.slow)
+
+
 SMALL = {"size": 5e-4, "ratio": 4, "free": 4e-3, "overlap": 2e-3}
 
 
@@ -62,13 +67,14 @@ def test_small():
     assert momentum[0] == pytest.approx(-np.pi * p.radius**2 * p.density * p.velocity, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_newmark_chatters_on_the_gap():
     p = Parameters(arlequin=False, **SMALL)
     own, usual = roughness(force_means(all_fine(p))), roughness(force_means(newmark(p)))
     assert own <= 1.03 and usual >= 2.0
 
 
-@pytest.mark.parametrize("theta", [0.5, 1.0])
+@pytest.mark.parametrize("theta", [0.5, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_pressure_at_nodes(theta):
     """No oscillation at any node that the contact reaches; with Newmark the lowest one chatters."""
     p = Parameters(theta=theta, **SMALL)
@@ -100,6 +106,7 @@ def test_multilevel_law_holds_at_every_node():
     assert centre_velocity(result, "y") > 0.95 * p.velocity
 
 
+@pytest.mark.slow
 def test_long_flight():
     """After the release: no force, the velocity kept, the disc ovals at its exact frequency, energy is kept."""
     p = Parameters(duration=4.2e-4, **{**SMALL, "size": 1e-3, "ratio": 2}, fields_every=4)
@@ -123,12 +130,12 @@ def test_frequency():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"theta": 1.0},
+        slow(theta=1.0),
         {"law": "multilevel"},
-        {"coarse_order": 1},
+        slow(coarse_order=1),
         {"law": "asperities", "gap": 1e-5, "scheme": "generalised-alpha"},
-        {"law": "penalty"},
-        {"velocity": 500.0},
+        slow(law="penalty"),
+        slow(velocity=500.0),
         {"friction": 0.3, "tangential": 5.0},
     ],
 )

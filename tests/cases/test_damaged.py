@@ -17,7 +17,6 @@ from arlequin.cases.case.execution import execute, prepare
 from arlequin.cases.cli import outputs
 from arlequin.cases.cli.command import main
 from arlequin.cases.reports import parts as report_parts
-from arlequin.run import run
 
 SECONDS = 60  # for one command: most take less than one
 EVIL = "from pathlib import Path\nPath({mark!r}).touch()\n"
@@ -50,7 +49,7 @@ def in_time() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def whole(tmp_path_factory: pytest.TempPathFactory, blocks_of: Any) -> list[Path]:
     """A result of plane parts that is complete, and one of bars that was stopped."""
     folder = tmp_path_factory.mktemp("whole")
     small = {"dimension": 2, "elements": 6, "cells_left": 1, "cells_right": 1, "duration": 2e-5}
@@ -60,11 +59,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         if done >= 12:
             raise KeyboardInterrupt
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "_BLOCK", 5)
-        patch.setattr(run, "_next_block", lambda *_: 5)
-        with pytest.raises(KeyboardInterrupt):
-            execute(*prepare("bar_wall", {"elements": 10}), folder / "stopped.zarr", progress)
+    with blocks_of(5), pytest.raises(KeyboardInterrupt):
+        execute(*prepare("bar_wall", {"elements": 10}), folder / "stopped.zarr", progress)
     return [folder / "complete.zarr", folder / "stopped.zarr"]
 
 
@@ -249,10 +245,10 @@ def check(seeds: range, whole: list[Path], capfd: pytest.CaptureFixture[str], pa
 
 @pytest.mark.usefixtures("folder")
 def test_damaged_results(whole, capfd, monkeypatch):
-    check(range(12), whole, capfd, monkeypatch)
+    check(range(4), whole, capfd, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_many_damaged_results(whole, capfd, monkeypatch):
-    check(range(12, 212), whole, capfd, monkeypatch)
+    check(range(4, 212), whole, capfd, monkeypatch)

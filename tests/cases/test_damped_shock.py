@@ -15,8 +15,20 @@ from arlequin.models.errors import UserError
 CRITICAL = 2.0 * math.sqrt(4.1e5)
 
 
-@pytest.mark.parametrize("damping", [30.0, CRITICAL, 2e4])
-@pytest.mark.parametrize(("release", "acceleration"), [(8.5e-4, 0.0), (2e-4, 3.0)])
+RELEASED, SHAKEN = (8.5e-4, 0.0), (2e-4, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("damping", "release", "acceleration"),
+    [
+        (30.0, *RELEASED),
+        (CRITICAL, *SHAKEN),
+        (2e4, *RELEASED),
+        pytest.param(30.0, *SHAKEN, marks=pytest.mark.slow),
+        pytest.param(CRITICAL, *RELEASED, marks=pytest.mark.slow),
+        pytest.param(2e4, *SHAKEN, marks=pytest.mark.slow),
+    ],
+)
 def test_against_an_integrator_without_events(damping: float, release: float, acceleration: float) -> None:
     k, stiff, f, w = 1e4, 4e5, 1.0, 70.0
 

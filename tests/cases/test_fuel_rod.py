@@ -1,6 +1,5 @@
 """fuel_rod: preloads by hand, frequencies in closed form, balance, seeds, supports under several laws, bad input."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -38,11 +37,9 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(short):
 
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (7, 2, 64, 1)])
-def test_blocks_of_any_size_give_the_same_bits(short, sizes, monkeypatch):
-    given = itertools.cycle(sizes)
-    monkeypatch.setattr("arlequin.run.run._next_block", lambda *_: next(given))
-    monkeypatch.setattr("arlequin.run.run._BLOCK", sizes[0])
-    other = run(SHORT)
+def test_blocks_of_any_size_give_the_same_bits(short, sizes, blocks_of):
+    with blocks_of(*sizes):
+        other = run(SHORT)
     for group in short.subtree:
         for name, values in group.dataset.data_vars.items():
             assert np.array_equal(values.values, other[group.path].dataset[name].values, equal_nan=True), name

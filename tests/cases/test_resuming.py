@@ -12,28 +12,28 @@ from arlequin.cases.case.execution import execute, prepare
 from arlequin.cases.case.parameters import as_json, make
 from arlequin.cases.cli.command import main
 from arlequin.models.errors import UserError
-from arlequin.run import run
 
 SMALL = {"elements": 40}
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def stop(name, values, at, monkeypatch, fields_every=None):
-    """A run of the case into a.zarr that was stopped by Ctrl-C."""
-    with monkeypatch.context() as patch:
-        patch.setattr(run, "_BLOCK", 5)
-        patch.setattr(run, "_next_block", lambda *_: 5)
+@pytest.fixture
+def stop(blocks_of):
+    """stop(name, values, at): a run of the case into a.zarr that was stopped by Ctrl-C."""
 
+    def run_until(name, values, at, fields_every=None):
         def progress(done, total):
             if done >= at:
                 raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt):
+        with blocks_of(5), pytest.raises(KeyboardInterrupt):
             execute(*prepare(name, values), "a.zarr", progress, fields_every)
 
+    return run_until
 
-def test_a_case_goes_on(monkeypatch, capsys):
-    stop("bar_wall", SMALL, 30, monkeypatch)
+
+def test_a_case_goes_on(stop, capsys):
+    stop("bar_wall", SMALL, 30)
     assert aq.open("a.zarr").sizes["time"] == 31
     assert main(["resume", "a.zarr"]) == 0
     assert "written to a.zarr" in capsys.readouterr().out
@@ -52,9 +52,9 @@ def test_a_case_goes_on(monkeypatch, capsys):
         ("reflection_spectrum", {"ratio": 2.0, "shortest": 1.5, "longest": 3.0, "count": 3}, 3),
     ],
 )
-def test_a_case_of_several_runs_goes_on(name, values, total, monkeypatch, capsys):
+def test_a_case_of_several_runs_goes_on(name, values, total, stop, capsys):
     """At any moment it can be looked at as a result of one run can; a run that is finished is not computed again."""
-    stop(name, values, 2, monkeypatch)
+    stop(name, values, 2)
     part = aq.open("a.zarr")
     assert list(np.isfinite(part["finished"])) == [True, True, *[False] * (total - 2)]
     for command in ("show", "plot", "report"):
@@ -72,9 +72,9 @@ def test_a_case_of_several_runs_goes_on(name, values, total, monkeypatch, capsys
     assert capsys.readouterr().out.endswith("a.zarr is complete\n")
 
 
-def test_several_runs_of_another_study_are_not_gone_on_with(monkeypatch):
+def test_several_runs_of_another_study_are_not_gone_on_with(stop):
     values = {"elements": 10, "penalty_stiffness": 1e13}
-    stop("bar_comparison", values, 1, monkeypatch)
+    stop("bar_comparison", values, 1)
     record = aq.Record("a.zarr", resume=True)
     with pytest.raises(UserError, match=r"^a.zarr: is of another study or version: give what it was run with"):
         cases.run("bar_comparison", record, **{**values, "velocity": 5.0})
@@ -83,8 +83,8 @@ def test_several_runs_of_another_study_are_not_gone_on_with(monkeypatch):
         cases.run("bar_comparison", record, **{**values, "velocity": 5.0})
 
 
-def test_in_python_with_frames_as_they_were_asked_for(monkeypatch):
-    stop("bar_wall", SMALL, 30, monkeypatch, fields_every=7)
+def test_in_python_with_frames_as_they_were_asked_for(stop):
+    stop("bar_wall", SMALL, 30, fields_every=7)
     began = []
     result = cases.resume("a.zarr", lambda done, total: began.append(done))
     assert began[0] == 30
@@ -93,7 +93,7 @@ def test_in_python_with_frames_as_they_were_asked_for(monkeypatch):
     assert cases.resume("a.zarr").attrs["complete"] == 1
 
 
-def test_what_cannot_go_on_says_why(monkeypatch, capsys):
+def test_what_cannot_go_on_says_why(stop, monkeypatch, capsys):
     def says(code, *words):
         assert main(["resume", *words]) == code
         return capsys.readouterr().err
@@ -110,7 +110,7 @@ def test_what_cannot_go_on_says_why(monkeypatch, capsys):
     assert "c.zarr: not the result of a case: run its script again with record=Record('c.zarr', resume=True)" in says(
         2, "c.zarr"
     )
-    stop("bar_wall", SMALL, 30, monkeypatch)
+    stop("bar_wall", SMALL, 30)
     monkeypatch.setattr("arlequin.run.resume.version", lambda: "another")
     assert "a.zarr: its checkpoint is of another version" in says(2, "a.zarr")
     with pytest.raises(UserError, match="another version"):

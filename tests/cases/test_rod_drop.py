@@ -26,7 +26,13 @@ def failed(result, parameters):
     return [c.name for c in check(result, parameters) if not c.passed]
 
 
-@pytest.mark.parametrize("changes", [{}, {"top_mass": 0.5}, {"scheme": "newmark"}, {"law": "shock", "thickness": None}])
+def slow(**changes):
+    return pytest.param(changes, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    "changes", [slow(), {"top_mass": 0.5}, slow(scheme="newmark"), {"law": "shock", "thickness": None}]
+)
 def test_straight_fall_is_ballistic(changes):
     p = replace(SMALL, misalignment=3e-4, friction=0.3, **changes)
     result = build(p).run()
@@ -40,7 +46,7 @@ def test_straight_fall_is_ballistic(changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"top_mass": 0.5}, {"law": "shock"}, {"scheme": "newmark", "law": "gap"}, {"scheme": "newmark"}],
+    [{}, slow(top_mass=0.5), slow(law="shock"), {"scheme": "newmark", "law": "gap"}, slow(scheme="newmark")],
 )
 def test_misaligned_cards_brake(changes):
     p = replace(SMALL, **changes)

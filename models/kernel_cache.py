@@ -1,0 +1,136 @@
+"""Cache of compiled kernels in the user's folder, keyed by the text of all kernels.
+
+numba keeps compiled functions beside each source file, for that file in that place only: another checkout or an
+installed copy compiles all of them again, and an edit of a kernel goes unnoticed by those of other files that call it.
+Kernel files therefore take `njit` from here. With `cache=True` their functions are kept in
+
+    <user's cache>/arlequin/kernels/<key>/<module>
+
+where the user's cache is `~/.cache` (`$XDG_CACHE_HOME`) on Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on
+Windows, and `$NUMBA_CACHE_DIR` where that is set. The processor is part of numba's own index below it. Where the
+folder cannot be written, and with `NUMBA_CACHE_LOCATOR_CLASSES`, numba chooses the place.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba import njit as njit
+from numba.core import caching, config
+from numba.misc.appdirs import AppDirs
+
+KEPT = 8  # keys in the user's cache, 60 MB each
+IN_USE = 86400.0  # s since its last use: a key that other processes may be using is never removed
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def kernel_sources(package: Path = PACKAGE) -> dict[str, bytes]:
+    """Path below the package → text of its `_*.py` files and of the modules that they import.
+
+    Those count for their constants, which are compiled into the kernels.
+    """
+    places = [at for at, _, _ in os.walk(package, followlinks=True) if not at.endswith("__pycache__")]
+    names = [(at, name) for at in places for name in os.listdir(at) if re.fullmatch(r"_[a-z]\w*\.py", name)]
+    files = {os.path.relpath(os.path.join(*name), package) for name in names}
+    texts = {file: Path(package, file).read_bytes() for file in files}
+    for imported in set(re.findall(rb"^from arlequin\.([\w.]+) import", b"\n".join(texts.values()), re.MULTILINE)):
+        file = os.path.join(*imported.decode().split(".")) + ".py"
+        if os.path.isfile(os.path.join(package, file)):
+            texts[file] = Path(package, file).read_bytes()
+    return {file.replace(os.sep, "/"): texts[file] for file in sorted(texts)}
+
+
+def kernels_key(package: Path = PACKAGE) -> str | None:
+    """Hash of the sources of a package's kernels, of numba's version and of its options; None where there are none."""
+    sources = kernel_sources(package)
+    options = [getattr(config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")]
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {options}".encode())
+    for file, text in sources.items():
+        digest.update(f"\n{file} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:20] if sources else None
+
+
+def remove_oldest(folder: Path, kept: int = KEPT) -> None:
+    """Removes the keys in `folder` that were used longest ago, but those of the last day, until `kept` are left."""
+    keys = sorted((key for key in folder.iterdir() if key.is_dir()), key=lambda key: key.stat().st_mtime, reverse=True)
+    for key in keys[kept:]:
+        if time.time() - key.stat().st_mtime > IN_USE:
+            shutil.rmtree(key, ignore_errors=True)
+
+
+@functools.cache
+def folder_of_key(root: str) -> Path | None:
+    """Folder of this package's kernels below the cache folder `root`; older ones are removed when it is made."""
+    key = kernels_key()
+    if key is None:
+        return None
+    folder = Path(root, "kernels", key)
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            remove_oldest(folder.parent)
+        os.utime(folder)
+    except OSError:  # in a folder of another user
+        return None
+    return folder
+
+
+class KernelCacheLocator(caching._CacheLocator):
+    """Place of a kernel of this package: by the module's name and the key, not the file's folder or time."""
+
+    def __init__(self, function: Any, file: str, folder: Path) -> None:
+        self._py_file = file  # named in numba's warnings
+        self._line = function.__code__.co_firstlineno
+        self._folder = folder
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "KernelCacheLocator | None":
+        """The locator of a function; None where it is not of this package or cannot be kept."""
+        if not py_func.__module__.startswith("arlequin.") or (folder := folder_of_key(user_cache())) is None:
+            return None
+        locator = cls(py_func, py_file, folder / py_func.__module__.removeprefix("arlequin."))
+        try:
+            locator.ensure_cache_path()
+        except OSError:
+            return None
+        return locator
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.parent.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+def user_cache() -> str:
+    """Folder of arlequin in the cache of the user, or in that set as NUMBA_CACHE_DIR."""
+    given = getattr(config, "CACHE_DIR", "")
+    return os.path.join(given, "arlequin") if given else str(AppDirs("arlequin", appauthor=False).user_cache_dir)
+
+
+class UniquelyNamedFiles(caching.IndexDataCacheFile):
+    """Cache files of a function of which no two processes give the same name to code for different arguments.
+
+    numba numbers them, and two processes that compile one function at once, each for arguments of its own, would count
+    alike: the index of one would lead to the code of the other.
+    """
+
+    def _data_name(self, number: int) -> str:
+        return str(super()._data_name(number)).removesuffix("nbc") + f"{uuid.uuid4().hex[:12]}.nbc"
+
+
+caching.CacheImpl._locator_classes.insert(0, KernelCacheLocator)  # type: ignore[arg-type]
+caching.IndexDataCacheFile = UniquelyNamedFiles  # type: ignore[misc]
