@@ -1,34 +1,35 @@
-"""Arlequin: multiscale contact dynamics.
+"""Multiscale contact dynamics by the Arlequin method.
 
-Coarse and fine finite-element models glued by energy-weighted junctions, a multi-level law of contact between them
-and obstacles, implicit and explicit schemes, and an audit of the energy at every step:
+Models of different resolution coupled by the Arlequin method, contact laws between deformable bodies and rigid
+obstacles, implicit and explicit time schemes, and an energy balance at every step:
 
     import arlequin as aq
 
     steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
     bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=100), steel)
     wall = aq.RigidPlane(point=0.101, normal=-1.0)
-    system = aq.System([bar], interfaces=[aq.Interface("end", bar.boundary("right"), wall,
-    aq.Unilateral())], velocity=10.0)
+    contact = aq.Interface("end", bar.boundary("right"), wall, aq.Unilateral())
+    system = aq.System([bar], interfaces=[contact], velocity=10.0)
     result = aq.simulate(system, aq.Theta(0.5), duration=2e-4, step=2e-7)
     result["energy"].plot(hue="kind")
 
-Names load on first use, so that importing this package is quick.
+Public names are imported on first use, so that `import arlequin` is fast.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# the public names by their modules: all else here follows from it
+# public names by module; `__all__` and the lazy loader are derived from this table
 PUBLIC = {
     "arlequin.junctions.absorber": ("Absorber",),
     "arlequin.junctions.base": ("JunctionWarning",),
     "arlequin.junctions.beam_solid": ("BeamJunction",),
     "arlequin.junctions.conditioning": ("dual_condition",),
-    "arlequin.junctions.coupling": ("H1", "L2"),
+    "arlequin.junctions.coupling": ("Coupling", "H1", "L2"),
     "arlequin.junctions.junction": ("Junction",),
+    "arlequin.junctions.mediator": ("Mediator",),
     "arlequin.junctions.surface": ("Mortar", "Tie"),
-    "arlequin.junctions.weights": ("Constant", "Cubic", "Function", "Linear"),
+    "arlequin.junctions.weights": ("Constant", "Cubic", "Function", "Linear", "Weight"),
     "arlequin.junctions.zone": ("Box", "Cells", "HalfSpace", "LevelSet", "Strip"),
     "arlequin.results.netcdf": ("export_netcdf",),
     "arlequin.results.paraview": ("export_vtu",),
@@ -89,13 +90,16 @@ if TYPE_CHECKING:  # what PUBLIC says, for type checkers; a test compares them
     from arlequin.junctions.conditioning import dual_condition as dual_condition
     from arlequin.junctions.coupling import H1 as H1
     from arlequin.junctions.coupling import L2 as L2
+    from arlequin.junctions.coupling import Coupling as Coupling
     from arlequin.junctions.junction import Junction as Junction
+    from arlequin.junctions.mediator import Mediator as Mediator
     from arlequin.junctions.surface import Mortar as Mortar
     from arlequin.junctions.surface import Tie as Tie
     from arlequin.junctions.weights import Constant as Constant
     from arlequin.junctions.weights import Cubic as Cubic
     from arlequin.junctions.weights import Function as Function
     from arlequin.junctions.weights import Linear as Linear
+    from arlequin.junctions.weights import Weight as Weight
     from arlequin.junctions.zone import Box as Box
     from arlequin.junctions.zone import Cells as Cells
     from arlequin.junctions.zone import HalfSpace as HalfSpace

@@ -1,4 +1,4 @@
-"""Rough surfaces, from a measured or made map to a law of contact, as `aq.rough`.
+"""Rough surfaces, from a measured or generated topography to a contact law, as `aq.rough`.
 
 import arlequin as aq
 

@@ -40,7 +40,7 @@ from arlequin.cases.shared.impact import (
 from arlequin.cases.shared.vocabulary import Density, ThetaValue, Young
 from arlequin.models.checks import non_negative, positive, positive_integer, within
 from arlequin.results.recorder import Record
-from arlequin.run.multi_run import Measure, gather
+from arlequin.run.multi_run import Measure, collect_runs
 from arlequin.run.run import Progress
 
 VARIANTS = ("penalty, explicit", "Lagrange, explicit", "Lagrange, implicit Newmark", "velocity law, θ")
@@ -106,7 +106,7 @@ def studies(parameters: Parameters) -> dict[str, aq.Study]:
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
     """All variants; `pressure`, `gap` and `stored_energy` over time and variant, `rebound` of the right bar."""
     variants = list(studies(parameters).values())
-    return gather(
+    return collect_runs(
         lambda i: _measured(variants[i].run()),
         MEASURES,
         ("variant", VARIANTS),

@@ -17,7 +17,7 @@ from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.waves import stretch_energy
 from arlequin.models.checks import integer, positive, within
 from arlequin.results.recorder import Record
-from arlequin.run.multi_run import Measure, gather
+from arlequin.run.multi_run import Measure, collect_runs
 from arlequin.run.run import Progress
 
 Start = Literal["fine", "coarse"]
@@ -102,7 +102,7 @@ def graded(parameters: wave_junction.Parameters) -> float:
 def run(parameters: Parameters, record: Record, progress: Progress | None) -> xarray.DataTree:
     """All wavelengths from both sides; the result holds the fractions over `wavelength`, in coarse cells."""
     waves = [float(length) for length in wavelengths(parameters)]
-    return gather(
+    return collect_runs(
         lambda i: _reflected(parameters, waves[i]),
         MEASURES,
         ("wavelength", waves),

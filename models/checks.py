@@ -152,17 +152,17 @@ def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = Non
     return array
 
 
-def hold(item: Any, **rules: Callable[..., Any]) -> None:
-    """Replaces the fields of a frozen dataclass by what their checks give: plain numbers, whatever they were given as.
+def check_fields(item: Any, **rules: Callable[..., Any]) -> None:
+    """Replace fields of a frozen dataclass by their checked values, which are plain Python numbers.
 
-    hold(law, stiffness=positive, height=non_negative)
+    check_fields(law, stiffness=positive, height=non_negative)
     """
     for name, rule in rules.items():
         object.__setattr__(item, name, rule(name, getattr(item, name)))
 
 
 def one_each(name: str, given: Any, count: int) -> "NDArray[np.float64]":
-    """What a function of `count` points gave: a number for each, or one for all."""
+    """The values (count,) that a function returned: a number for each point, or one for all."""
     import numpy as np
 
     try:

@@ -1,4 +1,4 @@
-"""The one error a user of the project can cause or meet."""
+"""The exception of all errors that a user can cause."""
 
 from typing import Any
 

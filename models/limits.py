@@ -1,7 +1,7 @@
-"""What a model may ask of a machine, checked before it is made: cells and bytes by the memory, work by the time.
+"""Limits on the size and the work of a run, checked before memory is allocated.
 
-The limits are such that what is beyond cannot be done, or not in a day, whatever the model: what is below may still
-take long. ARLEQUIN_LIMITS=off in the environment lifts them all.
+A model beyond a limit does not fit in memory, or takes more than a day whatever the scheme; one below may still take
+long. ARLEQUIN_LIMITS=off in the environment disables all limits.
 """
 
 import contextlib
@@ -14,26 +14,26 @@ from typing import Any
 from arlequin.models.errors import UserError
 
 SWITCH = "ARLEQUIN_LIMITS"
-LIFT = f"{SWITCH}=off in the environment lifts this limit"
+LIFT = f"{SWITCH}=off in the environment disables this limit"
 
 MOST_CELLS = 10_000_000
-# bytes a cell, by dimension, that the mesh and the matrices of a part of linear cells take, without a factor of them
+# bytes per cell, by dimension, of the mesh and the matrices of a part of linear cells, without factors
 CELL_BYTES = {1: 500, 2: 3_000, 3: 13_000}
 
-LEAST_HELD = 4e9  # bytes
+LEAST_MEMORY_LIMIT = 4e9  # bytes
 
 MOST_HOURS = 24.0
-# seconds a step, and for each degree of freedom, below which no scheme gets: central differences of linear bars
+# lower bounds of the seconds per step, and per step and degree of freedom (central differences of linear bars)
 STEP_SECONDS, DOF_SECONDS = 1e-7, 1e-9
 
 
-def lifted() -> bool:
-    """Whether the user has lifted the limits."""
+def disabled() -> bool:
+    """Whether ARLEQUIN_LIMITS disables the limits."""
     return os.environ.get(SWITCH, "").strip().lower() in ("off", "0", "no", "false")
 
 
 def memory() -> float:
-    """Bytes of memory that this process may take; infinite where the system does not say."""
+    """Bytes of memory available to this process; infinite where the system does not tell."""
     found = [math.inf]
     with contextlib.suppress(AttributeError, ValueError, OSError):
         found.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
@@ -48,13 +48,13 @@ def memory() -> float:
 
 
 def check_cells(name: str, given: Any, count: float, dimension: int) -> None:
-    """Refuses a parameter that gives more cells than the memory holds.
+    """Raise UserError for a parameter that gives more cells than fit in memory.
 
     >>> check_cells("cells", (4, 2), 8, 2)
     """
     each = CELL_BYTES[dimension]
     most = min(MOST_CELLS, memory() / each)
-    if count > most and not lifted():
+    if count > most and not disabled():
         fits = f"{float(f'{most:.2g}'):g}"
         rule = f"gives {float(count):.3g} cells; at most {fits} are made"
         if most < MOST_CELLS:
@@ -63,12 +63,12 @@ def check_cells(name: str, given: Any, count: float, dimension: int) -> None:
 
 
 def check_work(steps: float, dofs: float) -> None:
-    """Refuses a run that takes more than `MOST_HOURS` on any machine.
+    """Raise UserError for a run of more than `MOST_HOURS` on any machine.
 
     >>> check_work(1000, 1e6)
     """
     hours = steps * (STEP_SECONDS + DOF_SECONDS * dofs) / 3600.0
-    if hours > MOST_HOURS and not lifted():
+    if hours > MOST_HOURS and not disabled():
         fits = MOST_HOURS / hours * steps
         raise UserError(
             f"{steps:.3g} steps of {dofs:.3g} degrees of freedom take {hours:.3g} hours or more, at most "
@@ -76,13 +76,14 @@ def check_work(steps: float, dofs: float) -> None:
         )
 
 
-def hold_memory() -> None:
-    """From here on the process is refused memory that the machine has not: Python says so, and nothing is killed.
+def limit_memory() -> None:
+    """Limit the data segment of the process to the memory of the machine.
 
-    Threads and compilers reserve more than they use: `LEAST_HELD` is never refused.
+    Python then raises MemoryError instead of being killed by the system. The limit is at least LEAST_MEMORY_LIMIT, as
+    threads and compilers reserve more than they use.
     """
-    most = max(memory(), LEAST_HELD)
-    if sys.platform == "win32" or lifted() or not math.isfinite(most):
+    most = max(memory(), LEAST_MEMORY_LIMIT)
+    if sys.platform == "win32" or disabled() or not math.isfinite(most):
         return
     import resource
 

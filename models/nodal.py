@@ -1,8 +1,7 @@
-"""How the nodes of a part move with its coordinates: linearly, or as the coordinates themselves.
+"""Base classes of assembled parts: external loads, coordinates and nodal displacements, delegation.
 
-External forces of a part as functions of time.
-
-What a part says that takes the place of finite elements, whose nodes and surfaces it moves in its own way.
+The nodal displacements of a part are S u of its coordinates u. Of a finite-element part S is the identity; of a
+reduced or rigid part, which delegates its mesh to the finite elements, S holds the shapes.
 """
 
 from collections.abc import Callable
@@ -34,8 +33,8 @@ class Force(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Varying:
-    """Any function of time that gives forces (d,)."""
+class LoadFunction:
+    """A force given by a function of time that returns (d,), N."""
 
     function: Callable[[float], Array]
 
@@ -47,14 +46,14 @@ class Varying:
         """The forces (t, d) at the times (t,)."""
         return np.array([self.function(t) for t in times.tolist()])
 
-    def projected(self, shapes: Array) -> "Varying":
+    def projected(self, shapes: Array) -> "LoadFunction":
         """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
-        return Varying(lambda t: shapes.T @ self.function(t))
+        return LoadFunction(lambda t: shapes.T @ self.function(t))
 
 
 @dataclass(frozen=True, eq=False)
-class Loads:
-    """The loads of a part: constant (d,), and what varies in time."""
+class ExternalLoads:
+    """The external loads of a part: a constant force (d,), N, and forces that vary in time."""
 
     constant: Array
     varying: tuple[Force, ...] = ()
@@ -73,9 +72,9 @@ class Loads:
             total += load.at(times)
         return total
 
-    def projected(self, shapes: Array) -> "Loads":
+    def projected(self, shapes: Array) -> "ExternalLoads":
         """Sᵀ f (r,) on the coordinates of shapes S (d, r)."""
-        return Loads(shapes.T @ self.constant, tuple(load.projected(shapes) for load in self.varying))
+        return ExternalLoads(shapes.T @ self.constant, tuple(load.projected(shapes) for load in self.varying))
 
     @property
     def steady(self) -> bool:
@@ -83,8 +82,8 @@ class Loads:
         return not self.varying
 
 
-class LinearNodal:
-    """What an assembled part is whose nodes move linearly with its coordinates."""
+class LinearCoordinates:
+    """Base class of assembled parts whose nodal displacements are S u, S constant."""
 
     @property
     def shapes(self) -> csr_array | Array:
@@ -106,12 +105,12 @@ class LinearNodal:
 
     @property
     def gravitational_mass(self) -> csr_array:
-        """Mass matrix (nodal, nodal) that gravity pulls at, kg."""
+        """Mass matrix (nodal, nodal) on which gravity acts, kg."""
         return self.inertia
 
     @property
     def rotating(self) -> bool:
-        """S is the same at all times."""
+        """False: S is constant."""
         return False
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
@@ -123,8 +122,8 @@ class LinearNodal:
         return self.shapes
 
 
-class Nodal(LinearNodal):
-    """What an assembled part is whose coordinates are its nodal displacements."""
+class NodalCoordinates(LinearCoordinates):
+    """Base class of assembled parts whose coordinates are the nodal displacements: S = 1."""
 
     mass: csr_array
     imposed: tuple[Imposed, ...]
@@ -140,7 +139,7 @@ class Nodal(LinearNodal):
         return self.mass
 
     def coordinates(self, field: Array, given: Array) -> Array:
-        """The field (d,) with its imposed values."""
+        """The field (d,) with the imposed values given (p,); nan leaves a value as it is."""
         values = field.copy()
         if given.size:
             dofs = np.concatenate([item.dofs for item in self.imposed])
@@ -148,14 +147,13 @@ class Nodal(LinearNodal):
         return values
 
 
-class Loaded(Nodal):
-    """What is assembled with its loads."""
+class LoadedCoordinates(NodalCoordinates):
+    """Base class of assembled parts with external loads and S = 1."""
 
-    loads: Loads
+    loads: ExternalLoads
 
     def load(self, t: float) -> Array:
-        """External force (d,) at the time t, N (N·m on rotations); on large motions of fixed direction, per reference
-        area and volume."""
+        """External force (d,) at the time t, N (N·m on rotations); dead load: direction and size do not follow u."""
         return self.loads(t)
 
     def loads_at(self, times: Array) -> Array:
@@ -169,13 +167,13 @@ class Loaded(Nodal):
 
 
 class DelegatingPart:
-    """Name, nodes, mesh and surfaces of the `part` whose place it takes."""
+    """Base class of parts that wrap a finite-element `part`: name, mesh, nodes and surfaces are those of the part."""
 
     part: Any
 
     @property
     def model(self) -> Any:
-        """The finite elements."""
+        """The finite-element part."""
         return self.part
 
     @property
@@ -224,7 +222,7 @@ class DelegatingPart:
         return self.part.wave_speed
 
     def boundary(self, name: str) -> Surface:
-        """The named boundary, moved as the part in its place moves it."""
+        """The named boundary, with this object as its part."""
         return replace(self.part.boundary(name), part=self)
 
     def quadrature_points(self) -> Array:

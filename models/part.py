@@ -1,7 +1,4 @@
-"""The contract between a part and what glues it, touches it and steps it in time.
-
-The contracts of parts whose internal force is not K u.
-"""
+"""Protocols of parts: what junctions, contact and time schemes require of a part and of its assembled form."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,14 +46,14 @@ class Weighting:
 
     @classmethod
     def uniform(cls, cells: int, points: int) -> "Weighting":
-        """Weight 1 at every quadrature point: a part that shares its place with no other."""
+        """Weight 1 at every quadrature point: a part that overlaps no other."""
         one = np.ones((cells, points))
         return cls(stiffness=one, mass=one, load=one)
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A named boundary of a part, as nodes (k) and facets.
+    """A named boundary of a part: nodes (k,), areas, normals and facets.
 
     nodes (k,), areas (k,) ∫ φ_k dΓ in m² (they sum to the area: thickness in plane problems, 2πr in
     axisymmetric ones, the section of a bar), normals (k, axis) outward and of unit length, facets (f, nodes
@@ -100,7 +97,7 @@ class Surface:
 class Imposed:
     """Dofs of a part with a given motion: `function(t)` → (m,) displacements (m) or velocities (m/s), uniform on them.
 
-    rest: known never to move.
+    rest: whether the motion is known to be zero.
     """
 
     dofs: Indices
@@ -113,8 +110,8 @@ class Imposed:
 class Assembled(Protocol):
     """Matrices and forces of a part under given weights, in its coordinates d.
 
-    Nodal displacements are node-major, node·components + component; they are the coordinates of most parts (`Nodal`),
-    and linear in those of a reduced one: `shapes`.
+    Nodal displacements are node-major, node·components + component; they are the coordinates of most parts
+    (`NodalCoordinates`), and linear in those of a reduced one: `shapes`.
     """
 
     @property
@@ -155,7 +152,7 @@ class Assembled(Protocol):
         ...
 
     def strain_form(self) -> tuple[csr_array, Array] | None:
-        """Strains B (s, d) and stiffnesses w (s,) with K = Bᵀ diag(w) B; None where there is no short form of it."""
+        """Strains B (s, d) and stiffnesses w (s,) with K = Bᵀ diag(w) B; None where the part has no such form."""
         ...
 
     def highest_frequency(self) -> float:
@@ -169,7 +166,7 @@ class Assembled(Protocol):
 
     @property
     def rotating(self) -> bool:
-        """Whether the nodes move on circles: S is then that of the start, and `rates` the one of a configuration."""
+        """Whether nodes rotate with the part: `shapes` is then S at the start, `rates` that of a configuration."""
         ...
 
     def nodal_motion(self, u: Array, v: Array) -> tuple[Array, Array]:
@@ -187,19 +184,19 @@ class Assembled(Protocol):
 
     @property
     def gravitational_mass(self) -> csr_array:
-        """Mass matrix (nodal, nodal) that gravity pulls at, kg: that of the fluid around is no part of it."""
+        """Mass matrix (nodal, nodal) on which gravity acts, kg, without the added mass of a fluid."""
         ...
 
     def coordinates(self, field: Array, given: Array) -> Array:
-        """Coordinates (d,) of a nodal field (nodal,), M-orthogonally projected where the shapes do not hold it.
+        """Coordinates (d,) of a nodal field (nodal,), by M-orthogonal projection on the shapes.
 
-        given (p,): values of the imposed coordinates; nan leaves them as the field has them.
+        given (p,): values of the imposed coordinates; nan takes those of the field.
         """
         ...
 
 
 class Part(Protocol):
-    """What moves: its nodes, its boundaries and what it assembles."""
+    """A body: nodes, boundaries and assembled matrices."""
 
     @property
     def name(self) -> str: ...
@@ -236,7 +233,7 @@ class MeshedPart(Part, Protocol):
 
     @property
     def model(self) -> "MeshedPart":
-        """The finite elements: the part itself, or the one that it reduces."""
+        """The finite-element part: the part itself, or the one that it wraps."""
         ...
 
     @property
@@ -265,9 +262,9 @@ class MeshedPart(Part, Protocol):
 
 @runtime_checkable
 class Nonlinear(Assembled, Protocol):
-    """A part whose internal force is not K u: `stiffness` is only the tangent at u = 0, and the pattern of all.
+    """A part whose internal force is not K u: `stiffness` is the tangent at u = 0, whose pattern all tangents have.
 
-    `damping` is what is linear in the velocity; `mean_viscous` the rest of the damping.
+    `damping` holds the damping that is linear in the velocity, `mean_viscous` the rest.
     """
 
     def tangent(self, u: Array) -> csr_array:
@@ -275,10 +272,7 @@ class Nonlinear(Assembled, Protocol):
         ...
 
     def least_volume(self, u: Array) -> tuple[float, int]:
-        """The smallest ratio of a volume at u (d,) to the one at rest, not positive where a cell is inside out.
-
-        And that cell; −1 where there are no cells.
-        """
+        """The smallest ratio of volumes dv/dV at u (d,), ≤ 0 where a cell is inverted, and its cell (−1: no cells)."""
         ...
 
     @property
@@ -306,7 +300,7 @@ class Nonlinear(Assembled, Protocol):
 
 @runtime_checkable
 class Constrained(Nonlinear, Protocol):
-    """A part of point masses whose coordinates, their displacements, keep c(u) = 0: c is quadratic, c(0) = 0."""
+    """A part of point masses under quadratic constraints c(u) = 0 on their displacements, c(0) = 0."""
 
     @property
     def points(self) -> Array:
@@ -322,24 +316,25 @@ class Constrained(Nonlinear, Protocol):
         ...
 
     def placed(self, u: Array) -> Array:
-        """The coordinates (d,) nearest to u with c = 0."""
+        """The projection (d,) of u on c = 0."""
         ...
 
 
 @runtime_checkable
 class Deforming(Protocol):
-    """A part whose cells change their shape, and with it their frequencies."""
+    """A part whose largest frequency changes with the deformation."""
 
     def frequency(self, u: Array) -> float:
-        """Bound of the largest angular frequency of the cells as they are at u (d,), rad/s."""
+        """Bound of the largest angular frequency at u (d,), rad/s."""
         ...
 
 
 @dataclass(frozen=True)
 class Response:
-    """What a part does at the end of a step: force (d,), N; stored energy, J; what the step dissipated, J; memory.
+    """Response of a part at the end of a step.
 
-    inverted: a cell that is inside out, of which the rest is no answer; −1: none.
+    force (d,), N; stored energy and energy dissipated in the step, J; memory (c, q, m): internal variables; inverted: a
+    cell with det F ≤ 0, where the other values are invalid (−1: none).
     """
 
     force: Array
@@ -351,45 +346,50 @@ class Response:
 
 @runtime_checkable
 class PathDependent(Assembled, Protocol):
-    """A part whose stress depends on what its points went through: `memory` (c, q, m), kept by accepted steps only."""
+    """A part of a material with internal variables, the memory (c, q, m), which only accepted steps update."""
 
     def fresh(self) -> Array:
-        """The memory of virgin matter."""
+        """The initial memory (c, q, m)."""
         ...
 
     def respond(self, u: Array, memory: Array, step: float) -> Response:
-        """The internal force at u (d,), reached in a step (s) from where the points have this memory."""
+        """The response at u (d,), reached in a step (s) from the memory at its start."""
         ...
 
     def tangent(self, u: Array, memory: Array, step: float) -> csr_array:
-        """∂f/∂u (d, d) of `respond` at u, N/m; symmetric but where heat softens; no cell may be inside out."""
+        """∂f/∂u (d, d) of `respond`, N/m, where no cell is inverted; symmetric unless flow softens by heat."""
         ...
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
-        """Mean force (d,) of a step (s) from u₀, where the points have this memory, to u₁, N; a cell inside out there.
+        """Mean force (d,) of a step (s) from u₀ with this memory to u₁, N, and a cell inverted at u₁ (−1: none).
 
-        The cell is −1 where there is none; where there is one, the force is no answer.
+        Where a cell is inverted the force is invalid.
         """
         ...
 
     def mean_tangent(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> csr_array:
-        """∂/∂u₁ (d, d) of `mean_internal`: a symmetric approximation; UserError where a cell is inside out."""
+        """∂/∂u₁ (d, d) of `mean_internal`: a symmetric approximation, N/m; UserError where a cell is inverted."""
         ...
 
     @property
     def dissipates(self) -> bool:
-        """Whether it takes energy at all."""
+        """Whether the material dissipates energy."""
+        ...
+
+    @property
+    def memory_names(self) -> tuple[str, ...]:
+        """Names of the internal variables of a point, the last axis of the memory."""
         ...
 
     @property
     def recorded(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, units and long name of what is recorded of the state of the points."""
+        """Name, units and long name of the cell means of a result."""
         ...
 
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
-        """What is recorded, each (c,): means over the cells at u (d,), where the points have this memory."""
+        """The values of `recorded`, each (c,): means over the cells at u (d,) and its memory."""
         ...
 
     def everywhere(self, values: Array) -> Array:
-        """Values (c, …) of the cells that have points, on all cells of the part: 0 in the others."""
+        """Values (c, …) of the cells with weight on all cells of the part: 0 in the others."""
         ...

@@ -22,6 +22,7 @@ import pytest
 import arlequin
 from arlequin.cases.case import registry
 from arlequin.cases.cli.command import _parser, main
+from arlequin.models.fem import elements
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -102,6 +103,7 @@ def page_id(page):
 def test_what_a_page_shows_runs(page, empty_folder, monkeypatch):
     module = ModuleType("page")  # dataclasses look up their annotations there
     monkeypatch.setitem(sys.modules, "page", module)
+    monkeypatch.setattr(elements, "_REGISTRY", dict(elements._REGISTRY))  # a page registers one
     module.__name__ = "page"
     for language, text, line in blocks(page):
         if language == "python":

@@ -1,4 +1,4 @@
-"""The absorbing term of a junction: takes away the waves that the coarse mesh cannot carry."""
+"""The absorbing term of a junction: damps waves that the coarse mesh cannot resolve."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,9 @@ from arlequin.models.types import Array
 
 
 @dataclass(frozen=True)
-class Jump:
-    """Rows J of the absorbing term, √(N·s/m): coarse (r, d_coarse), fine (r, d_fine); loss |J_c v_c + J_f v_f|², W."""
+class AbsorbingRows:
+    """Rows J of the absorbing term, √(N·s/m), with the loss |J_c v_c + J_f v_f|², W: coarse (r, d_coarse), fine
+    (r, d_fine)."""
 
     coarse: csr_array
     fine: csr_array
@@ -20,17 +21,17 @@ class Jump:
 
 @dataclass(frozen=True)
 class Absorber:
-    """Loss in the gluing zone, on the part of the motion in which the two models differ:
+    """Damping of the velocity difference of the two models in the gluing zone:
 
         ∫ η(s) (v_f − v_c)·(v_f* − v_c*) dx,    η = strength · (ρc/H) (1 − s)^(W/8H),
 
     ρc the impedance of the coarse part's material, H its cells, W the width of the zone, s from 0 at the fine part's
-    inner end to 1. What the coarse mesh resolves is equal in both models and is hardly touched; shorter waves are taken
-    away, since the coarse model rests under them. The loss sets in where the waves enter, the more gently the wider the
-    zone is, so that it does not reflect them itself.
+    inner end to 1. Waves that the coarse mesh resolves are equal in both models and are hardly damped; shorter ones are
+    absorbed, since the coarse model does not follow them. η is largest where the waves enter, and falls the more slowly
+    the wider the zone is, so that the term itself does not reflect them.
 
-    The default strength is the least reflection of waves of 0.7 to 1.7 H in zones of 4 H and 8 H; it costs waves of
-    10 H 2e-4 to 5e-4 of their energy.
+    The default strength minimises the reflection of waves of 0.7 to 1.7 H in zones of 4 H and 8 H; waves of 10 H lose
+    2e-4 to 5e-4 of their energy.
     """
 
     strength: float = 0.4
@@ -43,10 +44,10 @@ class Absorber:
         return self.strength * impedance / size * np.clip(1.0 - s, 0.0, 1.0) ** (width / (8.0 * size))
 
 
-def jump(coarse: Shapes, fine: Shapes, loss: Array, components: int) -> Jump:
+def absorbing_rows(coarse: Shapes, fine: Shapes, loss: Array, components: int) -> AbsorbingRows:
     """Rows √(η dx) (φ_f − φ_c) at the quadrature points; loss (p, q) is η dx, N·s/m."""
     root = np.sqrt(np.maximum(loss, 0.0))
-    return Jump(_rows(coarse, -root, components), _rows(fine, root, components))
+    return AbsorbingRows(_rows(coarse, -root, components), _rows(fine, root, components))
 
 
 def _rows(shapes: Shapes, factor: Array, components: int) -> csr_array:

@@ -1,4 +1,4 @@
-"""What every junction offers to a system, and what its parts must share."""
+"""The protocol of junctions, their operator, and the checks of their parts."""
 
 import warnings
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
-from arlequin.junctions.absorber import Jump
+from arlequin.junctions.absorber import AbsorbingRows
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.bar import Bar
@@ -19,11 +19,11 @@ from arlequin.models.types import Array
 
 
 class JunctionWarning(UserWarning):
-    """A junction that works, but loses accuracy, order or conditioning: what is lost and what to take instead."""
+    """Warning of a junction whose choices lose accuracy, order or conditioning; it names the better choice."""
 
 
 def warn(message: str) -> None:
-    """One line to whoever builds the junction."""
+    """Issue a `JunctionWarning` at the line that builds the junction."""
     # warn ← check ← __post_init__ ← __init__ ← the user
     warnings.warn(message, JunctionWarning, stacklevel=5)
 
@@ -44,13 +44,13 @@ class JunctionOperator:
     positions: Array
 
     def mismatch(self, v_coarse: Array, v_fine: Array) -> float:
-        """Norm of v_coarse − v_fine seen by the mediator: √(rᵀ G⁻¹ r) with r = C v."""
+        """Norm √(rᵀ G⁻¹ r), r = C v, of the projection of v_coarse − v_fine on the mediator."""
         r = self.coarse @ v_coarse + self.fine @ v_fine
         return float(np.sqrt(max(r @ splu(self.gram.tocsc()).solve(r), 0.0)))
 
 
 class JunctionProtocol(Protocol):
-    """A junction of two parts: how they share their energies and the constraint that glues them."""
+    """A junction of two parts: the weights of their energies and the constraint that couples them."""
 
     @property
     def name(self) -> str: ...
@@ -62,15 +62,15 @@ class JunctionProtocol(Protocol):
     def fine(self) -> MeshedPart: ...
 
     def weighting(self) -> dict[str, Weighting]:
-        """Weights of the parts that share their place with another, by name; empty where none does."""
+        """Weights by name of part; empty for parts that do not overlap."""
         ...
 
     def operator(self) -> JunctionOperator:
         """The constraint of both parts, and the Gram matrix of the multipliers."""
         ...
 
-    def jump(self) -> Jump | None:
-        """Rows of the absorbing term; None where the junction absorbs nothing."""
+    def absorbing_rows(self) -> AbsorbingRows | None:
+        """Rows of the absorbing term; None without one."""
         ...
 
 
@@ -94,7 +94,7 @@ def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
 
 
 def check_kinds(item: object, **kinds: type) -> None:
-    """Refuses fields of an item that are not of their kinds."""
+    """Raise `UserError` where a field of `item` is not of its kind."""
     for which, wanted in kinds.items():
         checks.instance(which, getattr(item, which), wanted, f"must be a {wanted.__name__}")
 
@@ -116,7 +116,7 @@ def revolves(part: MeshedPart) -> bool:
 
 
 def depth(part: MeshedPart, points: Array) -> Array | float:
-    """What turns a length or an area into a volume at points (axis, …): section, thickness or 2πr."""
+    """Section (m²), thickness (m) or 2πr (m) at points (axis, …): the factor from a length or an area to a volume."""
     return 2 * np.pi * points[0] if revolves(part) else kind(part)[1]
 
 

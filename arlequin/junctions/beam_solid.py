@@ -1,7 +1,4 @@
-"""Junction of a beam and a solid: the beam's displacement field glued to the solid over a volume.
-
-Where a beam and a solid overlap along the beam's axis: the taper, the pieces of the solid, and the weights.
-"""
+"""Junction of a beam and a solid that overlap along the beam's axis: zone, weights and constraint operator."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -51,7 +48,7 @@ class AxisZoneCoordinate:
 
 @dataclass(frozen=True, eq=False)
 class BeamZone:
-    """The range of a beam's axis, by arc length s in m, that a solid takes too. label: who asks, for messages."""
+    """Overlap of a beam and a solid along the beam's axis, by arc length s, m; label: of the junction, for messages."""
 
     beam: Beam
     solid: Solid
@@ -83,7 +80,7 @@ class BeamZone:
 
     @cached_property
     def slices(self) -> Slices:
-        """The solid's cells in the zone, cut at the beam's nodes; with the rest of cells that its end cuts."""
+        """Pieces of the solid's cells that touch the zone, cut at the beam's nodes and at the ends of the zone."""
         low, high = self.range
         touched = np.flatnonzero((self.corners.max(axis=0) > low) & (self.corners.min(axis=0) < high))
         inside = self.nodes[(self.nodes >= low) & (self.nodes <= high)]
@@ -127,9 +124,7 @@ class BeamZone:
         inner = self.nodes[(self.nodes > low + near) & (self.nodes < high - near)]
         grid = np.concatenate(([low], inner, [high]))
         cells = np.diff(grid)
-        at_low = (
-            self.zone_coordinate.start < self.zone_coordinate.end
-        )  # where the solid's inner end cuts a cell of the beam
+        at_low = self.zone_coordinate.start < self.zone_coordinate.end  # the end that may cut a cell of the beam
         if cells.size > 1 and (cells[0] < SHORTEST * cells[1] if at_low else cells[-1] < SHORTEST * cells[-2]):
             grid = np.delete(grid, 1 if at_low else -2)
         return grid
@@ -181,7 +176,7 @@ class BeamZone:
         rank = np.full(solid.mesh.nelements, -1)
         rank[cut] = np.arange(cut.size)
         pieces = self.slices[rank[self.slices.cells] >= 0]
-        # rules have points on the faces of the pieces: on which side of a jump is told by the piece
+        # quadrature points may lie on faces: the side of a jump is decided per piece
         t = self.zone_coordinate.coordinate(self.beam.arc_length(pieces.points))
         beyond = t.mean(axis=1, keepdims=True) > 1
         alpha = np.where(beyond, 1.0, weights.fine(np.clip(t, 0.0, 1.0)))
@@ -194,12 +189,12 @@ class BeamZone:
 
 
 OFF = 1e-2  # relative differences of area and centroid above which a warning is given
-_PIECES = 4_000_000  # entries of the beam's field at the quadrature points held at once
+_PIECES = 4_000_000  # entries of the beam's field at quadrature points per chunk
 
 
 @dataclass(frozen=True, eq=False)
 class BeamJunction:
-    """Junction of a beam and a solid, plane or in space, over the range of the beam's axis that both take.
+    """Junction of a beam and a solid, plane or in space, over their common range of the beam's axis.
 
     The field U(s) + θ(s) × r of the beam equals the solid's displacement in the mean:
 
@@ -208,7 +203,7 @@ class BeamJunction:
     with r the offset from the axis, over the solid's volume: section means of displacement and rotation agree,
     while the section is free to warp and to contract. mediator: "linear" (φ_U and φ_θ linear between the zone's
     beam nodes), or "beam" (the beam's interdependent functions, which tie forces φ_U to moments φ_θ). Rigid
-    motions satisfy it exactly. Weights as in `Junction`, tapered along the axis from the solid's inner end to the
+    motions satisfy it exactly. Weights as in `Junction`, with s along the axis from the solid's inner end to the
     beam's. The axis may have any direction. Either may be a `Modal` of such a part.
 
     The solid's section should be the beam's, with the axis through its centroid. In plane strain give the beam the
@@ -242,7 +237,7 @@ class BeamJunction:
 
     @cached_property
     def zone(self) -> BeamZone:
-        """Where both overlap."""
+        """The zone of the overlap."""
         return BeamZone(self._beam, self._solid, f"junction '{self.name}'")
 
     @property
@@ -277,8 +272,8 @@ class BeamJunction:
         beam, solid = self.zone.beam_weights(self.weights), self.zone.solid_weights(self.weights)
         return {self.beam.name: Weighting(beam, beam, beam), self.solid.name: Weighting(solid, solid, solid)}
 
-    def jump(self) -> None:
-        """No absorbing term: a beam's field is all that its mediator sees."""
+    def absorbing_rows(self) -> None:
+        """None: no absorbing term."""
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator."""

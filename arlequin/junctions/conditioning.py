@@ -1,4 +1,4 @@
-"""Conditioning of a junction's dual operator G⁻¹ C M⁻¹ Cᵀ: how well the multipliers are determined.
+"""Condition number of the dual operator G⁻¹ C M⁻¹ Cᵀ of a junction.
 
 Measured on a bar of linear elements with a zone of 4 H, at the mesh ratios 2 and 10 (H1 with the length H):
 
@@ -7,7 +7,7 @@ Measured on a bar of linear elements with a zone of 4 H, at the mesh ratios 2 an
     constant    1.5, 1.5    3.5, 5.3    1.2, 1.2    12, 38      26, 630     4.8, 14
     cubic       56, 390     380, 1e4    28, 150     230, 9e3    750, 4e5    110, 2e3
 
-The default (linear, L2, coarse) grows like 2.2 × zone/H and like the logarithm of the ratio; 25 is passed by cut ends
+The default (linear, L2, coarse) grows like 2.2 × zone/H and like the logarithm of the ratio; 25 is exceeded by cut ends
 (33 at ratio 50), second-order triangles at ratio 50 (25.6) and zones with edges and corners (`Box`: 50 to 95).
 """
 
@@ -25,7 +25,7 @@ DENSE = 400
 STEPS = 40
 # relative residual of the solves inside them
 TOLERANCE = 1e-5
-# layers of dofs around the glued ones that stand for the whole mass: its inverse decays by e per layer
+# layers of dofs around the coupled ones that represent the whole mass: its inverse decays by e per layer
 RINGS = 3
 
 
@@ -39,7 +39,7 @@ def dual_condition(operator: JunctionOperator, mass_coarse: csr_array, mass_fine
     blocks = (csr_array(operator.coarse), csr_array(operator.fine))
     gram, masses = csr_array(operator.gram), (csr_array(mass_coarse), csr_array(mass_fine))
     n = operator.components
-    if n > 1 and not _mixes((*blocks, *masses, gram), n):
+    if n > 1 and not _couples_components((*blocks, *masses, gram), n):
         blocks = tuple(csr_array(block[::n, ::n]) for block in blocks)
         masses = tuple(csr_array(mass[::n, ::n]) for mass in masses)
         gram = csr_array(gram[::n, ::n])
@@ -54,8 +54,8 @@ def dual_condition(operator: JunctionOperator, mass_coarse: csr_array, mass_fine
     return float(values[-1] / values[0]) if values[0] > 1e-14 * values[-1] else float("inf")
 
 
-def _mixes(matrices: tuple[csr_array, ...], components: int) -> bool:
-    """Whether any entry couples two components."""
+def _couples_components(matrices: tuple[csr_array, ...], components: int) -> bool:
+    """Whether an entry of a matrix couples two components."""
     for matrix in matrices:
         entries = matrix.tocoo()
         if np.any((entries.row - entries.col) % components != 0):
@@ -64,7 +64,7 @@ def _mixes(matrices: tuple[csr_array, ...], components: int) -> bool:
 
 
 def _near(block: csr_array, mass: csr_array) -> tuple[csr_array, csr_array]:
-    """Columns of C and the mass matrix of the dofs near the glued ones that have mass."""
+    """Columns of C and mass matrix of the dofs with mass near the coupled ones."""
     near = np.asarray(abs(block).sum(axis=0)).ravel() > 0
     pattern = abs(mass)
     for _ in range(RINGS):

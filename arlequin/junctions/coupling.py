@@ -1,4 +1,4 @@
-"""Coupling operators: what a junction makes equal, integrated on the pieces of an overlap."""
+"""Coupling forms c(φ*, v) of a junction, integrated on the pieces of an overlap."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,8 +18,8 @@ from arlequin.overlap.geometry import to_reference
 class Shapes:
     """Scalar shape functions of one mesh at the quadrature points of the pieces of an overlap.
 
-    nodes (a, p): node of each local function; values (a, p, q); size: nodes in all; slopes (a, axis, p, q) in
-    reference coordinates and inverse (axis, axis, p, q), the inverse Jacobian, 1/m.
+    nodes (a, p): node of each local function; values (a, p, q); size: number of nodes; slopes (a, axis, p, q) in
+    reference coordinates; inverse (axis, axis, p, q): inverse Jacobian, 1/m; points (axis, p, q), m.
     """
 
     nodes: Indices
@@ -27,6 +27,7 @@ class Shapes:
     size: int
     slopes: Array
     inverse: Array
+    points: Array
 
     @cached_property
     def gradients(self) -> Array:
@@ -41,39 +42,72 @@ class Shapes:
         slopes = np.empty((basis.Nbfun, *X.shape))
         for a in range(basis.Nbfun):
             values[a], slopes[a] = basis.elem.lbasis(X, a)
-        return cls(basis.element_dofs[:, cells].astype(np.int64), values, int(basis.N), slopes, inverse)
+        return cls(basis.element_dofs[:, cells].astype(np.int64), values, int(basis.N), slopes, inverse, points)
 
-    def broken(self, group: Indices, groups: int) -> "Shapes":
-        """The functions cut apart between groups of pieces: group (p,) of each, `groups` in all."""
+    @classmethod
+    def of_functions(cls, values: Array, gradients: Array, points: Array) -> "Shapes":
+        """Functions that are nonzero everywhere, as polynomials: values (m, p, q), gradients (m, axis, p, q), 1/m."""
+        count, pieces = values.shape[:2]
+        axes = len(points)
+        inverse = np.broadcast_to(np.eye(axes)[:, :, None, None], (axes, *points.shape))
+        nodes = np.broadcast_to(np.arange(count)[:, None], (count, pieces))
+        return cls(nodes, values, count, gradients, inverse, points)
+
+    def split_by_group(self, group: Indices, groups: int) -> "Shapes":
+        """The functions restricted to groups of pieces: function n of group g has the number g × size + n.
+
+        group (p,): group of each piece; groups: their number.
+        """
         return replace(self, nodes=self.nodes + group * self.size, size=self.size * groups)
 
 
 @runtime_checkable
 class Coupling(Protocol):
-    """The bilinear form c(φ*, v) of a junction."""
+    """The bilinear form c(φ*, v) of a junction, whose constraint is c(φ*, v_coarse − v_fine) = 0 for all φ*."""
+
+    @property
+    def order(self) -> int:
+        """Highest derivative in the form: 0 for L², 1 for H¹."""
+        ...
+
+    def with_length(self, length: float) -> "Coupling":
+        """The form with `length` (m) in place of an internal length that was not given; else the form itself.
+
+        length: mean size of the coarse cells in the gluing zone.
+        """
+        ...
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
         """c(ψ_m e_i, φ_n e_j) as (test.size × components, trial.size × components), node-major.
 
         dx (p, q): quadrature weights with thickness, section or 2πr; radius (p, q): distance to the axis of
-        revolution, m, None where there is none.
+        revolution, m, None without one.
         """
         ...
 
 
 @dataclass(frozen=True)
 class L2:
-    """Equal fields in the mean: c(φ*, v) = ∫ φ*·v (Ben Dhia 1998)."""
+    """The L² form c(φ*, v) = ∫ φ*·v (Ben Dhia 1998)."""
+
+    @property
+    def order(self) -> int:
+        """0."""
+        return 0
+
+    def with_length(self, length: float) -> "L2":
+        """The form itself: it has no internal length."""
+        return self
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
         """See `Coupling.matrix`."""
-        scalar = _scatter(test, trial, _products(test.values, trial.values, dx))
+        scalar = assemble(test, trial, local_products(test.values, trial.values, dx))
         return csr_array(kron(scalar, eye_array(components), format="csr"))
 
 
 @dataclass(frozen=True)
 class H1:
-    """Equal fields and strains: c(φ*, v) = ∫ φ*·v + ℓ² ε(φ*):ε(v) (Ben Dhia & Rateau, IJNME 62, 2005).
+    """The H¹ form c(φ*, v) = ∫ φ*·v + ℓ² ε(φ*):ε(v) (Ben Dhia & Rateau, IJNME 62, 2005).
 
     length: ℓ, m, by default the mean size of the coarse cells in the gluing zone. In one component (bars) ε(v) = v';
     in axisymmetry ε includes the hoop strain v_r / r.
@@ -85,35 +119,44 @@ class H1:
         if self.length is not None:
             checks.positive("length", self.length)
 
+    @property
+    def order(self) -> int:
+        """1."""
+        return 1
+
+    def with_length(self, length: float) -> "H1":
+        """The form with ℓ = `length`, m, where none was given."""
+        return self if self.length is not None else H1(length)
+
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
         """See `Coupling.matrix`; ε(ψ e_i):ε(φ e_j) = ½ (δ_ij ∇ψ·∇φ + ∂_jψ ∂_iφ)."""
         axes = test.gradients.shape[1]
         if components != axes:
-            raise UserError(f"H1 coupling of {components} components on {axes} axes: must be as many of each")
+            raise UserError(f"H1 coupling of {components} components on {axes} axes: the two numbers must be equal")
         assert self.length is not None, "the junction gives the default"
         weight = self.length**2 * dx
-        slopes = [_products(test.gradients[:, i], trial.gradients[:, i], weight) for i in range(axes)]
-        common = _products(test.values, trial.values, dx) + 0.5 * sum(slopes)
+        slopes = [local_products(test.gradients[:, i], trial.gradients[:, i], weight) for i in range(axes)]
+        common = local_products(test.values, trial.values, dx) + 0.5 * sum(slopes)
         blocks = csr_array((test.size * components, trial.size * components))
         for i in range(components):
             for j in range(components):
-                local = 0.5 * _products(test.gradients[:, j], trial.gradients[:, i], weight)
+                local = 0.5 * local_products(test.gradients[:, j], trial.gradients[:, i], weight)
                 if i == j:
                     local = local + common
                 if i == j == 0 and radius is not None:
-                    local = local + _products(test.values, trial.values, weight / radius**2)
+                    local = local + local_products(test.values, trial.values, weight / radius**2)
                 unit = coo_array(([1.0], ([i], [j])), shape=(components, components))
-                blocks = blocks + kron(_scatter(test, trial, local), unit, format="csr")
+                blocks = blocks + kron(assemble(test, trial, local), unit, format="csr")
         return csr_array(blocks)
 
 
-def _products(test: Array, trial: Array, dx: Array) -> Array:
-    """Local integrals (p, a, b) of test (a, p, q) × trial (b, p, q) with weights dx (p, q)."""
+def local_products(test: Array, trial: Array, dx: Array) -> Array:
+    """Integrals (p, a, b) over each piece of test (a, p, q) × trial (b, p, q) with quadrature weights dx (p, q)."""
     return (test * dx).transpose(1, 0, 2) @ trial.transpose(1, 2, 0)
 
 
-def _scatter(test: Shapes, trial: Shapes, local: Array) -> csr_array:
-    """Sparse sum (test.size, trial.size) of the local integrals (p, a, b)."""
+def assemble(test: Shapes, trial: Shapes, local: Array) -> csr_array:
+    """Sparse matrix (test.size, trial.size) assembled from the integrals (p, a, b) over each piece."""
     rows = np.broadcast_to(test.nodes.T[:, :, None], local.shape)
     columns = np.broadcast_to(trial.nodes.T[:, None, :], local.shape)
     entries = (local.ravel(), (rows.ravel(), columns.ravel()))

@@ -1,4 +1,4 @@
-"""How far the straight facets of a mesh may lie from the curved border that they approximate."""
+"""Cells that differ from an overlap only by the approximation of a curved border by straight facets."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,18 @@ CORNER = np.pi / 3
 WHOLE = 1e-12
 
 
-def slivers(coarse: CellBasis, fine: CellBasis, cells: tuple[Indices, Indices], dx: Array) -> tuple[Mask, Mask]:
-    """Cells (c,) of the coarse and of the fine basis of which the overlap misses no more than a sliver.
+def covered_but_for_curvature(
+    coarse: CellBasis, fine: CellBasis, cells: tuple[Indices, Indices], dx: Array
+) -> tuple[Mask, Mask]:
+    """Cells (c,) of the coarse and of the fine basis that the overlap covers up to the sagitta of a curved border.
 
     cells: coarse and fine cell of each piece of the overlap, dx (p, q): their quadrature weights, both without
-    thickness, section or 2πr. Two meshes of one curved border have the nodes on it in different places: each leaves the
-    other by a sliver, as thick as the sagittas of both facets at most,
+    thickness, section or 2πr. Two meshes of one curved border have different nodes on it: each extends beyond the other
+    by at most the sagittas δ of both facets,
 
         |cell ∖ overlap| ≤ (δ_coarse + δ_fine) diam(cell)^(d−1).
 
-    What is missing is no more than this where the body goes on in both meshes, and more where one body ends.
+    The uncovered measure obeys this bound where both meshes end at the same border, and exceeds it where one part ends.
     """
     bases = coarse, fine
     borders = [_border(basis.mesh) for basis in bases]
@@ -48,7 +50,7 @@ def slivers(coarse: CellBasis, fine: CellBasis, cells: tuple[Indices, Indices], 
 
 
 def _border(mesh: Mesh) -> tuple[Array, Array]:
-    """Curved facets of the border: corners (axis, 2, f) of boxes that hold what they leave out, and sagittas (f,), m.
+    """Curved facets of the border: corners (axis, 2, f) of boxes around facet and arc, and sagittas (f,), m.
 
     A facet of length L whose normal turns by θ to the next is the chord of an arc that rises over it by ½ L tan(θ/4).
     """

@@ -1,6 +1,6 @@
-"""Junction: two parts superposed over a zone, their weights and the operator that glues them.
+"""The Arlequin junction of two parts superposed over a zone: weights and constraint operator.
 
-What the choices cost, measured on meshes that are not nested (bars at mesh ratio 7.3, plane stress at 3.7, zone of
+Effects of the choices, measured on meshes that are not nested (bars at mesh ratio 7.3, plane stress at 3.7, zone of
 four coarse cells): error of the constant-strain patch test (1D, 2D), condition number κ of the dual operator (1D),
 and orders of the L2 and H1 errors of a manufactured solution at fixed ratio (P1 or Q1; P2 or Q2):
 
@@ -15,13 +15,14 @@ and orders of the L2 and H1 errors of a manufactured solution at fixed ratio (P1
     Constant  L2        coarse    5e-3      6e-3      2        1.1, 0.3          1.2, 0.5          warns
     Constant  H1        coarse    3e-3      3e-3      20       1.2, 0.3          1.5, 0.6          warns
 
-An own mediator of the coarse cells' size does as the coarse trace. With the default κ is 7–18 for ratios 2–50 at a zone
-of four coarse cells, the same at every refinement, and grows with the zone: 2.2 times its length in coarse cells.
-With L2 the coarse mediator of second-order parts is of first order in the cells that touch an end of the zone, where
-1/α is unbounded: κ is 9–21 on bars and quadrilaterals and 11–26 on triangles, for ratios 2–50, instead of 14–41 and
-16–48 with second order there too; the orders are the same. Waves below 2H pay: 2 % of the energy of 1.4 H comes back
-instead of 0.3 %, 40 % instead of 5 % from the coarse side. In a `Box`, whose mediator is cut apart at its edges, κ is
-40–95 (plane, ratios 2–7); on coarse and fine cells of one size it has no bound: the functions are too many.
+A mediator on a mesh of its own with cells of the coarse size has the properties of the coarse trace. With the default κ
+is 7–18 for ratios 2–50 at a zone of four coarse cells, the same at every refinement, and proportional to the zone: 2.2
+times its length in coarse cells. With L2 the coarse mediator of second-order parts is of first order in the cells that
+touch an end of the zone, where 1/α is unbounded: κ is 9–21 on bars and quadrilaterals and 11–26 on triangles, for
+ratios 2–50, instead of 14–41 and 16–48 with second order there too; the orders are the same. Waves below 2H are
+reflected more: 2 % of the energy of 1.4 H instead of 0.3 %, 40 % instead of 5 % from the coarse side. In a `Box`, whose
+mediator is split at its edges, κ is 40–95 (plane, ratios 2–7); on coarse and fine cells of equal size it is unbounded:
+the space is too large.
 Orders in space (ratio 1.5): L2 2.1, H1 1.2 on Q1, 1.9 and 1.0 on P1, 3.0 and 2.0 on Q2, 3.1 and 2.0 on P2.
 A fine mediator over-constrains parts whose displacement is imposed along the zone.
 """
@@ -33,9 +34,9 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
-from skfem import CellBasis, Mesh
+from skfem import Mesh
 
-from arlequin.junctions.absorber import Absorber, Jump, jump
+from arlequin.junctions.absorber import Absorber, AbsorbingRows, absorbing_rows
 from arlequin.junctions.base import (
     JunctionOperator,
     check_kinds,
@@ -47,25 +48,22 @@ from arlequin.junctions.base import (
     wave_impedance,
 )
 from arlequin.junctions.conditioning import dual_condition
-from arlequin.junctions.coupling import H1, L2, Coupling, Shapes
-from arlequin.junctions.mediator import Mediator, reduced, whole
+from arlequin.junctions.coupling import L2, Coupling, Shapes
+from arlequin.junctions.mediator import CHUNK, GluingZone, Mediator, basis_degrees, mediator_of
 from arlequin.junctions.sharing import Sharing
-from arlequin.junctions.thickness import check_thickness
-from arlequin.junctions.weights import Constant, Cubic, Function, Linear, Weight
-from arlequin.junctions.zone import SAME, Box, HalfSpace, Strip, Whole, Zone
-from arlequin.junctions.zone_coordinate import PlanarZoneCoordinate, ZoneCoordinate
+from arlequin.junctions.weights import Function, Linear, Weight
+from arlequin.junctions.zone import FullOverlap, Zone
+from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models import checks
 from arlequin.models.errors import UserError
-from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart, Weighting
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
 from arlequin.overlap.intersect import Overlap, intersect
 
 __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 
 
-CHUNK = 50_000  # pieces whose shape functions are held at a time
-# the largest weight of the coarse part in the free zone whose resonances stay out of sight
+# largest weight of the coarse part in the free zone whose resonances are negligible
 GHOST = 1e-6
 
 
@@ -74,13 +72,13 @@ class Junction:
     """Arlequin junction of two parts superposed over a zone: ∫_{S_g} φ*·(v_coarse − v_fine) = 0 for all φ* of the
     mediator.
 
-    coarse, fine: the parts; their names must differ. weights: of the fine part in the gluing zone, `Linear()`,
-    `Cubic()`, `Constant(value)`, `Function(share)` or a function of points, on stiffness, load and mass;
-    mass_weights: others for the mass. coupling: `L2()` or `H1(length)`. mediator: whose trace the multipliers are
-    (module docstring), or a mesh of their own (first order). zone: by default the whole overlap of parts that follow
-    each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`. floor: weight of the coarse part in the
-    fine part's free zone; 0 leaves its dofs there without mass and stiffness. absorbing: an `Absorber` for the waves
-    that the coarse cells cannot carry.
+    coarse, fine: the parts; their names must differ. weights: α of the fine part in the gluing zone, for stiffness,
+    loads and mass: `Linear()`, `Cubic()`, `Constant(value)`, another `Weight`, or a function of points; mass_weights:
+    others for the mass. coupling: `L2()`, `H1(length)` or another `Coupling`. mediator: the space of the multipliers:
+    the trace of a part's functions, first-order functions of a mesh, or another `Mediator`. zone: by default the whole
+    overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`. floor:
+    weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and stiffness.
+    absorbing: an `Absorber` of waves that the coarse mesh cannot resolve.
     Source: Ben Dhia 1998; Ben Dhia & Rateau, IJNME 62, 2005.
     """
 
@@ -88,35 +86,37 @@ class Junction:
     fine: MeshedPart
     weights: Weight | Callable[[Array], Any] = field(default_factory=Linear)
     coupling: Coupling = field(default_factory=L2)
-    mediator: Literal["coarse", "fine"] | Mesh = "coarse"
+    mediator: Literal["coarse", "fine"] | Mesh | Mediator = "coarse"
     name: str = "junction"
-    zone: Zone = field(default_factory=Whole)
+    zone: Zone = field(default_factory=FullOverlap)
     mass_weights: Weight | Callable[[Array], Any] | None = None
     floor: float = 0.0
     absorbing: Absorber | None = None
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
-        if not isinstance(self.mediator, Mesh):
-            checks.one_of("mediator", self.mediator, ("coarse", "fine"))
+        mediator = mediator_of(self.mediator)
         checks.within("floor", self.floor, 0, 1, open_high=True)
         for which in ("weights", "mass_weights"):
             given = getattr(self, which)
-            if callable(given) and not isinstance(given, type):
+            if callable(given) and not isinstance(given, type | Weight):
                 object.__setattr__(self, which, Function(given))
             elif given is not None or which == "weights":
                 checks.instance(which, given, Weight, "must be weights, as Linear(), or a function of points (axis, n)")
         check_kinds(self, coarse=MeshedPart, fine=MeshedPart, coupling=Coupling, zone=Zone)
         checks.instance("absorbing", self.absorbing, Absorber | None, "must be an Absorber or None")
         check_parts(self.name, self.coarse, self.fine)
-        if isinstance(self.mediator, Mesh) and self.mediator.dim() != self.coarse.mesh.dim():
-            raise UserError(f"junction '{self.name}': the mediator's mesh is of another dimension than the parts")
-        check_thickness(self.name, self.coarse, self.fine, self.zone_coordinate)
-        self._warn_of_pairs()
+        mediator.check(self.name, self.coarse, self.fine, self.coupling)
+        self.zone_coordinate.check_thickness(self.name, self.coarse, self.fine)
+        self._warn_of_inaccurate_choices()
+
+    @cached_property
+    def _mediator(self) -> Mediator:
+        return mediator_of(self.mediator)
 
     @cached_property
     def zone_coordinate(self) -> ZoneCoordinate:
-        """The coordinate of the zone."""
+        """The coordinate s of the zone."""
         return self.zone.zone_coordinate(self.coarse, self.fine, self.name)
 
     @cached_property
@@ -127,7 +127,7 @@ class Junction:
     @cached_property
     def glued(self) -> Overlap:
         """The pieces in the gluing zone S_g."""
-        pieces = self._pieces(self.mediator) if isinstance(self.mediator, Mesh) else self.overlap
+        pieces = self.overlap if self._mediator.mesh is None else self._pieces(self._mediator.mesh)
         _, state = self.zone_coordinate.on_pieces(pieces)
         kept = np.flatnonzero((state == 1).any(axis=1))
         if kept.size == 0:
@@ -160,45 +160,34 @@ class Junction:
 
     def operator(self) -> JunctionOperator:
         """C of both parts and the Gram matrix of the mediator, exact on affine cells."""
-        pieces, components, basis = self.glued, self.coarse.components, self._mediator_basis
-        side = self.mediator if isinstance(self.mediator, str) else "own"
-        regions, group = np.unique(pieces.region, return_inverse=True)
-        cells = self._cells(side, pieces)
-        mediator = Mediator.trace(basis, self._reduction, pieces, cells, group, regions.size, CHUNK)
+        pieces, components = self.glued, self.coarse.components
+        coupling = self.coupling.with_length(self.coarse_size)
+        zone = GluingZone(self.name, self.coarse, self.fine, self.zone_coordinate, pieces, coupling)
+        space = self._mediator.space(zone)
         dx = pieces.dx * depth(self.coarse, pieces.points)
-        coupling = self.coupling
-        if isinstance(coupling, H1) and coupling.length is None:
-            coupling = replace(coupling, length=self.coarse_size)
-        blocks: dict[str, Any] = {"coarse": 0, "fine": 0}
+        parts = (self.coarse, pieces.coarse_cells), (self.fine, pieces.fine_cells)
+        blocks: list[Any] = [0, 0]
         gram: Any = 0
-        bases = {"coarse": self.coarse.basis, "fine": self.fine.basis, side: basis}
         for start in range(0, dx.shape[0], CHUNK):
             chunk = slice(start, start + CHUNK)
-            shapes = {
-                name: Shapes.at(bases[name], self._cells(name, pieces)[chunk], pieces.points[:, chunk])
-                for name in bases
-            }
             radius = pieces.points[0, chunk] if revolves(self.coarse) else None
-            test = shapes[side].broken(group[chunk], regions.size)
+            test = space.shapes(chunk)
             gram += coupling.matrix(test, test, dx[chunk], components, radius)
-            for name in blocks:
-                blocks[name] += coupling.matrix(test, shapes[name], dx[chunk], components, radius)
-        select = kron(mediator.selection, eye_array(components), format="csr")
-        coarse, fine = (csr_array(select @ blocks[name]) for name in ("coarse", "fine"))
+            for i, (part, cells) in enumerate(parts):
+                trial = Shapes.at(part.basis, cells[chunk], pieces.points[:, chunk])
+                blocks[i] += coupling.matrix(test, trial, dx[chunk], components, radius)
+        select = kron(space.selection, eye_array(components), format="csr")
+        coarse, fine = (csr_array(select @ block) for block in blocks)
         gram = csr_array(select @ gram @ select.T)
-        return JunctionOperator(coarse, csr_array(-fine), gram, components, mediator.positions)
+        return JunctionOperator(coarse, csr_array(-fine), gram, components, space.positions)
 
-    def jump(self) -> Jump | None:
+    def absorbing_rows(self) -> AbsorbingRows | None:
         """Rows of the absorbing term on the pieces of the gluing zone; None without one."""
         if self.absorbing is None:
             return None
         pieces = self.glued
         s, _ = self.zone_coordinate.on_pieces(pieces)
-        width = (
-            float(self.zone_coordinate.widths.min())
-            if isinstance(self.zone_coordinate, PlanarZoneCoordinate)
-            else 8.0 * self.coarse_size
-        )
+        width = 8.0 * self.coarse_size if self.zone_coordinate.width is None else self.zone_coordinate.width
         impedance = wave_impedance(self.coarse)
         loss = self.absorbing.density(s, impedance, width, self.coarse_size)
         coarse, fine = (
@@ -206,7 +195,7 @@ class Junction:
             for part, cells in ((self.coarse, pieces.coarse_cells), (self.fine, pieces.fine_cells))
         )
         dx = pieces.dx * depth(self.coarse, pieces.points)
-        return jump(coarse, fine, loss * dx, self.coarse.components)
+        return absorbing_rows(coarse, fine, loss * dx, self.coarse.components)
 
     def condition(self, operator: JunctionOperator, mass_coarse: csr_array, mass_fine: csr_array) -> float:
         """Estimated condition number of the dual operator G⁻¹ C M⁻¹ Cᵀ (`dual_condition`)."""
@@ -218,61 +207,39 @@ class Junction:
         cells = np.unique(self.glued.coarse_cells)
         return float(np.mean(np.ptp(self.coarse.mesh.p[:, self.coarse.mesh.t[:, cells]], axis=1)))
 
-    @cached_property
-    def _mediator_basis(self) -> CellBasis:
-        if isinstance(self.mediator, Mesh):
-            return scalar_basis(self.mediator, 1)
-        return self.coarse.basis if self.mediator == "coarse" else self.fine.basis
-
-    @property
-    def _reduction(self) -> csr_array:
-        """Which functions the mediator takes: with L2, of second-order coarse ones first order at the zone's ends.
-
-        1/α is unbounded at an end of the zone, and the largest eigenvalues of the dual operator are means of it over
-        the functions there: those of first order spread over the whole cell, those of second order over half of it.
-        What an L2 multiplier tends to, σ∇α, is as smooth as the strain; with H1 it has layers of width ℓ at the ends,
-        and first order there would cost an order of the displacement.
-        """
-        basis, mesh = self._mediator_basis, self.coarse.mesh
-        if self.mediator != "coarse" or basis.Nbfun == mesh.t.shape[0] or isinstance(self.coupling, H1):
-            return whole(basis)
-        s = self.zone_coordinate.on_coarse(mesh.p[:, mesh.t.T], np.arange(mesh.nelements))
-        return reduced(basis, (s.min(axis=1) > SAME) & (s.max(axis=1) < 1 - SAME))
-
-    @staticmethod
-    def _cells(side: str, pieces: Overlap) -> Indices:
-        return {"coarse": pieces.coarse_cells, "fine": pieces.fine_cells, "own": pieces.third_cells}[side]
-
     def _pieces(self, third: Mesh | None) -> Overlap:
         """The overlap, cut by the regions of the zone and the cells of a third mesh."""
-        elements = [basis.elem for basis in (self.coarse.basis, self.fine.basis, self._mediator_basis)]
-        axes = self.coarse.mesh.dim()
-        degrees = [e.maxdeg for e in elements], [max(1, e.maxdeg // axes) for e in elements]
+        spaces = (
+            basis_degrees(self.coarse.basis),
+            basis_degrees(self.fine.basis),
+            self._mediator.degrees(self.coarse, self.fine),
+        )
         more = 1 if revolves(self.coarse) else 0
-        order, along_axis = (max(d[0], d[1], d[2]) + d[2] + more for d in degrees)
+        order, along_axis = (max(degrees) + degrees[2] + more for degrees in zip(*spaces, strict=True))
         meshes = self.coarse.mesh, self.fine.mesh
         pieces = intersect(*meshes, order, self.zone_coordinate.regions, third, along_axis)
         if pieces.dx.size == 0 and third is None:
             raise UserError(f"junction '{self.name}': {extents(self.coarse, self.fine)} do not overlap")
         return pieces
 
-    def _warn_of_pairs(self) -> None:
-        """One line for each choice that loses accuracy, and what to take instead."""
-        who, h1 = f"junction '{self.name}'", isinstance(self.coupling, H1)
-        if self.mediator == "fine" and not h1:
-            warn(f"{who}: fine mediator with L2: badly conditioned multipliers, a locked coarse part; take 'coarse'")
-        if isinstance(self.weights, Constant):
-            warn(f"{who}: constant weights lose the patch test, and the L2 order falls to 1; take Linear()")
-        if isinstance(self.weights, Cubic) and h1:
+    def _warn_of_inaccurate_choices(self) -> None:
+        """One warning for each choice that loses accuracy, with the better choice."""
+        who = f"junction '{self.name}'"
+        assert not callable(self.weights)
+        continuity = self.weights.continuity
+        if continuity < 0:
+            warn(f"{who}: weights that jump lose the patch test, and the L2 order falls to 1; take Linear()")
+        if continuity > 0 and self.coupling.order > 0:
             warn(
-                f"{who}: cubic weights with H1 lose the patch test and their dual condition grows; take Linear(), L2()"
+                f"{who}: weights of zero slope at the zone's ends with H1 lose the patch test and their dual condition "
+                "grows; take Linear(), L2()"
             )
         axes, mesh = self.coarse.mesh.dim(), self.coarse.mesh
         tensor = mesh.t.shape[0] > axes + 1 and self.coarse.basis.elem.maxdeg > axes
-        if tensor and isinstance(self.zone, Box | Strip | HalfSpace):
+        if tensor and self.zone.cuts_cells:
             cells = "quadrilaterals" if axes == 2 else "hexahedra"
-            warn(f"{who}: second-order {cells} that a border of the zone cuts lose the patch test; take zone=Cells()")
+            warn(f"{who}: second-order {cells} cut by a border of the zone lose the patch test; take zone=Cells()")
         if self.floor > GHOST:
-            warn(f"{who}: floor {self.floor:g} > {GHOST:g}: the coarse part's ghost reflects in narrow lines; take 0")
+            warn(f"{who}: floor {self.floor:g} > {GHOST:g}: the coarse part's ghost reflects in narrow bands; take 0")
         if self.mass_weights is not None and self.mass_weights != self.weights:
             warn(f"{who}: different weights on mass and stiffness lower the stable explicit step; take the same")

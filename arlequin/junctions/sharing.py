@@ -3,7 +3,7 @@
 import numpy as np
 
 from arlequin.junctions.base import depth
-from arlequin.junctions.curved_border import WHOLE, slivers
+from arlequin.junctions.curved_border import WHOLE, covered_but_for_curvature
 from arlequin.junctions.weights import Weight, cell_weights, share
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models.errors import UserError
@@ -12,28 +12,29 @@ from arlequin.models.part import FacetWeight, MeshedPart
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.intersect import Overlap
 
-# share of the overlap by which the weights of both parts together may be off it: what Gauss rules leave of smooth ones
-SUM = 1e-2
+# tolerance, as a share of the overlap, on ∫ of both weights: the quadrature error of smooth weights
+SUM_TOLERANCE = 1e-2
 
 
 class Sharing:
     """Weights (c, q) of the parts on the pieces of their overlap.
 
-    A point that one part alone covers has the weight 1, but for slivers along a curved border, which both meshes
-    approximate and neither part leaves: there each part has the weight that it has beside, α(s) or 1 − α(s). So
+    A point that one part alone covers has the weight 1, except between the two approximations of a common curved
+    border: there the part has the weight of the zone, α(s) or 1 − α(s). So
 
         ∫_coarse (1 − α) + ∫_fine α → ∫_body
 
-    with the geometric error of the meshes where each is weighted, and no material hangs on where the other has ended.
+    with the geometric error of each mesh times its weight, and no material at the border has the full weight of one
+    part inside the zone.
     """
 
     def __init__(
         self, name: str, coarse: MeshedPart, fine: MeshedPart, zone_coordinate: ZoneCoordinate, pieces: Overlap
     ) -> None:
-        self._name, self._taper, self._pieces = name, zone_coordinate, pieces
+        self._name, self._coordinate, self._pieces = name, zone_coordinate, pieces
         self._parts = coarse, fine
         self._cells = pieces.coarse_cells, pieces.fine_cells
-        self._slivers = slivers(coarse.basis, fine.basis, self._cells, pieces.dx)
+        self._covered = covered_but_for_curvature(coarse.basis, fine.basis, self._cells, pieces.dx)
         self._dx = pieces.dx * depth(coarse, pieces.points)
         self._s, self._state = zone_coordinate.on_pieces(pieces)
 
@@ -43,7 +44,7 @@ class Sharing:
         alpha = share(weights, self._s, pieces.points, floor, self._state)
         kinds = 3 * pieces.region[:, None] + self._state
         result, total, union, thin = {}, 0.0, -dx.sum(), 0.0
-        for part, cells, sliver in zip(self._parts, self._cells, self._slivers, strict=True):
+        for part, cells, filled in zip(self._parts, self._cells, self._covered, strict=True):
             points = part.quadrature_points()
             at_points = self._at(part, points, np.arange(points.shape[1]), weights, floor)
             at_pieces = alpha if part is self._parts[1] else 1 - alpha
@@ -51,14 +52,14 @@ class Sharing:
                 raise UserError(f"junction '{self._name}': weights must lie between 0 and 1")
             cell_dx = part.basis.dx * depth(part, points)
             values = cell_weights(
-                part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments, sliver
+                part.basis, cell_dx, cells, pieces.points, dx, at_pieces, at_points, kinds, moments, filled
             )
             result[part.name] = values
             measure = cell_dx.sum(axis=1)
             total += float((values * cell_dx).sum())
             union += float(measure.sum())
-            thin += float(np.abs(measure - np.bincount(cells, dx.sum(axis=1), measure.size))[sliver].sum())
-        if abs(total - union) > SUM * abs(dx.sum()) + thin:
+            thin += float(np.abs(measure - np.bincount(cells, dx.sum(axis=1), measure.size))[filled].sum())
+        if abs(total - union) > SUM_TOLERANCE * abs(dx.sum()) + thin:
             raise UserError(f"junction '{self._name}': the weights of both parts do not sum to one", code=1)
         return result
 
@@ -70,7 +71,7 @@ class Sharing:
         index = self._parts.index(part)
         measure = part.basis.dx.sum(axis=1)
         covered = np.bincount(self._cells[index], self._pieces.dx.sum(axis=1), measure.size)
-        whole = self._slivers[index] | (np.abs(covered - measure) <= WHOLE * measure)
+        whole = self._covered[index] | (np.abs(covered - measure) <= WHOLE * measure)
 
         def at(points: Array, cells: Indices) -> Array:
             carried = weight_at_facets(values, part.quadrature_points(), cells, points)
@@ -81,5 +82,5 @@ class Sharing:
     def _at(self, part: MeshedPart, points: Array, cells: Indices, weights: Weight, floor: float) -> Array:
         """The part's weight (n, q) at points (axis, n, q) in its cells (n,)."""
         if part is self._parts[1]:
-            return share(weights, self._taper.on_fine(points, cells, self._pieces), points, floor)
-        return 1 - share(weights, self._taper.on_coarse(points, cells), points, floor)
+            return share(weights, self._coordinate.on_fine(points, cells, self._pieces), points, floor)
+        return 1 - share(weights, self._coordinate.on_coarse(points, cells), points, floor)

@@ -1,4 +1,4 @@
-"""Point and surface junctions: nodes tied to a surface, and mortar; for parts side by side, no zone, no weights."""
+"""Junctions of parts that share a surface, without zone and weights: tied nodes and mortar."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from skfem import Mesh, MeshLine, MeshQuad, MeshTri
 
 from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolves
 from arlequin.junctions.coupling import L2, Shapes
-from arlequin.junctions.mediator import Mediator, whole
+from arlequin.junctions.mediator import trace_on_pieces
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import scalar_basis
@@ -22,12 +22,11 @@ from arlequin.overlap.intersect import intersect
 ON = 1e-6
 # cells of the surface in which a node is looked for
 CANDIDATES = 8
-CHUNK = 50_000
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceJunction:
-    """Two surfaces that touch, glued without weights."""
+    """Base class of junctions on a common surface of two parts."""
 
     coarse_surface: Surface
     fine_surface: Surface
@@ -40,8 +39,8 @@ class SurfaceJunction:
                 raise UserError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
         check_parts(self.name, self.coarse, self.fine)
 
-    def jump(self) -> None:
-        """No absorbing term: both sides agree, or fail to, on the surface alone."""
+    def absorbing_rows(self) -> None:
+        """None: without a zone there is no absorbing term."""
 
     @property
     def coarse(self) -> MeshedPart:
@@ -54,7 +53,7 @@ class SurfaceJunction:
         return self.fine_surface.meshed
 
     def weighting(self) -> dict[str, Weighting]:
-        """Nothing: the parts share no place."""
+        """Empty: the parts do not overlap."""
         return {}
 
     def _apart(self) -> UserError:
@@ -66,7 +65,7 @@ class SurfaceJunction:
 
 @dataclass(frozen=True, eq=False)
 class Tie(SurfaceJunction):
-    """Nodes of the fine surface move as the coarse part at their places: v_fine(x_k) = Σ_n φ_n(x_k) v_coarse,n.
+    """Nodes of the fine surface tied to the coarse displacement field: v_fine(x_k) = Σ_n φ_n(x_k) v_coarse,n.
 
     Coincident nodes, or interpolated ones; nodes that do not lie on the coarse surface stay free. Each row is
     scaled by an equal share of the tied area, so that multipliers are tractions, Pa. The patch test fails where the
@@ -155,9 +154,9 @@ class Mortar(SurfaceJunction):
         dx, n = pieces.dx * depth(self.coarse, points), self.coarse.components
         basis = scalar_basis(meshes[self.mediator], 1)
         group = np.zeros(len(dx), dtype=np.int64)
-        mediator = Mediator.trace(basis, whole(basis), pieces, cells[self.mediator], group, 1, CHUNK)
+        space = trace_on_pieces(basis, cells[self.mediator], pieces, group, 1)
         test = Shapes.at(basis, cells[self.mediator], pieces.points)
-        select = kron(mediator.selection, eye_array(n), format="csr")
+        select = kron(space.selection, eye_array(n), format="csr")
         blocks = {}
         for side, surface in self._sides():
             trace = scalar_basis(meshes[side], orders[side])
@@ -168,7 +167,7 @@ class Mortar(SurfaceJunction):
             spread = kron(csr_array(entries, shape=(trace.N, surface.part.node_count)), eye_array(n))
             blocks[side] = csr_array(select @ L2().matrix(test, shapes, dx, n, None) @ spread)
         gram = csr_array(select @ L2().matrix(test, test, dx, n, None) @ select.T)
-        positions = origin + mediator.positions @ frame
+        positions = origin + space.positions @ frame
         return JunctionOperator(blocks["coarse"], csr_array(-blocks["fine"]), gram, n, positions)
 
     def _sides(self) -> tuple[tuple[str, Surface], ...]:

@@ -1,4 +1,4 @@
-"""Weights of the Arlequin method: how two superposed parts share mass, stiffness and loads."""
+"""Weight functions α of the fine part, 1 − α of the coarse part, for stiffness, loads and mass."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,27 +15,38 @@ from arlequin.overlap.geometry import to_reference
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12
-# share of a cell at a curved border, at least, of which the pieces tell what the weights are in all of it
+# least covered share of a cell at a curved border from which the weights of the whole cell are extrapolated
 ENOUGH = 0.5
 # least weight in a cut cell, as a share of the cell's mean, where only the mean is prescribed
 LEAST = 0.1
 # the same where moments are prescribed: a cell whose stiffness sits in one point has motions without stiffness
 FEW = 0.01
-# how far from one the shares of both parts may sum
-SUM = 1e-9
+# tolerance on the sum of both weights
+SUM_TOLERANCE = 1e-9
 
 
 @runtime_checkable
 class Weight(Protocol):
-    """Share of the fine part over the zone."""
+    """A weight function α of the fine part over the gluing zone; the coarse part has 1 − α.
+
+    Subclasses inherit the default of `continuity`.
+    """
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """Weight (…) of the fine part (the coarse one has 1 − it) at s (…) in (0, 1), or at points (axis, …), m."""
+        """α (…) in [0, 1] at the zone's coordinate s (…) in (0, 1), or at points (axis, …), m.
+
+        Junctions with a beam give no points.
+        """
         ...
+
+    @property
+    def continuity(self) -> int:
+        """k where α, 0 before the zone and 1 behind it, is C^k at both ends; −1 where α jumps. By default 0."""
+        return 0
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Weight):
     """α = s, the default: with L2 coupling and the coarse mediator it passes the patch test."""
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
@@ -44,16 +55,21 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Cubic:
+class Cubic(Weight):
     """α = 3s² − 2s³, continuous with its slope (C¹) at both ends of the zone."""
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
         """See `Weight.fine`."""
         return s * s * (3 - 2 * s)
 
+    @property
+    def continuity(self) -> int:
+        """1."""
+        return 1
+
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Weight):
     """α = value in the whole zone, 0 < value < 1; jumps at both ends."""
 
     value: float = 0.5
@@ -65,9 +81,14 @@ class Constant:
         """See `Weight.fine`."""
         return np.full(np.shape(s), float(self.value))
 
+    @property
+    def continuity(self) -> int:
+        """−1: α jumps at both ends."""
+        return -1
+
 
 @dataclass(frozen=True)
-class Function:
+class Function(Weight):
     """α = share(x) in the gluing zone, of points x (axis, n); values in [0, 1].
 
     coarse: the coarse part's own function, which must give 1 − share(x); by default it has that.
@@ -90,7 +111,7 @@ class Function:
         values = _values(self.share, x, inside)
         if self.coarse is not None:
             total = values + _values(self.coarse, x, inside)
-            wrong = inside & (np.abs(total - 1) > SUM)
+            wrong = inside & (np.abs(total - 1) > SUM_TOLERANCE)
             if wrong.any():
                 raise UserError(
                     f"weights: the shares at {_place(x, wrong)} sum to {total[np.argmax(wrong)]:.6g}, not to one"
@@ -114,7 +135,7 @@ def _values(function: Callable[[Array], Any], x: Array, inside: NDArray[np.bool_
 
 
 def _place(x: Array, chosen: NDArray[np.bool_]) -> str:
-    """The first chosen point, for messages."""
+    """The first chosen point, as text."""
     return "(" + ", ".join(f"{value:.6g}" for value in x[:, np.argmax(chosen)]) + ")"
 
 
@@ -139,7 +160,7 @@ def cell_weights(
     at_points: Array,
     kinds: Indices | None = None,
     moments: bool = True,
-    slivers: NDArray[np.bool_] | None = None,
+    filled: NDArray[np.bool_] | None = None,
 ) -> Array:
     """Weights (c, q) of one part at its quadrature points, exact in the mean where its cells are cut.
 
@@ -152,17 +173,18 @@ def cell_weights(
     ∫_cell α p for the polynomials p of the strains, α integrated on the pieces. Where that would make a weight
     negative, positive ones with these moments are sought (`_positive`); for first-order simplices, and with
     `moments` False (the mass), the mean is enough, and no weight is less than `LEAST` of it: a cell whose mass sits
-    in a few points has no bound to its frequencies. slivers (c,): cells of which the pieces miss a sliver only, or that
-    are curved where pieces have straight edges; they count as covered: α is the polynomial nearest to it on the pieces.
+    in a few points has no bound to its frequencies. filled (c,): cells that
+    the pieces cover up to the approximation of a curved border; they count as covered: α is the polynomial nearest to
+    it on the pieces.
     """
     measure = cell_dx.sum(axis=1)
     covered = np.bincount(cells, dx.sum(axis=1), basis.nelems) / measure
-    if slivers is None:
-        slivers = np.zeros(basis.nelems, dtype=bool)
-    # what is left of a cell may say too little of a polynomial: its mean then stands for the whole
-    little = slivers & (covered > WHOLE) & (covered < ENOUGH)
-    dx = dx * np.where(little, 1 / np.where(little, covered, 1.0), 1.0)[cells, None]
-    covered, fitted_to = np.where(slivers, 1.0, covered), slivers & ~little
+    if filled is None:
+        filled = np.zeros(basis.nelems, dtype=bool)
+    # a small covered share does not determine a polynomial: the mean is taken for the whole cell
+    small = filled & (covered > WHOLE) & (covered < ENOUGH)
+    dx = dx * np.where(small, 1 / np.where(small, covered, 1.0), 1.0)[cells, None]
+    covered, fitted_to = np.where(filled, 1.0, covered), filled & ~small
     weights = np.where(covered[:, None] > WHOLE, at_points, 1.0)
     partly = (covered > WHOLE) & (covered < 1 - WHOLE)
     if kinds is not None:
@@ -178,16 +200,16 @@ def cell_weights(
     pieces = np.flatnonzero(rank[cells] >= 0)
     X, _ = to_reference(basis.mesh, cells[pieces], points[:, pieces])
     on_pieces, polynomials = _polynomials(basis, X), _polynomials(basis, basis.X)
-    lost = np.zeros((cut.size, len(polynomials)))
-    np.add.at(lost, rank[cells[pieces]], np.einsum("mpq,pq->pm", on_pieces, ((1 - at_pieces) * dx)[pieces]))
+    removed = np.zeros((cut.size, len(polynomials)))
+    np.add.at(removed, rank[cells[pieces]], np.einsum("mpq,pq->pm", on_pieces, ((1 - at_pieces) * dx)[pieces]))
     dx_cut, pointwise = cell_dx[cut], at_points[cut]
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx_cut)
-    bent = np.flatnonzero(fitted_to[cut])
-    if bent.size:
+    curved = np.flatnonzero(fitted_to[cut])
+    if curved.size:
         found = np.zeros_like(gram)
         np.add.at(found, rank[cells[pieces]], np.einsum("mpq,npq,pq->pmn", on_pieces, on_pieces, dx[pieces]))
-        lost[bent] = (gram[bent] @ np.linalg.solve(found[bent], lost[bent, :, None]))[:, :, 0]
-    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx_cut) - lost
+        removed[curved] = (gram[curved] @ np.linalg.solve(found[curved], removed[curved, :, None]))[:, :, 0]
+    wanted = np.einsum("mq,cq->cm", polynomials, (1 - pointwise) * dx_cut) - removed
     fitted = pointwise + np.linalg.solve(gram, wanted[:, :, None])[:, :, 0] @ polynomials
     mean = np.maximum((fitted * dx_cut).sum(axis=1) / dx_cut.sum(axis=1), 0.0)
     if moments and basis.Nbfun > basis.mesh.dim() + 1:
@@ -212,9 +234,9 @@ def _shrunk(fitted: Array, mean: Array, least: Array) -> Array:
 def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:
     """Positive weights (c, q) with the moments of the fitted ones, those of largest entropy: w = mean exp(μ·p).
 
-    Newton's method on the convex dual. Where no positive weights have these moments (what is left of the cell is a
-    sliver) the mean is kept, and the nearer of the last iterate and the fitted weights shrunk towards their mean. No
-    weight is less than `FEW` of it.
+    Newton's method on the convex dual. Where no positive weights have these moments (little of the
+    cell is covered) the mean is kept, and the nearer of the last iterate and the fitted weights shrunk towards their
+    mean. No weight is less than `FEW` of it.
     """
     volume = dx.sum(axis=1)
     share = dx / volume[:, None]
@@ -229,7 +251,7 @@ def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Arra
             break
         slope = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, weight * share) + ridge
         step = np.linalg.solve(slope, missing[:, :, None])[:, :, 0]
-        # at most a factor e² in any weight at a time, and none runs away where there is no solution
+        # at most a factor e² in any weight per iteration; bounded where no solution exists
         step /= np.maximum(1.0, np.abs(step @ polynomials).max(axis=1, keepdims=True) / 2)
         exponent = np.clip(exponent + step, -300.0, 300.0)
         exponent *= np.minimum(1.0, 300.0 / np.maximum(np.abs(exponent @ polynomials).max(axis=1), 1.0))[:, None]
@@ -248,12 +270,12 @@ def _polynomials(basis: CellBasis, X: Array) -> Array:
     centred = 2 * X - 1
     axes, corners = basis.mesh.dim(), basis.mesh.t.shape[0]
     degree = max(1, basis.elem.maxdeg // axes) if corners > axes + 1 else 1
-    # not more functions than the rule can tell apart
+    # at most as many functions as the quadrature can distinguish
     if basis.X.shape[1] < (axes + 1 if corners == axes + 1 else (degree + 1) ** axes):
         degree = 0
     powers = np.indices((degree + 1,) * axes).reshape(axes, -1).T
     if corners == axes + 1:
         powers = powers[powers.sum(axis=1) <= degree]
-    elif degree:  # no slope holds the highest power of every coordinate at once
+    elif degree:  # no derivative has the highest power in every coordinate
         powers = powers[powers.min(axis=1) < degree]
     return np.stack([np.prod([centred[i] ** power for i, power in enumerate(row)], axis=0) for row in powers])

@@ -1,4 +1,4 @@
-"""Zones of a junction: where two superposed parts are glued, and where the fine one takes over."""
+"""Zones of a junction: where two superposed parts are coupled, and where the fine part stands alone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from skfem.models.poisson import laplace
 
 from arlequin.junctions.base import extent, extents
 from arlequin.junctions.zone_coordinate import (
+    SAME,
     CellZoneCoordinate,
     LevelZoneCoordinate,
     PlanarZoneCoordinate,
@@ -22,8 +23,6 @@ from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array, Indices
 
-# ends nearer than this fraction of the parts' size are the same
-SAME = 1e-9
 AXES = {"x": 0, "y": 1, "z": 2}
 SIDES = {"left": (0, 1), "right": (0, -1), "bottom": (1, 1), "top": (1, -1), "back": (2, 1), "front": (2, -1)}
 
@@ -36,10 +35,20 @@ class Zone(Protocol):
         """The zone's coordinate for two parts; `name` of the junction, for messages."""
         ...
 
+    @property
+    def cuts_cells(self) -> bool:
+        """Whether borders of the zone run through coarse cells."""
+        ...
+
 
 @dataclass(frozen=True)
-class Whole:
-    """The whole overlap of two parts that follow each other along one axis, tapered along it (the default)."""
+class FullOverlap:
+    """The whole overlap of two parts that follow each other along one axis, with s along this axis (the default)."""
+
+    @property
+    def cuts_cells(self) -> bool:
+        """False: it ends where the parts end."""
+        return False
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`: from the fine part's inner end to the coarse part's inner end."""
@@ -73,6 +82,11 @@ class Strip:
         if checks.finite("start", self.start) == checks.finite("end", self.end):
             raise UserError.parameter("end", self.end, "must differ from start")
 
+    @property
+    def cuts_cells(self) -> bool:
+        """True: its planes do."""
+        return True
+
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
@@ -95,6 +109,11 @@ class HalfSpace:
         checks.finite_array("point", np.atleast_1d(self.point), (None,))
         if not np.linalg.norm(checks.finite_array("normal", np.atleast_1d(self.normal), (None,))) > 0:
             raise UserError.parameter("normal", self.normal, "must not be zero")
+
+    @property
+    def cuts_cells(self) -> bool:
+        """True: its planes do."""
+        return True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`."""
@@ -125,6 +144,11 @@ class Box:
         checks.positive("width", self.width)
         for side in self.sides or ():
             checks.one_of("sides", side, tuple(SIDES))
+
+    @property
+    def cuts_cells(self) -> bool:
+        """True: its planes do."""
+        return True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
         """See `Zone.zone_coordinate`."""
@@ -167,12 +191,15 @@ class LevelSet:
         if isinstance(self.level, type) or not callable(self.level):
             raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
 
+    @property
+    def cuts_cells(self) -> bool:
+        """False: nothing is cut at level lines."""
+        return False
+
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelZoneCoordinate:
         """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
-        zone_coordinate = LevelZoneCoordinate(
-            np.zeros((1, coarse.mesh.dim())), np.zeros(1), np.array([float(self.width)]), self.level
-        )
+        zone_coordinate = LevelZoneCoordinate(self.level, float(self.width))
         values = zone_coordinate.coordinate(np.asarray(fine.mesh.p))
         if not np.isfinite(values).all():
             raise UserError(f"junction '{name}': the level set of the zone has values that are not finite")
@@ -191,6 +218,11 @@ class Cells:
     glue: str | Sequence[int]
     free: str | Sequence[int] = ()
     inner: str | None = None
+
+    @property
+    def cuts_cells(self) -> bool:
+        """False: it consists of whole cells."""
+        return False
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
         """See `Zone.zone_coordinate`."""

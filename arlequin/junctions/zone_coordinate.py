@@ -1,16 +1,23 @@
-"""Tapers: the coordinate s of a zone, 0 where the fine part's weight starts to rise and 1 where it is whole."""
+"""The coordinate s of a zone: 0 where the fine part's weight starts to rise, 1 where the weight reaches one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from skfem import CellBasis
 
+from arlequin.junctions.base import extent, extents
 from arlequin.models import checks
+from arlequin.models.errors import UserError
+from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import Region
 from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.intersect import Overlap
+
+# ends nearer than this fraction of the parts' size are the same
+SAME = 1e-9
 
 
 class ZoneCoordinate(Protocol):
@@ -35,6 +42,15 @@ class ZoneCoordinate(Protocol):
 
     def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
         """s (n, q) at points (axis, n, q) in cells (n,) of the fine part."""
+        ...
+
+    @property
+    def width(self) -> float | None:
+        """Least width of the zone, m; None where s is not a distance over a width."""
+        ...
+
+    def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
+        """Raise `UserError` where the zone is thinner than one coarse cell; name: of the junction, for messages."""
         ...
 
 
@@ -94,30 +110,81 @@ class PlanarZoneCoordinate:
         """See `ZoneCoordinate.on_fine`."""
         return self.coordinate(points)
 
+    @property
+    def width(self) -> float:
+        """Least of the widths, m."""
+        return float(self.widths.min())
+
+    def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
+        """See `ZoneCoordinate.check_thickness`."""
+        for normal, start, width in zip(self.normals, self.starts, self.widths, strict=True):
+            along = np.tensordot(normal, coarse.mesh.p, axes=1)[coarse.mesh.t]
+            inside = (along.max(axis=0) > start) & (along.min(axis=0) < start + width)
+            if not inside.any():
+                raise UserError(f"junction '{name}': the zone lies outside '{coarse.name}'")
+            cell = float(np.ptp(along[:, inside], axis=0).min())
+            if width < cell * (1 - SAME):
+                raise UserError(
+                    f"junction '{name}': {extents(coarse, fine)} overlap over {width:.6g} m, "
+                    f"less than one cell of '{coarse.name}' ({cell:.6g} m)"
+                )
+
 
 @dataclass(frozen=True, eq=False)
-class LevelZoneCoordinate(PlanarZoneCoordinate):
+class LevelZoneCoordinate:
     """s(x) = level(x) / width of any function: the pieces are not cut at its level lines, S_g is taken point by point.
 
-    level: function of points (axis, n) that gives metres (n,), 0 where the zone starts and growing into S_f.
+    level: function of points (axis, n) that gives metres (n,), 0 where the zone starts and growing into S_f; width: m.
     """
 
-    level: object = None
+    level: Callable[[Array], Any]
+    width: float
 
     def coordinate(self, points: Array) -> Array:
-        """s at points (axis, …)."""
-        assert callable(self.level)
+        """s at points (axis, …), unbounded."""
         x = points.reshape(points.shape[0], -1)
-        return checks.one_each("level", self.level(x), x.shape[1]).reshape(points.shape[1:]) / self.widths[0]
+        return checks.one_each("level", self.level(x), x.shape[1]).reshape(points.shape[1:]) / self.width
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        """None: what the function is linear in is not known."""
+        """None: s is not linear."""
         return ()
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
         """See `ZoneCoordinate.on_pieces`."""
-        return _clipped(self.coordinate(pieces.points))
+        s = self.coordinate(pieces.points)
+        return np.clip(s, 0.0, 1.0), np.where(s <= 0, 0, np.where(s >= 1, 2, 1))
+
+    def on_coarse(self, points: Array, cells: Indices) -> Array:
+        """See `ZoneCoordinate.on_coarse`."""
+        return self.coordinate(points)
+
+    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
+        """See `ZoneCoordinate.on_fine`."""
+        return self.coordinate(points)
+
+    def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
+        """See `ZoneCoordinate.check_thickness`: the largest rise of the level over a cell of the zone is the limit.
+
+        Measured on a ring of 4 cells across with patches at its hole, 360 zones at random: from this thickness on the
+        largest error of the displacement in S_f is 0.8–4 %, as in wider zones; below 0.6 of it up to 11 %, and some
+        patches leave the system singular.
+        """
+        vertices, width = coarse.mesh.p[:, coarse.mesh.t], self.width
+        level = width * self.coordinate(vertices)
+        low, high = extent(fine)
+        near = ((low < vertices.max(axis=1).T) & (high > vertices.min(axis=1).T)).all(axis=1)
+        inside = near & (level.max(axis=0) > 0.0) & (level.min(axis=0) < width)  # not where it is not finite
+        if not inside.any():
+            return
+        rise = np.where(inside, np.ptp(level, axis=0), 0.0)
+        most = int(np.argmax(rise))
+        if width < rise[most] * (1 - SAME):
+            place = ", ".join(f"{x:.6g}" for x in vertices[:, :, most].mean(axis=1))
+            raise UserError(
+                f"junction '{name}': the zone of {width:.6g} m is thinner than the cell of '{coarse.name}' at "
+                f"({place}), in which the level rises by {rise[most]:.6g} m: give a width of {rise[most]:.6g} m or more"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,25 +221,25 @@ class CellZoneCoordinate:
         return self._at(cells, to_reference(self.basis.mesh, cells, points)[0])
 
     def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
-        """See `ZoneCoordinate.on_fine`: each point in the coarse cell, of those that meet its cell, that holds it best.
+        """See `ZoneCoordinate.on_fine`: a point is taken in the nearest of the coarse cells that overlap its fine cell.
 
-        A cell that meets none takes those of the nearest one that does.
+        A fine cell without overlap takes the coarse cells of the nearest one with an overlap.
         """
         fine, coarse = np.unique(np.stack((pieces.fine_cells, pieces.coarse_cells)), axis=1)
-        met = np.flatnonzero(np.diff(fine, prepend=-1))
-        alone = ~np.isin(cells, fine)
-        own = cells.copy()
-        if alone.any():
+        overlapping = np.flatnonzero(np.diff(fine, prepend=-1))
+        outside = ~np.isin(cells, fine)
+        found = cells.copy()
+        if outside.any():
             from scipy.spatial import cKDTree
 
             middle = np.zeros((fine[-1] + 1, points.shape[0]))
             np.add.at(middle, pieces.fine_cells, pieces.points.mean(axis=2).T)
-            middle = middle[fine[met]] / np.bincount(pieces.fine_cells)[fine[met], None]
-            own[alone] = fine[met][cKDTree(middle).query(points[:, alone].mean(axis=2).T)[1]]
-        # of each given cell the coarse ones that it meets
-        first, count = np.searchsorted(fine, own), np.searchsorted(fine, own, side="right")
+            middle = middle[fine[overlapping]] / np.bincount(pieces.fine_cells)[fine[overlapping], None]
+            found[outside] = fine[overlapping][cKDTree(middle).query(points[:, outside].mean(axis=2).T)[1]]
+        # the coarse cells that overlap each given one
+        first, count = np.searchsorted(fine, found), np.searchsorted(fine, found, side="right")
         count -= first
-        given = np.repeat(np.arange(own.size), count)
+        given = np.repeat(np.arange(found.size), count)
         coarse = coarse[np.arange(given.size) + np.repeat(first - np.cumsum(count) + count, count)]
         X, _ = to_reference(self.basis.mesh, coarse, points[:, given])
         beyond = np.maximum(-X, X - 1).max(axis=0)
@@ -186,10 +253,13 @@ class CellZoneCoordinate:
             result[given[order], q] = values[order, q]
         return result
 
+    @property
+    def width(self) -> None:
+        """None: s is harmonic."""
+        return None
 
-def _clipped(s: Array) -> tuple[Array, Indices]:
-    """s cut to [0, 1] and its state."""
-    return np.clip(s, 0.0, 1.0), np.where(s <= 0, 0, np.where(s >= 1, 2, 1))
+    def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
+        """No check: the zone consists of whole coarse cells."""
 
 
 def _region(bounds: tuple[tuple[Array, Array], ...], glued: bool) -> Region:

@@ -1,16 +1,16 @@
-"""Products of a sparse matrix with many vectors that lie in a row each."""
+"""Kernels: products of a sparse matrix with the rows of an array of vectors."""
 
 import numpy as np
 from numba import njit
 
-_FEW, _SIDE = 4, 64  # vectors from which on they are taken side by side, and how many at once
+_FEW, _SIDE = 4, 64  # least number of vectors that are blocked, and block size
 
 
 @njit(cache=True, nogil=True)
 def by_rows(starts, columns, values, fields):
     """A x (b, r) of each x of fields (b, d); A by rows.
 
-    Some vectors side by side, entry by entry, unless A reads little of them: each sum has the order that it has alone.
+    Blocks of vectors are multiplied entry by entry, unless A has few entries; sums have the order of a single product.
     """
     count, rows = fields.shape[0], starts.size - 1
     out = np.empty((count, rows))

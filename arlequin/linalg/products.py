@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with one vector or with many."""
+"""Products of a sparse matrix with one vector or a batch of vectors."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,16 +9,17 @@ import scipy.sparse as sp
 
 from arlequin.models.types import Array
 
-_FULL = 0.25  # share of the places in the columns in use that are taken, above which a full matrix is quicker
+_FULL = 0.25  # density of the nonzero columns above which a dense product is faster
 
-_KEPT = 4  # products kept: a comparison costs a thousandth of a product
+_CACHED = 4  # products: comparing an argument costs a thousandth of a product
 
 
 @dataclass(frozen=True, eq=False)
 class RowProduct:
-    """Rows A (r, d) for many products: those of reduced parts, on all their coordinates, by a full copy.
+    """The linear map x ↦ A x of a sparse matrix A (r, d), by a dense copy where A is dense in its nonzero columns.
 
-    A step asks for some products again, at its end and at the next one's start: the last full ones are kept.
+    Such rows, of contact on modal parts, are multiplied at the end of a step and again at the start of the next: the
+    last products are cached.
     """
 
     matrix: sp.csr_array
@@ -26,31 +27,31 @@ class RowProduct:
 
     @cached_property
     def _full(self) -> tuple[Any, Array] | None:
-        """Columns in use, and A on them; None where most places are empty."""
+        """Nonzero columns and A on them, dense; None for sparse A."""
         columns = np.unique(self.matrix.indices)
         if self.matrix.nnz <= _FULL * self.matrix.shape[0] * columns.size:
             return None
         first, last = int(columns[0]), int(columns[-1]) + 1
-        some = slice(first, last) if last - first == columns.size else columns  # a slice spares copies
+        some = slice(first, last) if last - first == columns.size else columns  # a slice avoids copies
         return some, self.matrix[:, some].toarray()
 
     @cached_property
     def _transposed(self) -> sp.csc_array:
-        return self.matrix.T  # by columns: only the forces that there are get read, not all d rows
+        return self.matrix.T  # by columns: zero forces are skipped
 
-    def of(self, fields: Array) -> Array:
+    def __call__(self, fields: Array) -> Array:
         """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""
-        if self._full is None or fields.ndim > 1:  # BLAS products with many depend on how many there are
+        if self._full is None or fields.ndim > 1:  # rounding of BLAS products depends on the batch size
             return applied(self.matrix, fields)
         some, block = self._full
         for given, product in self._last:
             if np.array_equal(given, fields):
                 return product.copy()
         product = block @ fields[some]
-        self._last[:] = [(fields.copy(), product), *self._last[: _KEPT - 1]]
+        self._last[:] = [(fields.copy(), product), *self._last[: _CACHED - 1]]
         return product.copy()
 
-    def back(self, forces: Array) -> Array:
+    def transposed(self, forces: Array) -> Array:
         """Aᵀ f (d,) for f (r,)."""
         if self._full is None:
             return applied(self._transposed, forces)
@@ -63,7 +64,7 @@ class RowProduct:
 
 def applied(matrix: Any, fields: Array) -> Array:
     """A x (r,) for x (d,), or (…, r) for each x of fields (…, d); A sparse (r, d), by rows or by columns."""
-    if not all(matrix.shape):  # systems without contact or constraints; SciPy takes its time over nothing
+    if not all(matrix.shape):  # no contact or constraints
         return np.zeros((*fields.shape[:-1], matrix.shape[0]))
     if fields.ndim == 1:
         return np.asarray(matrix @ fields)

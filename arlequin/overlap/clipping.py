@@ -1,7 +1,4 @@
-"""Clipping of pairs of cells: intervals, convex polygons, boxes and tetrahedra, as simplices or boxes.
-
-Convex regions that cut the overlap of two meshes where the weights have a kink.
-"""
+"""Clipping of pairs of cells with each other and with convex regions, into simplices or boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,7 +74,7 @@ class Pairs:
     cut: Mask
 
     @classmethod
-    def plain(cls, cells: Indices) -> "Pairs":
+    def uncut(cls, cells: Indices) -> "Pairs":
         """Pairs that no region cuts."""
         return cls(cells, np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1], dtype=bool))
 
@@ -163,7 +160,7 @@ def tetrahedron_pieces(
     tets, owner = tetrahedron_pairs(*solids, pairs.cells, pairs.clip_with, *planes, tolerance)
     if third is None:
         return owner, np.full(owner.size, -1), tets
-    others = Pairs.plain(candidate_pairs(third[1], tets.transpose(2, 1, 0)))
+    others = Pairs.uncut(candidate_pairs(third[1], tets.transpose(2, 1, 0)))
     # the pieces of a piece may be thin: what both meshes share is not dropped again
     again, index = tetrahedron_pairs(third[0], tets[:, None], others.cells, others.clip_with, *planes, 0.0)
     return owner[others.cells[1, index]], others.cells[0, index], again

@@ -1,7 +1,4 @@
-"""Cells of meshes as convex pieces of space: their vertices, tetrahedra, boxes, and their inverse maps.
-
-Which points lie inside a mesh.
-"""
+"""Geometry of cells: vertices, tetrahedra, boxes, inverse maps, and points inside a mesh."""
 
 from typing import Any
 
@@ -36,7 +33,7 @@ def straight_cells(mesh: Mesh) -> Array:
 
 
 def off_straight(mesh: Mesh) -> Array:
-    """How far the nodes between the vertices of each cell (c,) are from where straight edges have them, m."""
+    """Distance of the mid-side nodes of each cell (c,) from straight edges, m."""
     vertices = mesh.p[:, mesh.t]
     nodes = mesh.dofs.element_dofs
     off = np.zeros(mesh.nelements)

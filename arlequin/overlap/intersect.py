@@ -84,7 +84,7 @@ def intersect(
         owner, simplices = pieces(corners, pairs, regions, tolerance)
         thirds = np.full(owner.size, -1)
         if third is not None:
-            others = Pairs.plain(candidate_pairs(straight_cells(third), simplices))
+            others = Pairs.uncut(candidate_pairs(straight_cells(third), simplices))
             again, simplices = pieces((straight_cells(third), simplices), others, (), tolerance)
             thirds, owner = others.cells[0, again], owner[others.cells[1, again]]
         blocks: list[Block] = [(owner, thirds, *on_simplices(simplices, order))]

@@ -1,7 +1,7 @@
-"""Figures of a result, read from its DataTree, never from a live solver; of sweeps; and of rough surfaces.
+"""Figures of results (from their DataTree), of sweeps, and of rough surfaces.
 
-Every function gives a matplotlib `Figure` that belongs to no window, but for `animation`, which writes a file;
-matplotlib is imported when one is made.
+Functions return a matplotlib `Figure` without a window; `animation` writes a file. Matplotlib is imported by the
+functions.
 
     energies(result).savefig("energies.png")
 """

@@ -1,4 +1,4 @@
-"""The motion of the parts as a short film."""
+"""Animations of the motion of the parts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def animation(
     rate: int = 15,
     progress: Progress | None = None,
 ) -> Path:
-    """Write the motion of the parts as a GIF or, where ffmpeg is installed, an MP4 file; gives its path.
+    """Write the motion of the parts as a GIF or, where ffmpeg is installed, an MP4 file; returns its path.
 
     Bars and beams are lines, masses dots, plane cells filled, solids seen by their outer faces, displaced by `magnify`
     times their displacement: None takes 1 or, where there are beams, what makes their deflection seen. Bars along one
@@ -76,7 +76,7 @@ def animation(
 
 
 def _writer(path: Path, rate: int) -> Any:
-    """What writes a file of that ending."""
+    """The writer of a file format, by the suffix."""
     from matplotlib.animation import writers
 
     name = _WRITERS.get(path.suffix.lower())
@@ -90,7 +90,7 @@ def _writer(path: Path, rate: int) -> Any:
 def _stage(
     drawn: dict[str, Moving], times: Array, magnify: float, label: tuple[str, str], axes: int
 ) -> tuple[Figure, Callable[[int], None]]:
-    """The figure with limits and colours that hold for all frames, and what puts one of them on it."""
+    """The figure, with limits and colours of all frames, and a function that draws a frame."""
     places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
     metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
     scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
@@ -120,7 +120,7 @@ def _stage(
 
 
 def _limits(values: Array) -> tuple[float, float]:
-    """Ends of the colours; a uniform field has its value in the middle."""
+    """Range of the colour scale; centred on the value of a uniform field."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high - low > 1e-9 * max(abs(low), abs(high)):
         return low, high
@@ -133,7 +133,7 @@ def _projection(axes: int) -> dict[str, str]:
 
 
 def _height(span: Array, axes: int, parts: int) -> float:
-    """Of the figure, inches."""
+    """Height of the figure, inches."""
     if axes == 3:
         return 5.2
     if axes == 1:
@@ -165,7 +165,7 @@ def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes
 def _artist(
     panel: Any, d: Moving, scale: Array, factor: float, limits: tuple[float, float]
 ) -> tuple[Any, Callable[[int], None]]:
-    """The collection that draws a part, and what moves it to a frame."""
+    """The collection that draws a part, and a function that updates it to a frame."""
     import matplotlib
     from matplotlib.collections import LineCollection, PolyCollection
     from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection

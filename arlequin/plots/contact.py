@@ -1,4 +1,4 @@
-"""What an interface does over time: force or pressure and gap, against reference curves."""
+"""Force or pressure and gap of an interface over time, with reference curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often an interface carries which force: peaks of its impacts, and all values in contact."""
+"""Histograms of the contact force of an interface: peaks of impacts, and all values in contact."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def force_histogram(
     threshold: float = 0.0,
     bins: int = 40,
 ) -> Figure:
-    """Above, the largest force of each spell of contact; below, the time spent at each force in contact, s.
+    """Above, the peak force of each impact; below, the duration of each force level in contact, s.
 
     interface: its name, the only one by default; component: None takes the length of the force vector;
     threshold: the force above which there is contact, N; bins: of equal width, the same in both panels.

@@ -1,4 +1,4 @@
-"""Histories taken out of a result: the force of an interface, the motion of a node."""
+"""Time series from a result: force of an interface, displacement of a node."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def displacement(result: xarray.DataTree, part: str, node: int) -> tuple[Array, 
 
 
 def even(time: Array, values: Array) -> tuple[Array, Array]:
-    """Without the last instant where it is the end of the run and not a whole spacing of frames after the others."""
+    """The series without its last instant if that is not equidistant with the others."""
     steps = np.diff(time)
     uneven = steps.size > 1 and abs(steps[-1] - steps[0]) > _EVEN * steps[0]
     return (time[:-1], values[:-1]) if uneven else (time, values)

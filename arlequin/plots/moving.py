@@ -1,4 +1,4 @@
-"""What an animation draws of a part: the places of its nodes over the frames, pieces of it and their values."""
+"""Geometry of a part in an animation: nodal positions over the frames, cells and their values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def groups_of(result: xarray.DataTree, parts: tuple[str, ...] | None) -> dict[st
 
 
 def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
-    """1, 2 or 5 times a power of ten that makes small deflections of beams seen; 1 where there are no beams."""
+    """1, 2 or 5 times a power of ten that makes small deflections of beams visible; 1 without beams."""
     groups = list(groups)
     # rigid bodies are lines too, but have an angle
     if not any(g.sizes["axis"] > 1 and g.sizes.get("corner") == 2 and "angle" not in g for g in groups):

@@ -1,4 +1,4 @@
-"""The path of a node in a plane, in the clearance that it may move in."""
+"""Orbit of a node in a plane, with the outline of its clearance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that can be drawn of any result."""
+"""The standard figures of a result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arlequin.plots.contact import contact
 from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
 from arlequin.plots.shape import shape
-from arlequin.results.damage import without
+from arlequin.results.damage import warn_and_skip
 
 if TYPE_CHECKING:
     import xarray
@@ -22,26 +22,26 @@ def overview(result: xarray.DataTree) -> dict[str, Figure]:
     """Energies, interfaces over time, the shape of plane parts at the end, the velocity along bars and beams."""
     figures: dict[str, Figure] = {}
     if "energy" in result.dataset:
-        with without("the figure of the energies"):
+        with warn_and_skip("the figure of the energies"):
             figures["energies"] = energies(result)
     for name in result["interface"].children if "interface" in result.children else ():
         if "force" in result[f"interface/{name}"].dataset:
-            with without(f"the figure of the interface {name}"):
+            with warn_and_skip(f"the figure of the interface {name}"):
                 figures[f"contact-{name}"] = contact(result, name)
     if "part" in result.children and result.sizes.get("frame"):
         groups = [node.dataset for node in result["part"].children.values() if "velocity" in node.dataset]
         if any(group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2 for group in groups):
-            with without("the figure of the shape"):
+            with warn_and_skip("the figure of the shape"):
                 figures["shape"] = shape(result)
         if groups and all(group.sizes.get("corner") == 2 for group in groups):
-            with without("the figure of the profile"):
-                figures["profile"] = profile(result, component=_liveliest(groups))
+            with warn_and_skip("the figure of the profile"):
+                figures["profile"] = profile(result, component=_largest_component(groups))
     if not figures:
         raise UserError("the result has nothing that is drawn: neither energy nor interfaces nor parts", code=1)
     return figures
 
 
-def _liveliest(groups: list[xarray.Dataset]) -> int:
+def _largest_component(groups: list[xarray.Dataset]) -> int:
     """The velocity component with the largest value: beams mostly move across their axis."""
     largest = [abs(group["velocity"]).max(("frame", "node")).values for group in groups]
     return int(np.max(largest, axis=0).argmax())

@@ -22,7 +22,7 @@ MAP = "viridis"
 
 
 class _Drawn(NamedTuple):
-    """A part ready to draw: deformed positions (n, 2) in m, corners (c, 3 or 4), field (n,) or (c,)."""
+    """Drawing data of a part: deformed positions (n, 2) in m, corners (c, 3 or 4), field (n,) or (c,)."""
 
     name: str
     points: NDArray[np.float64]
@@ -83,7 +83,7 @@ def _is_plane(group: xarray.Dataset) -> bool:
 
 
 def _draw(name: str, group: xarray.Dataset, field: str, frame: int, component: int | None, magnify: float) -> _Drawn:
-    """Take what is drawn of one part out of its group."""
+    """Drawing data of a part from its group."""
     values = np.asarray(group[field].isel(frame=frame).values)
     if "component" in group[field].dims:
         values = np.sqrt((values**2).sum(axis=-1)) if component is None else values[:, component]
@@ -123,7 +123,7 @@ def _paint(
 
 
 def _component(group: xarray.Dataset, field: str, component: int | None) -> str:
-    """How the component shown is called."""
+    """Name of the component shown."""
     if "component" not in group[field].dims:
         return ""
     if component is None:

@@ -1,4 +1,4 @@
-"""What all figures share: size, type, colours that colour-blind readers tell apart, SI prefixes."""
+"""Common style of figures: size, font, colour-blind-safe colours, SI prefixes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SETTINGS: Any = {
 def panels(
     rows: int = 1, height: float = 3.0, ratios: tuple[float, ...] | None = None, **options: Any
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A new figure with `rows` panels above each other; what is drawn inside the block has our settings."""
+    """A new figure with `rows` panels above each other; a context with the settings of the style."""
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""One axis of a figure of a sweep: numbers, even or geometric, or a place for each text."""
+"""Axis of a figure of a sweep: linear, logarithmic, or categorical."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SweepAxis:
         """The title with its unit, in lines that fit beside a panel."""
         return "\n".join(textwrap.wrap(style.label(self.title, self.unit), _LINE))
 
-    def dress(self, axis: Any, each: bool = True, labelled: bool = True) -> None:
+    def apply_to(self, axis: Any, each: bool = True, labelled: bool = True) -> None:
         """Scale, ticks and label of a matplotlib axis; each: few values have a tick each."""
         from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
@@ -110,7 +110,7 @@ def _scaled(numbers: Array, unit: str) -> tuple[float, str]:
     return float(f"1e{-power}"), ten if unit in ("", "1") else f"{ten} {unit}"
 
 
-def evenly(_: ArrayLike) -> bool:
+def linear(_: ArrayLike) -> bool:
     """Of histories and the like: never logarithmic."""
     return False
 

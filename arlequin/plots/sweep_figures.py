@@ -1,4 +1,4 @@
-"""The figures that can be drawn of any sweep."""
+"""The standard figures of a sweep."""
 
 from __future__ import annotations
 

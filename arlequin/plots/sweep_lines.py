@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks, sweep_points
-from arlequin.plots.sweep_axis import SweepAxis, decades, evenly, geometric
+from arlequin.plots.sweep_axis import SweepAxis, decades, geometric, linear
 
 if TYPE_CHECKING:
     import xarray
@@ -36,8 +36,8 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
     states = _states(dataset, name, order)
     swept = sweep_points.dimensions(dataset)
     at = _coordinate(dataset, name, order)
-    along = SweepAxis.of(at, at.attrs, x, geometric if x in swept else evenly)
-    up = SweepAxis.of(variable, variable.attrs, name, decades if x in swept else evenly)
+    along = SweepAxis.of(at, at.attrs, x, geometric if x in swept else linear)
+    up = SweepAxis.of(variable, variable.attrs, name, decades if x in swept else linear)
     values = up.places.reshape(-1, up.places.shape[-1])
     places = np.broadcast_to(along.places, up.places.shape).reshape(values.shape)
     few = values.shape[1] <= _MARKED
@@ -55,8 +55,8 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
                 markersize=4.5,
                 label=labels[n],
             )
-        up.dress(above.yaxis, each=False)
-        along.dress(panels[-1].xaxis)
+        up.apply_to(above.yaxis, each=False)
+        along.apply_to(panels[-1].xaxis)
         if len(panels) > 1:
             _strip(panels[1], places[0], states, colours, labels if hue else None)
         entries = sweep_marks.handles(states.ravel())
@@ -127,7 +127,7 @@ def _colours(figure: Figure, panels: list[Axes], dataset: xarray.Dataset, hue: s
     axis = SweepAxis.of(dataset[hue], dataset[hue].attrs, hue, geometric)
     ends = float(axis.places.min()), float(axis.places.max())
     shown = ScalarMappable(LogNorm(*ends) if axis.logarithmic else Normalize(*ends), matplotlib.colormaps[MAP])
-    axis.dress(figure.colorbar(shown, ax=panels, label=axis.label).ax.yaxis, labelled=False)
+    axis.apply_to(figure.colorbar(shown, ax=panels, label=axis.label).ax.yaxis, labelled=False)
     return [shown.to_rgba(place) for place in axis.places]
 
 
@@ -139,7 +139,7 @@ def _label(dataset: xarray.Dataset, hue: str | None, n: int) -> str:
         states = sweep_points.states(dataset).transpose(hue, ...).values.reshape(len(coordinate), -1)[n]
         if not (states == "").any():
             lost = f" ({sweep_points.MISSING if (states == sweep_points.MISSING).all() else sweep_points.FAILED})"
-    return f"{hue} = {sweep_points.said(coordinate.values[n], coordinate.attrs)}{lost}"
+    return f"{hue} = {sweep_points.value_with_unit(coordinate.values[n], coordinate.attrs)}{lost}"
 
 
 def _strip(

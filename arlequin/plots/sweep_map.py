@@ -38,8 +38,8 @@ def sweep_map(dataset: xarray.Dataset, name: str, x: str | None = None, y: str |
         image: Any = axes.pcolormesh(
             along.edges(), up.edges(), shown, cmap=MAP, norm="log" if colour.logarithmic else None, rasterized=True
         )
-        along.dress(axes.xaxis)
-        up.dress(axes.yaxis)
+        along.apply_to(axes.xaxis)
+        up.apply_to(axes.yaxis)
         if shown.count():
             bar = figure.colorbar(image, ax=axes, label=colour.label)
             bar.ax.grid(False)

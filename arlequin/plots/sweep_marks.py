@@ -1,4 +1,4 @@
-"""Points of a sweep without a value: a sign for each reason, apart from the data."""
+"""Markers for points of a sweep without a value, one per reason, outside the data area."""
 
 from __future__ import annotations
 

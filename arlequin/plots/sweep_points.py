@@ -1,4 +1,4 @@
-"""A sweep as its figures see it: what was swept, what came of it, which points have values."""
+"""Parameters, scalars, series and states of the points of a sweep, for its figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dimensions(dataset: xarray.Dataset) -> tuple[str, ...]:
 
 
 def parameters(dataset: xarray.Dataset) -> tuple[str, ...]:
-    """What was swept: the dimensions, or the coordinates of scattered points."""
+    """Names of the parameters: dimensions, or coordinates of scattered points."""
     dims = dimensions(dataset)
     if dims != (POINT,):
         return dims
@@ -35,14 +35,14 @@ def parameters(dataset: xarray.Dataset) -> tuple[str, ...]:
 
 
 def scalars(dataset: xarray.Dataset) -> tuple[str, ...]:
-    """What came of each point, one number each; last what any run has, energies and the like."""
+    """Names of the scalars; those common to all runs, as energies, last."""
     dims = set(dimensions(dataset))
     names = [str(name) for name, v in dataset.data_vars.items() if set(v.dims) == dims and name not in ABOUT]
     return tuple(sorted(names, key=lambda name: name.startswith(_LAST)))
 
 
 def series(dataset: xarray.Dataset) -> tuple[str, ...]:
-    """What came of each point along one further dimension."""
+    """Names of variables with one further dimension."""
     dims = set(dimensions(dataset))
     return tuple(str(name) for name, v in dataset.data_vars.items() if len(v.dims) == len(dims) + 1)
 
@@ -80,7 +80,7 @@ def states(dataset: xarray.Dataset) -> xarray.DataArray:
     return messages.copy(data=found.astype(str))
 
 
-def counted(dataset: xarray.Dataset) -> str:
+def counts_text(dataset: xarray.Dataset) -> str:
     """«4 of 6 computed, 1 failed, 1 not computed»."""
     found = states(dataset).values
     counts = {state: int((found == state).sum()) for state in ("", FAILED, MISSING)}
@@ -104,12 +104,12 @@ def table(dataset: xarray.Dataset) -> dict[str, NDArray[Any]]:
 
 
 def fixed(dataset: xarray.Dataset) -> str:
-    """What was chosen of further parameters, «cells = 20, velocity = 10 m/s»: scalar coordinates."""
+    """Values of selected parameters, «cells = 20, velocity = 10 m/s»: scalar coordinates."""
     chosen = {str(name): c for name, c in dataset.coords.items() if not c.dims and name != POINT}
-    return ", ".join(f"{name} = {said(c.values[()], c.attrs)}" for name, c in chosen.items())
+    return ", ".join(f"{name} = {value_with_unit(c.values[()], c.attrs)}" for name, c in chosen.items())
 
 
-def said(value: Any, about: Mapping[Any, Any]) -> str:
+def value_with_unit(value: Any, about: Mapping[Any, Any]) -> str:
     """One value with its unit: «0.5 mm», «true», «none»."""
     unit = str(about.get("units", ""))
     return f"{text(value)} {unit}" if unit not in ("", "1") and is_number(value) else text(value)
@@ -129,5 +129,5 @@ def is_number(value: Any) -> bool:
 
 
 def numeric(coordinate: xarray.DataArray) -> bool:
-    """Whether a parameter is a number at all points."""
+    """Whether a parameter is numeric at all points."""
     return coordinate.dtype.kind in "iuf" and bool(np.isfinite(coordinate.values).all())

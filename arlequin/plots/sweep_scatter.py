@@ -1,4 +1,4 @@
-"""Points of a sweep, one number of each against another, and one over every parameter."""
+"""Scatter plots of a sweep: a scalar over another, and a scalar over each parameter."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None
             axes.plot(along.places[shown], up.places[shown], "o", color=style.COLOURS[0], markersize=5)
         else:
             states = np.where(shown, _coloured(figure, axes, dataset, rows, colour, along, up, shown), states)
-        along.dress(axes.xaxis)
-        up.dress(axes.yaxis)
+        along.apply_to(axes.xaxis)
+        up.apply_to(axes.yaxis)
         marked = placed & (states != "")
         sweep_marks.mark(axes, along.places, up.places, np.where(marked, states, ""))
         if y not in swept and x in swept:
@@ -70,7 +70,7 @@ def _coloured(
     elif there.any():
         norm = "log" if about.logarithmic else None
         image = axes.scatter(x, y, c=about.places[there], cmap=MAP, norm=norm, s=32, linewidths=0)
-        about.dress(figure.colorbar(image, ax=axes, label=about.label).ax.yaxis, labelled=False)
+        about.apply_to(figure.colorbar(image, ax=axes, label=about.label).ax.yaxis, labelled=False)
     return np.where(there, "", sweep_points.WITHOUT)
 
 
@@ -104,8 +104,8 @@ def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
                 again = True
                 axes.plot(places, medians, **_MEDIAN, linestyle="none" if along.names else "-")
             sweep_marks.above(axes, along.places, states)
-            along.dress(axes.xaxis)
-        up.dress(panels[0].yaxis, each=False, labelled=False)
+            along.apply_to(axes.xaxis)
+        up.apply_to(panels[0].yaxis, each=False, labelled=False)
         figure.supylabel(up.label, fontsize=10)
         keys = [Line2D([], [], label="point", **_DOT), *([Line2D([], [], label="median", **_MEDIAN)] if again else ())]
         sweep_marks.legend(figure, [*(keys if there.any() else ()), *sweep_marks.handles(states)])

@@ -1,4 +1,4 @@
-"""Patches of contact around a tube or a pin, unrolled: arc and height, every interface a panel at its place."""
+"""Contact fields around a tube or a pin, developed into the plane of arc length and height, one panel per interface."""
 
 from __future__ import annotations
 

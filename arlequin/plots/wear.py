@@ -1,4 +1,4 @@
-"""Wear along an interface: worn depths at several instants, volume over time; and the heat of friction, as a map."""
+"""Worn depth along an interface, worn volume over time, and a map of the frictional heat."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def worn(result: xarray.DataTree, interface: str, *, depth: Curves | None = None
 
 
 def friction_heat(result: xarray.DataTree, interface: str, *, axis: int = 0) -> Figure:
-    """Heat that friction makes, power per area ‖t_t‖ Δs/Δt (W/m²), over a coordinate of the points and the frames.
+    """Frictional heat flux ‖t_t‖ Δs/Δt (W/m²), over a coordinate of the points and the frames.
 
     A figure alone: nothing is heated. It takes the traction as it is at the end of the time between two frames, and so
     asks for frames of every step (`fields_every=1`) where tractions change. In friction with springs the slides of the

@@ -1,6 +1,6 @@
-"""Checkpoints: all that the rest of a run depends on, in one file inside the result that it records.
+"""Checkpoints: the state of a run after a step, in one file of its result.
 
-Nested frozen dataclasses, tuples, numbers and arrays as JSON and a list of arrays, and back: no code is stored.
+Nested frozen dataclasses, tuples, numbers and arrays are written as JSON and a list of arrays; no code is stored.
 """
 
 import json
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from arlequin.schemes import State
 
 
-# The dataclasses that may be kept, and made again from a file of anybody: making one runs nothing.
-CARRIERS = frozenset(
+# dataclasses that a checkpoint may contain; constructing them runs no code of the file
+STATE_CLASSES = frozenset(
     {
         "arlequin.results.checkpoint:Checkpoint",
         "arlequin.run.wear_cycles:_Reached",
@@ -37,18 +37,18 @@ CARRIERS = frozenset(
         "arlequin.schemes.static:_Carried",
         "arlequin.schemes.central:_Inside",
         "arlequin.schemes.explicit:Springs",
-        "arlequin.schemes.theta_sparse:Carried",
+        "arlequin.schemes.theta_sparse:ThetaState",
         "arlequin.schemes.explicit:_Carried",
         "arlequin.multilevel.laws.wear:WearState",
     }
 )
 
 
-def taken_apart(thing: Any, arrays: list[NDArray[Any]]) -> Any:
-    """What JSON can say of a thing; its arrays, and NumPy's scalars, are appended to `arrays` and told by place.
+def to_json(thing: Any, arrays: list[NDArray[Any]]) -> Any:
+    """What JSON can say of a thing; its arrays, and NumPy's scalars, are appended to `arrays` and data by place.
 
     >>> arrays = []
-    >>> taken_apart((1, None, np.array([0.5])), arrays), arrays
+    >>> to_json((1, None, np.array([0.5])), arrays), arrays
     ({'tuple': [1, None, {'array': 0}]}, [array([0.5])])
     """
     if isinstance(thing, np.ndarray | np.generic):
@@ -57,59 +57,59 @@ def taken_apart(thing: Any, arrays: list[NDArray[Any]]) -> Any:
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
     if isinstance(thing, tuple | list):
-        return {type(thing).__name__: [taken_apart(item, arrays) for item in thing]}
+        return {type(thing).__name__: [to_json(item, arrays) for item in thing]}
     if isinstance(thing, dict):
-        return {"dict": [[taken_apart(key, arrays), taken_apart(value, arrays)] for key, value in thing.items()]}
+        return {"dict": [[to_json(key, arrays), to_json(value, arrays)] for key, value in thing.items()]}
     name = f"{type(thing).__module__}:{type(thing).__qualname__}"
-    if name in CARRIERS:
-        own = {item.name: taken_apart(getattr(thing, item.name), arrays) for item in fields(thing)}
+    if name in STATE_CLASSES:
+        own = {item.name: to_json(getattr(thing, item.name), arrays) for item in fields(thing)}
         return {"class": name, "fields": own}
-    raise TypeError(f"{name} cannot be kept: it is none of `CARRIERS`")
+    raise TypeError(f"{name} cannot be stored in a checkpoint: not in `STATE_CLASSES`")
 
 
-def put_together(told: Any, arrays: Sequence[NDArray[Any]]) -> Any:
-    """The thing that was taken apart; ValueError or TypeError where it is none of ours.
+def from_json(data: Any, arrays: Sequence[NDArray[Any]]) -> Any:
+    """The object from its JSON form; ValueError or TypeError for other data.
 
-    >>> put_together({"tuple": [1, None, {"array": 0}]}, [np.array([0.5])])
+    >>> from_json({"tuple": [1, None, {"array": 0}]}, [np.array([0.5])])
     (1, None, array([0.5]))
     """
-    if not isinstance(told, dict):
-        return told
-    if "class" in told:
-        return _kind(told["class"])(**{name: put_together(item, arrays) for name, item in told["fields"].items()})
-    ((kind, value),) = told.items()
+    if not isinstance(data, dict):
+        return data
+    if "class" in data:
+        return _state_class(data["class"])(**{name: from_json(item, arrays) for name, item in data["fields"].items()})
+    ((kind, value),) = data.items()
     match kind:
         case "array":
             return arrays[value]
         case "scalar":
             return arrays[value][()]
         case "tuple":
-            return tuple(put_together(item, arrays) for item in value)
+            return tuple(from_json(item, arrays) for item in value)
         case "list":
-            return [put_together(item, arrays) for item in value]
+            return [from_json(item, arrays) for item in value]
         case "dict":
-            return {put_together(key, arrays): put_together(item, arrays) for key, item in value}
+            return {from_json(key, arrays): from_json(item, arrays) for key, item in value}
     raise ValueError(f"{kind}: not a kind of thing")
 
 
-def _kind(name: str) -> type:
-    """A dataclass of the list by its name."""
-    if name not in CARRIERS:
-        raise ValueError(f"{name}: nothing that a checkpoint has")
+def _state_class(name: str) -> type:
+    """A class of `STATE_CLASSES` by its name."""
+    if name not in STATE_CLASSES:
+        raise ValueError(f"{name}: not a class of checkpoints")
     home, _, own = name.partition(":")
     found: type = getattr(import_module(home), own)
     return found
 
 
 NAME = "checkpoint.npz"
-_FORMAT = 1  # of what a file holds: another one is not read
+_FORMAT = 1  # version of the file; others are rejected
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A run after a step. study: digests and numbers that must be those of the run that goes on, by what they are.
+    """The state of a run after a step. study: digests and numbers by name, which must equal those of the resumed run.
 
-    kept: what the stepper made in earlier steps; audit, history, statistics: their sums; extra: of what drives the run.
+    kept: state of the stepper; audit, history, statistics: their accumulated values; extra: state of the caller.
     """
 
     study: dict[str, Any]
@@ -121,14 +121,14 @@ class Checkpoint:
     extra: Any
 
     def write(self, folder: Path) -> None:
-        """Puts it in the place of the former one, which is whole until then, also through a loss of power."""
+        """Replace the former checkpoint atomically, also in a power failure."""
         arrays: list[Any] = []
-        told = json.dumps({"format": _FORMAT, "run": taken_apart(self, arrays)})
+        data = json.dumps({"format": _FORMAT, "run": to_json(self, arrays)})
         named: dict[str, Any] = {f"a{i}": array for i, array in enumerate(arrays)}
         draft = folder / f".{NAME}.{os.getpid()}"
         try:
             with draft.open("wb") as file:
-                np.savez(file, told=np.array(told), **named)
+                np.savez(file, data=np.array(data), **named)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(draft, folder / NAME)
@@ -138,24 +138,24 @@ class Checkpoint:
 
     @classmethod
     def read(cls, folder: Path) -> "Checkpoint | None":
-        """The one of a result; None where it has none."""
+        """The checkpoint of a result; None without one."""
         if not (folder / NAME).exists():
             return None
         try:
             arrays = read_arrays(folder / NAME)
-            told = json.loads(str(arrays["told"]))
-            if told["format"] != _FORMAT:
-                raise ValueError(f"its format is {told['format']}, not {_FORMAT}")
-            found = put_together(told["run"], [arrays[f"a{i}"] for i in range(len(arrays) - 1)])
+            data = json.loads(str(arrays["data"]))
+            if data["format"] != _FORMAT:
+                raise ValueError(f"its format is {data['format']}, not {_FORMAT}")
+            found = from_json(data["run"], [arrays[f"a{i}"] for i in range(len(arrays) - 1)])
             if not isinstance(found, cls) or type(getattr(found.state, "n", None)) is not int:
-                raise ValueError("it is of something else")
+                raise ValueError("it contains another object")
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError, RecursionError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UserError(f"{folder}: its checkpoint cannot be read ({why}): run it anew", FAILURE) from error
         return found
 
     def check(self, study: dict[str, Any], given: str) -> None:
-        """UserError where it is of another study."""
+        """Raise `UserError` where the checkpoint belongs to another study."""
         for what, here in study.items():
             there = self.study.get(what)
             if there != here:
@@ -166,5 +166,5 @@ class Checkpoint:
 
 
 def remove(folder: Path) -> None:
-    """Takes away the checkpoint of a result that is complete."""
+    """Delete the checkpoint of a complete result."""
     (folder / NAME).unlink(missing_ok=True)

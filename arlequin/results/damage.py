@@ -1,4 +1,4 @@
-"""What is said of a result beside what is asked of it: a line each, as warnings, so that the rest can be used."""
+"""Warnings about damaged results."""
 
 import contextlib
 import warnings
@@ -8,28 +8,28 @@ from arlequin.models.errors import UserError
 
 
 class ResultWarning(UserWarning):
-    """Of a result, or of what is made from it."""
+    """A warning about a result or its evaluation."""
 
 
 class DamageWarning(ResultWarning):
-    """Something of a result is left out, or nan: it cannot be read, or nothing can be made of it."""
+    """Part of a result cannot be read or evaluated; it is omitted or nan."""
 
 
-def say_damaged(result: str, array: str, why: str) -> None:
-    """Names the result and the array."""
-    line = " ".join(f"{result}: {array} is damaged: {why}".split())
+def warn_damaged(result: str, array: str, reason: str) -> None:
+    """Issue a `DamageWarning` that names the result and the array."""
+    line = " ".join(f"{result}: {array} is damaged: {reason}".split())
     warnings.warn(line, DamageWarning, stacklevel=2)
 
 
 @contextlib.contextmanager
-def without(what: str) -> Iterator[None]:
-    """Goes on without what cannot be made of a result, whatever is wrong with it, and says why."""
+def warn_and_skip(what: str) -> Iterator[None]:
+    """Goes on warn_and_skip what cannot be made of a result, whatever is wrong with it, and says error_text."""
     try:
         yield
     except Exception as error:
-        warnings.warn(f"without {what}: {why(error)}", DamageWarning, stacklevel=3)
+        warnings.warn(f"warn_and_skip {what}: {error_text(error)}", DamageWarning, stacklevel=3)
 
 
-def why(error: Exception) -> str:
-    """What an exception says, in a line."""
+def error_text(error: Exception) -> str:
+    """The text of an exception in one line."""
     return str(error) if isinstance(error, UserError) else " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -1,9 +1,4 @@
-"""Files of named arrays (npz), read as data of anybody: no objects, nothing packed, nothing that waits.
-
-Files of JSON, read as data of anybody.
-
-How much of a result was recorded: its arrays have their full length from the start, nan where nothing was yet.
-"""
+"""Reading of untrusted files (npz without objects or compression, JSON), and cropping of preallocated results."""
 
 import json
 import os
@@ -18,13 +13,13 @@ from numpy.typing import NDArray
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file by their names; ValueError where it is none that NumPy's `savez` has written."""
-    if not stat.S_ISREG(path.stat().st_mode):  # of a pipe, reading would not end
+    """The arrays of a file by name; ValueError where it was not written by NumPy's `savez`."""
+    if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would not end
         raise ValueError(f"{path.name} is not a file")
     try:
         with zipfile.ZipFile(path) as file:
             if any(item.compress_type != zipfile.ZIP_STORED for item in file.infolist()):
-                raise ValueError("it is packed")  # a few bytes could fill the memory
+                raise ValueError("it is compressed")  # a few bytes could fill the memory
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (Exception, MemoryError) as error:  # damaged archives fail in many ways
@@ -35,7 +30,7 @@ MOST_BYTES = 2**27
 
 
 def read_json(path: Path) -> Any:
-    """What a file says; ValueError where it is none, too large or too deep."""
+    """The content of a JSON file; ValueError where it is no regular file, too large, or too deeply nested."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
     with os.fdopen(file, "rb") as lines:
         about = os.fstat(file)
@@ -47,11 +42,11 @@ def read_json(path: Path) -> Any:
             raise ValueError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
 
 
-_BLOCK = 65536  # rows that are read at once
+_BLOCK = 65536  # rows read at a time
 
 
 def crop(tree: xarray.DataTree) -> xarray.DataTree:
-    """Only what was recorded."""
+    """The result up to the last recorded row."""
     root = tree.dataset
     kept = kept_rows(root["time"].variable, root["frame_time"].variable if "frame_time" in root.coords else None)
     datasets = {}
@@ -76,7 +71,7 @@ def kept_rows(time: xarray.Variable, frame_time: xarray.Variable | None) -> dict
 
 
 def _recorded(times: xarray.Variable) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The values before the first nan; what is after it is not read, however long it is."""
+    """The values before the first nan; blocks after it are not read."""
     found = []
     for start in range(0, times.shape[0], _BLOCK):
         block = np.asarray(times[start : start + _BLOCK].values, dtype=float)

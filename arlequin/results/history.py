@@ -1,6 +1,4 @@
-"""What a run records: the variables of the result, those of interfaces, springs and material points, and the blocks of
-steps that fill them.
-"""
+"""Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,16 +16,16 @@ from arlequin.models.part import Part, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Key, Record, Variable
-from arlequin.step.state import Block
+from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 
 
 class ContactSeries:
-    """Variables of one interface: forces are means over the step, slip adds up over the steps in contact."""
+    """Time series of an interface: forces are means over the step, slip is accumulated over the steps in contact."""
 
     def __init__(self, contact: Contact, index: int, step: float, duration: float) -> None:
-        """duration: what turns an impulse into a force (1 in statics)."""
+        """duration: by which an impulse is divided to give a force, s (1 in statics)."""
         self._interface = contact.interfaces[index]
         self._group = f"interface/{self._interface.name}"
         self._step, self._duration = step, duration
@@ -42,14 +40,14 @@ class ContactSeries:
         self._resultant = contact.resultant(index)
         self._slip, self._wear = np.zeros((2, self._area.size))
         slave = contact.sides[index][0]
-        # a few points, each of its own: all their steps are kept
+        # point contacts: recorded at all steps
         self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.rotating is None
-        nodes = not isinstance(self._interface.master, PairingMaster)  # that brings points which are no nodes
+        nodes = not isinstance(self._interface.master, PairingMaster)  # whose points are not nodes
         self._follow = slave.rows if self._lone and nodes else None
 
     @property
     def sums(self) -> tuple[Array, Array]:
-        """Slip (k,), m, and work of wear (k,), J, so far."""
+        """Accumulated slip (k,), m, and normal force times slip (k,), J."""
         return self._slip, self._wear
 
     @sums.setter
@@ -91,7 +89,7 @@ class ContactSeries:
         if self._frictional:
             out += [
                 timed("wear_power", "W", "normal force times slip rate, mean over the step"),
-                timed("friction_power", "W", "what friction takes, mean over the step"),
+                timed("friction_power", "W", "power dissipated by friction, mean over the step"),
                 vector("traction", ("frame", "point"), (count,), "Pa", "tangential traction on the slave"),
                 field("slip", "m", "length of the slip in contact"),
                 field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
@@ -111,12 +109,12 @@ class ContactSeries:
                 out.append(timed("worn_mass", "kg", "mass worn off"))
         return out
 
-    def add(self, block: Block, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
+    def add(self, block: StepBatch, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
         """The values of the steps on `time`, and those of the steps `kept` (f,) of the block on `frame`."""
-        group, points, action = self._group, self._points, block.action
-        gaps, normal = block.gaps[..., points], action.normal[..., points]
+        group, points, contact = self._group, self._points, block.contact
+        gaps, normal = block.gaps[..., points], contact.normal[..., points]
         rows: dict[Key, Array] = {
-            (group, "force"): np.vecdot(action.spread[..., None, self._span], self._resultant) / self._duration,
+            (group, "force"): np.vecdot(contact.spread[..., None, self._span], self._resultant) / self._duration,
             (group, "impulse"): normal.sum(axis=-1) * (self._step / self._duration),
             (group, "active"): np.count_nonzero(normal > 0.0, axis=-1),
             (group, "gap_min"): gaps.min(axis=-1),
@@ -124,17 +122,19 @@ class ContactSeries:
         frames: dict[Key, Array] = {
             (group, "gap"): gaps[kept],
             (group, "pressure"): normal[kept] / (self._duration * self._area),
-            (group, "status"): action.status[kept][..., points].astype(float),
+            (group, "status"): contact.status[kept][..., points].astype(float),
         }
         if self._frictional:
             slip, wear = (
-                _summed(self._slip, action.slip[..., points]),
-                _summed(self._wear, action.friction_work_per_mu[..., points]),
+                _summed(self._slip, contact.slip[..., points]),
+                _summed(self._wear, contact.friction_work_per_mu[..., points]),
             )
             self._slip, self._wear = slip[-1], wear[-1]
-            rows[group, "wear_power"] = action.friction_work_per_mu[..., points].sum(axis=-1) / self._step
-            rows[group, "friction_power"] = action.friction_loss[..., points].sum(axis=-1) / self._step
-            frames[group, "traction"] = action.tangential[kept][..., points, :] / (self._duration * self._area[:, None])
+            rows[group, "wear_power"] = contact.friction_work_per_mu[..., points].sum(axis=-1) / self._step
+            rows[group, "friction_power"] = contact.friction_loss[..., points].sum(axis=-1) / self._step
+            frames[group, "traction"] = contact.tangential[kept][..., points, :] / (
+                self._duration * self._area[:, None]
+            )
             frames[group, "slip"] = slip[kept]
             frames[group, "wear_work"] = wear[kept] / self._area
         if self._follow is not None:
@@ -143,7 +143,7 @@ class ContactSeries:
         if self._lone:
             rows[group, "point_force"] = normal / self._duration
             if self._frictional:
-                rows[group, "point_wear_power"] = action.friction_work_per_mu[..., points] / self._step
+                rows[group, "point_wear_power"] = contact.friction_work_per_mu[..., points] / self._step
         if self._wear_law is not None:
             depth = np.zeros_like(gaps) if block.worn is None else block.worn[..., points]
             rows[group, "worn_volume"] = depth @ self._area
@@ -154,13 +154,13 @@ class ContactSeries:
 
 
 def _summed(before: Array, values: Array) -> Array:
-    """Running sums (b, …, k) of the values (b, …, k) on top of those (…, k) before, added one by one."""
+    """Cumulative sums (b, …, k) of values (b, …, k), starting from `before` (…, k), added sequentially."""
     first = np.broadcast_to(before, values.shape[1:])
     return np.asarray(np.cumsum(np.concatenate([first[None], values]), axis=0)[1:])
 
 
 class SpringSeries:
-    """Variables of one spring: the force on its first end and the elongation, at the instants of the steps."""
+    """Time series of a spring: force on its first end, and elongation, at the ends of steps."""
 
     def __init__(self, assembly: Assembly, index: int) -> None:
         spring, links = assembly.system.springs[index], assembly.links
@@ -192,12 +192,11 @@ class SpringSeries:
         }
 
 
-PLACES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work")
-TEXT = "memory of the points: C_p⁻¹ − 1 or plastic strain, equivalent plastic strain, heating (K), work (J/m³)"
+TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or plastic strain, then heating K, work J/m³)"
 
 
 class PointSeries:
-    """Means over the cells, and where asked and where the points flow their memory, at the instants of the frames."""
+    """Cell means of internal variables at the frames, and, on request, the variables of inelastic points."""
 
     def __init__(self, part: Part, own: PathDependent, whole: bool) -> None:
         self._group = f"part/{part.name}"
@@ -211,14 +210,14 @@ class PointSeries:
         means = [Variable(self._group, name, dims, cells, units, text) for name, units, text in self._own.recorded]
         if not self._whole:
             return means
-        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": PLACES}
+        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": self._own.memory_names}
         return [
             *means,
             Variable(self._group, "point_memory", (*dims, "point", "place"), shape, "1", TEXT, coords=places),
         ]
 
     def frame(self, u: Array, memory: Array) -> dict[Key, Array]:
-        """The values of one frame, at u (d,), where the points have this memory."""
+        """The values of one frame at u (d,) with internal variables `memory`."""
         means = zip(self._own.recorded, self._own.cell_means(u, memory), strict=True)
         values = {(self._group, name): mean[None] for (name, *_), mean in means}
         if self._whole:
@@ -228,12 +227,12 @@ class PointSeries:
 
 AXES = ("x", "y", "z")
 TURNS = ("rx", "ry", "rz")
-_DENSE = 1000  # a Gram matrix up to this size is inverted once
+_DENSE = 1000  # size up to which a Gram matrix is inverted
 
 
 @dataclass(frozen=True)
 class FactoredInverse:
-    """A⁻¹ as something that multiplies vectors."""
+    """A⁻¹ as a linear operator, by a factorisation of A."""
 
     factor: Factor
 
@@ -242,7 +241,7 @@ class FactoredInverse:
 
 
 class TimeSeries:
-    """Collects blocks of steps: `add` takes accepted steps, `take` gives all since the last call.
+    """Buffer of time series: `add` appends blocks of accepted steps, `take` returns those since its last call.
 
     Every step goes to `time`; the steps n with n % fields_every = 0, and the last one, to `frame`.
     """
@@ -257,7 +256,7 @@ class TimeSeries:
         located: bool,
         members: int | None = None,
     ) -> None:
-        """members: of an ensemble: what is recorded of each has `member` as its second dimension."""
+        """members: size of an ensemble, whose variables have `member` as their second dimension."""
         self._members = members
         self._assembly = assembly
         self._step = step
@@ -303,11 +302,11 @@ class TimeSeries:
             self._masses[part.name] = float(moved[ones[:, 0], 0].sum())
 
     def state_dict(self) -> Any:
-        """How far it is: states, frames, sums of the interfaces."""
+        """Numbers of states and frames, accumulated slip and wear of the interfaces."""
         return self.count, self.frames, tuple(contact.sums for contact in self._contacts)
 
     def load_state_dict(self, state: Any) -> None:
-        """Goes on from there."""
+        """Restore from `state_dict()`."""
         self.count, self.frames, sums = state
         for contact, own in zip(self._contacts, sums, strict=True):
             contact.sums = own
@@ -395,7 +394,7 @@ class TimeSeries:
             *(turns if part.components > axes else ()),
         ]
 
-    def add(self, block: Block, table: Array, balance: Array) -> None:
+    def add(self, block: StepBatch, table: Array, balance: Array) -> None:
         """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
         self.count += len(block)
         assembly, n = self._assembly, block.n

@@ -17,7 +17,7 @@ import xarray
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
-from arlequin.results.damage import without
+from arlequin.results.damage import warn_and_skip
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
@@ -150,7 +150,7 @@ def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
     for name, node in result["part"].children.items() if "part" in result.children else ():
         group = node.to_dataset()
         if "position" in group and "displacement" in group:
-            with without(f"the part {name}"):
+            with warn_and_skip(f"the part {name}"):
                 kind, nodes = cells_of(group)
                 points = _space(group["position"].values)
                 pieces.append(_VtuPiece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))

@@ -19,7 +19,7 @@ SECONDS = ("step", "duration", "setup_time", "wall_time", "wall_time_per_step") 
 def open(path: str | Path) -> xarray.DataTree:
     """The result at `path`, read lazily: what `xarray.open_datatree` reads, cropped to what was recorded.
 
-    What is damaged is left out, or nan where single chunks are, and named by a `DamageWarning`. Nothing of it is run.
+    Damaged arrays are omitted, damaged chunks are nan; a `DamageWarning` names them. No code of the result is run.
     """
     folder = Path(checks.path("path", path))
     try:
@@ -35,7 +35,7 @@ def open(path: str | Path) -> xarray.DataTree:
 
 
 def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:
-    """How many runs of a result of several are finished, and how many there are; None where it is of one."""
+    """Numbers of finished and of all runs of a result of several runs; None for a single run."""
     if "finished" not in result.dataset:
         return None
     found = result.dataset["finished"].values
@@ -52,7 +52,7 @@ class Energy(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A result in a few lines: facts by name, parameters as they were given, energies."""
+    """Summary of a result: facts by name, parameters, energies."""
 
     facts: dict[str, str]
     parameters: dict[str, Any]

@@ -13,10 +13,10 @@ import numpy as np
 import xarray
 from numpy.typing import ArrayLike, NDArray
 
-from arlequin.models.checks import flag, hold, instance, mapping, path, positive_integer
+from arlequin.models.checks import check_fields, flag, instance, mapping, path, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.results.checkpoint import Checkpoint, remove
-from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain
+from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain_attributes
 from arlequin.results.variables import Key, Variable, static_columns
 
 CHUNK_BYTES = 8 * 2**20  # of the largest variable
@@ -28,11 +28,11 @@ FLUSH_SHARE = 0.05  # at most this share of the run goes into flushes of chunks 
 
 @dataclass(frozen=True)
 class Record:
-    """Where a result goes (None: memory), how often fields are kept, attributes besides the run's.
+    """Path of a result (None: memory), steps per frame of the fields, and further attributes.
 
-    point_memory: whether frames keep that of the points of metals too, which `Solid.stress` takes: 9 values a point.
-    resume: the run goes on from the last checkpoint of what is at the path, if anything is; a result that is complete
-    is left as it is.
+    point_memory: whether frames include the internal variables of inelastic points, for `Solid.stress`: 9 values a
+    point. resume: resume from the last checkpoint of the result at the path, if there is one; a complete result is
+    returned unchanged.
     """
 
     path: str | Path | None = None
@@ -43,30 +43,30 @@ class Record:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        hold(self, fields_every=positive_integer)
+        check_fields(self, fields_every=positive_integer)
         if self.path is not None:
             path("path", self.path)
         checked_attributes(self.attributes)
-        hold(self, point_memory=flag, overwrite=flag, resume=flag)
+        check_fields(self, point_memory=flag, overwrite=flag, resume=flag)
         if self.resume and self.path is None:
             raise UserError("resume: needs the path of a result")
 
 
 def checked_attributes(attributes: Mapping[str, Any]) -> None:
-    """Refuses attributes that a result cannot carry."""
+    """Raise `UserError` for attributes other than text and numbers."""
     for value in mapping("attributes", attributes, "must map names to text and numbers").values():
         if not isinstance(value, str | int | float | np.generic | Path):
             raise UserError.parameter("attributes", dict(attributes), "must map names to text and numbers")
 
 
 def as_record(record: Record | str | Path | None, fields_every: int = 1) -> Record:
-    """A `Record` from what a study gives: itself, a path, or None for memory."""
+    """The `Record` of a Record, a path, or None (memory)."""
     instance("record", record, Record | str | os.PathLike | None, "must be a path, a Record or None")
     return record if isinstance(record, Record) else Record(record, fields_every=fields_every)
 
 
 class Recorder:
-    """Takes a run block by block and gives its result.
+    """Writes the blocks of a run and returns its result.
 
     Rows go through a buffer of one chunk. It is written when it is full and, before that, each second; the
     coordinates `frame_time` and `time` are written after the values they stand for, so that what `time`
@@ -83,7 +83,7 @@ class Recorder:
         attributes: Mapping[str, Any],
         done: tuple[int, int] | None = None,
     ) -> None:
-        """done: instants and frames that the result at the path has, to go on from; None makes it anew."""
+        """done: numbers of instants and frames at the path, for a resumed run; None creates the result."""
         variables = (Variable("", "time", ("time",), units="s", long_name="time"), *variables)
         groups = dict.fromkeys(["", *(v.group for v in variables if v.dims[:1] == ("frame",))])
         frame_times = [
@@ -99,29 +99,29 @@ class Recorder:
         given = {**record.attributes, **attributes, "steps_planned": steps}
         self._disk: ZarrStore | None = None
         if record.path is not None and done is None:
-            self._disk = ZarrStore(record.path, columns, plain(given), record.overwrite)
+            self._disk = ZarrStore(record.path, columns, plain_attributes(given), record.overwrite)
         elif record.path is not None:
-            self._disk = ZarrStore.again(record.path, columns)
-        self._store: Store = self._disk or MemoryStore(columns, plain(given))
+            self._disk = ZarrStore.reopen(record.path, columns)
+        self._store: Store = self._disk or MemoryStore(columns, plain_attributes(given))
         self._on_disk = self._disk is not None
         self._failed = False
         self._result: xarray.DataTree | None = None
         self._next_flush = clock.monotonic() + FLUSH_SECONDS
         if done is not None:
-            # what is beyond comes again, bit by bit: `time` first, so that it never covers what is not there
-            self._times.go_on(self._store, done[0], record.path)
-            self._frames.go_on(self._store, done[1], record.path)
+            # later rows are computed again; `time` is cut first, so that it never covers missing rows
+            self._times.resume_at(self._store, done[0], record.path)
+            self._frames.resume_at(self._store, done[1], record.path)
 
     def recorded(self, key: Key) -> NDArray[np.float64]:
         """The rows of a variable on `time` that are written."""
         return self._store.read(key, 0, self._times.written)
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Writes what is buffered, and then a checkpoint of a step that it covers; not where a write has failed."""
+        """Write the buffers, then the checkpoint; nothing after a failed write."""
         self.flush()
         if self._disk is None or self._failed:
             return
-        self._disk.settle()
+        self._disk.sync()
         try:
             checkpoint.write(self._disk.path)
         except OSError as error:
@@ -160,9 +160,9 @@ class Recorder:
     ) -> xarray.DataTree:
         """Write the rest and give the result, cropped to what was recorded.
 
-        final: variables on `time` whose values are known better at the end: written again from the start.
+        final: variables on `time` that are corrected at the end: written again from the start.
 
-        After a write that failed nothing more is written: the result is what was readable then.
+        After a failed write nothing more is written, and the result is what was readable then.
         """
         if self._result is None:
             try:
@@ -170,7 +170,7 @@ class Recorder:
                 if not self._failed:
                     for key, rows in (final or {}).items():
                         self._store.write(key, 0, np.asarray(rows, dtype=float))
-                    self._store.annotate(plain(attributes or {}))
+                    self._store.annotate(plain_attributes(attributes or {}))
                     if self._disk is not None and (attributes or {}).get("complete"):
                         remove(self._disk.path)
             finally:
@@ -182,7 +182,7 @@ class Recorder:
         if self._result is not None:
             raise ValueError("the recorder is closed")
         if self._failed:
-            return  # the error has been raised once; what was written before it is the result
+            return  # already raised
         try:
             if self._on_disk and stream is self._times and stream.fills(values["", "time"]):
                 self._frames.flush(self._store)  # what `time` is about to cover
@@ -197,7 +197,7 @@ class Recorder:
 
 
 def check_bounded(key: Key, values: NDArray[np.float64]) -> None:
-    """Refuses to record infinite numbers, but for the gaps of points that face nothing."""
+    """Raise `UserError` for infinite numbers, except gaps of points without a partner."""
     group, name = key
     if name not in UNBOUNDED and np.isinf(values).any():
         where = "/".join(filter(None, (group, name)))
@@ -205,7 +205,7 @@ def check_bounded(key: Key, values: NDArray[np.float64]) -> None:
 
 
 class _Stream:
-    """The variables on one dimension, `time` or `frame`, and the chunk of them that is being filled."""
+    """The variables on one dimension, `time` or `frame`, with a buffer of one chunk."""
 
     def __init__(self, variables: Sequence[Variable], length: int) -> None:
         self.variables = tuple(variables)
@@ -217,8 +217,8 @@ class _Stream:
         self.written = 0  # rows the store has
         self.buffers = {(v.group, v.name): np.full((self.chunk, *v.shape), np.nan) for v in variables}
 
-    def go_on(self, store: Store, count: int, path: Any) -> None:
-        """Takes up a store at so many rows; later ones are taken away."""
+    def resume_at(self, store: Store, count: int, path: Any) -> None:
+        """Resume at row `count` of a store; later rows are set to nan."""
         self.count = self.written = count
         self.begin = count - count % self.chunk
         for v in reversed(self.variables):
@@ -226,7 +226,7 @@ class _Stream:
             if v.name in ("time", "frame_time"):
                 rows = store.read(key, 0, self.length)
                 if np.isnan(rows[:count]).any():
-                    raise UserError(f"{path}: it lacks steps that its checkpoint counts on: run it anew", code=1)
+                    raise UserError(f"{path}: steps before its checkpoint are missing: run it anew", code=1)
                 last = np.flatnonzero(~np.isnan(rows[count:]))
                 if last.size:
                     store.write(key, count, np.full(last[-1] + 1, np.nan))
@@ -263,7 +263,7 @@ class _Stream:
         done = 0
         while done < total:
             if self.count - self.begin == self.chunk:  # its flush was interrupted
-                self._turn(store)
+                self._next_chunk(store)
             here = self.count - self.begin
             take = min(total - done, self.chunk - here)
             for key, value in rows.items():
@@ -271,17 +271,17 @@ class _Stream:
             self.count += take
             done += take
             if self.count - self.begin == self.chunk:
-                self._turn(store)
+                self._next_chunk(store)
 
-    def _turn(self, store: Store) -> None:
-        """Write the full chunk and begin the next."""
+    def _next_chunk(self, store: Store) -> None:
+        """Write the full chunk and start the next."""
         self.flush(store)
         self.begin = self.count
         for buffer in self.buffers.values():
             buffer.fill(np.nan)
 
     def flush(self, store: Store) -> None:
-        """Write the chunk being filled, whole: nothing need be read back."""
+        """Write the buffered chunk as a whole, so that none is read back."""
         if self.written == self.count:
             return
         stop = min(self.chunk, self.length - self.begin)

@@ -1,4 +1,4 @@
-"""Room for a result, looked at before it is begun."""
+"""Checks that memory or disk can hold a result, before the run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from arlequin.models.errors import UserError
-from arlequin.models.limits import LIFT, lifted, memory
+from arlequin.models.limits import LIFT, disabled, memory
 
-LEAST = 1e8  # bytes of a result that is begun in any case: a disk may say nothing of its room
+LEAST = 1e8  # bytes of a result that is always accepted: some file systems report no free space
 
 
 class Sized(Protocol):
@@ -22,17 +22,17 @@ class Sized(Protocol):
 
 
 def check_memory(columns: Iterable[Sized]) -> None:
-    """Refuses what the memory does not hold: empty arrays take none until they are filled."""
+    """Raise `UserError` for a result larger than the memory, which arrays occupy only as they are filled."""
     _check(_size(columns), memory(), "", "the machine has {} of memory: record it to a path (--out PATH), or ")
 
 
 def check_disk(columns: Iterable[Sized], folder: Path, given: str) -> None:
-    """Refuses what the disk does not hold: chunks are compressed, but the numbers of a motion only little."""
+    """Raise `UserError` for a result larger than the free disk space; compression of motions is negligible."""
     _check(_size(columns), shutil.disk_usage(folder).free, f"{given}: ", "the disk has {} left: ")
 
 
 def _check(size: float, room: float, who: str, has: str) -> None:
-    if size > max(room, LEAST) and not lifted():
+    if size > max(room, LEAST) and not disabled():
         why = f"{who}the result takes {_gigabytes(size)}, {has.format(_gigabytes(room))}"
         raise UserError(f"{why}keep fewer fields (fields_every), or take fewer steps ({LIFT})", code=1)
 

@@ -1,4 +1,4 @@
-"""A number that a study is boiled down to, with its unit and what it means."""
+"""Scalar results of a study, with unit and description."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from arlequin.models.errors import UserError
 
 @dataclass(frozen=True)
 class Scalar:
-    """One number of a run, as a sweep collects it.
+    """A scalar result of a run, as a sweep collects it.
 
-    value: the number, nan where the run has none (no impact, no peak). unit: SI, "1" without dimension. text: what it
-    is, for the axis of a figure.
+    value: nan where undefined (no impact, no peak). unit: SI, "1" if dimensionless. text: label of an axis.
 
     >>> Scalar(7.9e6, "N", "peak contact force")
     Scalar(value=7900000.0, unit='N', text='peak contact force')

@@ -31,10 +31,10 @@ from arlequin.results.zarr_reading import read_tree
 Attributes = dict[str, str | int | float]
 
 
-def plain(attributes: Mapping[str, Any]) -> Attributes:
+def plain_attributes(attributes: Mapping[str, Any]) -> Attributes:
     """Attributes as text and numbers, the only kinds a result carries.
 
-    >>> plain({"step": np.float64(0.5), "converged": True, "path": Path("a")})
+    >>> plain_attributes({"step": np.float64(0.5), "converged": True, "path": Path("a")})
     {'step': 0.5, 'converged': 1, 'path': 'a'}
     """
     result: Attributes = {}
@@ -144,8 +144,8 @@ class ZarrStore:
             self._open(held)
 
     @classmethod
-    def again(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
-        """The store of an earlier run of the same columns, to go on writing it."""
+    def reopen(cls, path: str | Path, columns: Sequence[Column]) -> ZarrStore:
+        """The store of an interrupted run, with the same columns, opened for writing."""
         store = cls.__new__(cls)
         store.given, store.path = str(path), Path(path).resolve()
         with store._writing():
@@ -168,7 +168,7 @@ class ZarrStore:
         self._unlock = weakref.finalize(self, os.close, lock)
         self.root = zarr.open_group(str(self.path), mode="r+", use_consolidated=False)
         self.arrays: dict[tuple[str, str], Any] = {}
-        self._fresh: set[tuple[tuple[str, str], int]] = set()  # chunks written since the last `settle`
+        self._fresh: set[tuple[tuple[str, str], int]] = set()  # chunks written since the last `sync`
 
     def _array(self, key: tuple[str, str]) -> Any:
         if key not in self.arrays:
@@ -192,8 +192,8 @@ class ZarrStore:
         except Exception as error:  # whatever a codec says of bytes that it has not written
             raise _damaged(self.given, key, error) from error
 
-    def settle(self) -> None:
-        """Waits until all that was written would outlast a loss of power."""
+    def sync(self) -> None:
+        """Flush written chunks to the disk (fsync)."""
         with self._writing():
             for key, i in self._fresh:
                 rest = ["0"] * (self._array(key).ndim - 1)
@@ -218,7 +218,7 @@ class ZarrStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Turns a full disk or a path that cannot be written into one clear line."""
+        """Context that raises `UserError` for a full disk or a path that cannot be written."""
         try:
             yield
         except OSError as error:
@@ -252,7 +252,7 @@ def refuse_to_replace(path: Path, given: str, overwrite: bool) -> None:
 
 
 def _move(draft: Path, path: Path, given: str) -> None:
-    """Put a new store in the place of an earlier one, which is never seen half deleted."""
+    """Replace an earlier store by a new one atomically."""
     if not path.exists():
         draft.rename(path)
         return
@@ -270,7 +270,7 @@ def _move(draft: Path, path: Path, given: str) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swaps two folders, so that neither is ever missing; False where the system cannot (Linux alone can)."""
+    """Swap two folders atomically (Linux); False where the system cannot."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):
@@ -280,7 +280,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what runs that were killed while they started have left beside `path`."""
+    """Remove drafts of killed runs beside `path`."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.[0-9]*"):
         with contextlib.suppress(UserError, OSError):
             os.close(writer_lock(leftover, str(leftover)))

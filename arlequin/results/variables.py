@@ -1,4 +1,4 @@
-"""The quantities of a result."""
+"""Variables of a result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Variable:
             raise ValueError(f"{self.group}/{self.name}: no long_name")
 
     def of_each(self, members: int) -> Variable:
-        """The same of each member of an ensemble, with the dimension `member` after the first one."""
+        """The variable of an ensemble, with `member` as the second dimension."""
         if self.static:
             return self
         coords = {**self.coords, "member": range(members)} if not self.group else self.coords
@@ -54,7 +54,7 @@ class Variable:
 
 
 def static_columns(variables: Sequence[Variable]) -> list[Column]:
-    """Columns of what is known from the start: static variables and the labels of dimensions."""
+    """Columns of static variables and of dimension labels."""
     columns: dict[Key, Column] = {}
     for v in variables:
         sizes = dict(zip(v.dims[1:], v.shape, strict=True)) if not v.static else {}
@@ -80,7 +80,7 @@ def _known(group: str, name: str, dims: tuple[str, ...], data: NDArray[Any], uni
 
 
 def _array(data: Any) -> NDArray[Any]:
-    """Static data as floats, integers or text of any length, the three kinds that are kept."""
+    """Static data as floats, integers or text of any length, the three kinds stored."""
     array = np.asarray(data)
     if array.dtype.kind in "UO":
         return array.astype(np.dtypes.StringDType())

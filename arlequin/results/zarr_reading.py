@@ -21,7 +21,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.results.damage import DamageWarning, say_damaged, without
+from arlequin.results.damage import DamageWarning, warn_and_skip, warn_damaged
 from arlequin.results.files import kept_rows
 from arlequin.results.zarr_layout import AUXILIARY, WHOLE
 from arlequin.results.zarr_metadata import GROWING, ArrayEntry, Metadata, read_metadata
@@ -63,7 +63,7 @@ class ZarrArray(BackendArray):
         if why:
             if found is None:
                 raise UserError(f"{self._given}: {self._entry.path} is damaged: {why}", FAILURE)
-            say_damaged(self._given, self._entry.path, f"nan where it cannot be read ({why})")
+            warn_damaged(self._given, self._entry.path, f"nan where it cannot be read ({why})")
         assert found is not None
         return found.squeeze(axis=drop) if drop else found
 
@@ -140,10 +140,10 @@ def read_tree(folder: Path, given: str) -> xarray.DataTree:
         why = f": it is damaged: {found.lost['time']}" if "time" in found.lost else ": not a result"
         raise UserError(f"{given}: a Zarr group without `time`{why}", FAILURE if "time" in found.lost else 2)
     for path, why in found.lost.items():
-        say_damaged(given, path, why)
+        warn_damaged(given, path, why)
     kept = kept_rows(variables["time"], variables.get("frame_time"))
     if _is_short(found.attributes, kept["time"].stop):
-        say_damaged(given, "time", f"it has {kept['time'].stop} instants, though the run is complete")
+        warn_damaged(given, "time", f"it has {kept['time'].stop} instants, though the run is complete")
     groups: dict[str, dict[str, Any]] = {"": {}, **{path: {} for path in found.groups}}
     for path, variable in variables.items():
         entry = found.arrays[path]
@@ -166,7 +166,7 @@ def read_through(tree: xarray.DataTree) -> None:
         for name, variable in node.to_dataset(inherit=False).variables.items():
             row = variable.nbytes // max(variable.shape[0], 1) if variable.ndim else 0
             some = max(1, _BLOCK // max(row, 1))
-            with without(f"{node.path}/{name}".strip("/")):
+            with warn_and_skip(f"{node.path}/{name}".strip("/")):
                 for start in range(0, variable.shape[0] if variable.ndim else 1, some):
                     np.asarray((variable[start : start + some] if variable.ndim else variable).values)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C at a moment when nothing is half done."""
+"""Handling of Ctrl-C: deferral over critical sections, and recovery where a compiler suppresses it."""
 
 import os
 import signal
@@ -12,48 +12,47 @@ from arlequin.models.errors import UserError
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
-    """Puts off Ctrl-C to the end of the block (in the main thread, which alone gets it)."""
+def defer_interrupts() -> Iterator[None]:
+    """Context that defers SIGINT to its end (main thread only)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     caught: list[Any] = []
-    usual = signal.signal(signal.SIGINT, lambda *given: caught.append(given))
+    previous = signal.signal(signal.SIGINT, lambda *given: caught.append(given))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-        if caught and callable(usual):
-            usual(*caught[0])
+        signal.signal(signal.SIGINT, previous)
+        if caught and callable(previous):
+            previous(*caught[0])
 
 
 @contextmanager
 def pending() -> Iterator[Callable[[], None]]:
-    """KeyboardInterrupt where Ctrl-C comes within, also where a compiler swallows it or stumbles over it.
+    """Context that raises KeyboardInterrupt on Ctrl-C, also during compilation by LLVM.
 
-    LLVM calls back into Python where no exception can pass: one that is raised there is lost, and what is half made
-    then fails in other ways, as RuntimeError or KeyError. Ctrl-C is pressed again where it was lost, and what fails
-    after it is taken for it, but for a UserError, which has a line of its own. Gives a function that raises
-    KeyboardInterrupt where Ctrl-C came before.
+    LLVM calls back into Python from where exceptions cannot propagate: KeyboardInterrupt is lost there, and the
+    compilation may fail later with another error. A lost SIGINT is sent repeat, and exceptions after Ctrl-C, other than
+    UserError, become KeyboardInterrupt. Yields a function that raises KeyboardInterrupt if Ctrl-C was pressed.
     """
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
         yield lambda: None
         return
-    again = _Again()
+    repeat = _DelayedInterrupt()
     unraisable = sys.unraisablehook
 
     def note(*given: Any) -> None:
-        again.pressed = True
-        usual(*given)
+        repeat.pressed = True
+        previous(*given)
 
     def check() -> None:
-        if again.pressed:
+        if repeat.pressed:
             raise KeyboardInterrupt
 
     def hide(lost: Any) -> None:
-        if again.pressed and lost.exc_type is KeyboardInterrupt:
-            again.begin()
+        if repeat.pressed and lost.exc_type is KeyboardInterrupt:
+            repeat.begin()
         else:
             unraisable(lost)
 
@@ -62,17 +61,17 @@ def pending() -> Iterator[Callable[[], None]]:
     try:
         yield check
     except Exception as error:
-        if again.pressed and not isinstance(error, UserError):
+        if repeat.pressed and not isinstance(error, UserError):
             raise KeyboardInterrupt from error
         raise
     finally:
-        again.end()
-        signal.signal(signal.SIGINT, usual)
+        repeat.end()
+        signal.signal(signal.SIGINT, previous)
         sys.unraisablehook = unraisable
 
 
-class _Again:
-    """Presses Ctrl-C again, a little later."""
+class _DelayedInterrupt:
+    """Sends SIGINT to this process repeat after a delay."""
 
     seconds = 0.05
 

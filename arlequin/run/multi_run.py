@@ -1,4 +1,4 @@
-"""Several runs boiled down to one result: what each of them gives is kept as soon as it is finished."""
+"""Results of several runs: scalars and time series of each, written when the run is finished."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.results.recorder import Record, check_bounded
-from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain
+from arlequin.results.stores import Attributes, Column, MemoryStore, Store, ZarrStore, plain_attributes
 from arlequin.results.variables import Key, Variable, static_columns
-from arlequin.run.interrupts import deferred
+from arlequin.run.interrupts import defer_interrupts
 from arlequin.run.provenance import commit, version
-from arlequin.run.resume import digest, earlier
+from arlequin.run.resume import digest, find_result
 
 TIME: Key = ("", "time")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What is kept of each run: a number, or one for each instant."""
+    """A variable of each run: a scalar, or a value per instant."""
 
     group: str
     name: str
@@ -40,7 +40,7 @@ class Measure:
 FINISHED = Measure("", "finished", "1", "1 where the run is finished")
 
 
-def gather(
+def collect_runs(
     one: Callable[[int], Mapping[Key, ArrayLike]],
     measures: Sequence[Measure],
     runs: tuple[str, Sequence[Any]],
@@ -50,43 +50,43 @@ def gather(
     time: ArrayLike = (0.0,),
     progress: Callable[[int, int], None] | None = None,
 ) -> xarray.DataTree:
-    """The measures of all runs, over the dimension of the runs and `time` (s); those of a run not finished are nan.
+    """The measures of all runs over the dimension of the runs and `time` (s); nan for unfinished runs.
 
-    one(i): the measures of run i, by (group, name); runs: name and labels of the dimension; of: what the runs are made
-    from, which must be the same where a result is gone on with; progress(done, total): called after each run.
+    one(i): measures of run i by (group, name); runs: name and labels of the dimension; of: the parameters of the runs,
+    which must be equal when a result is resumed; progress(done, total): called after each run.
 
-    `finished` is 1 where a run is finished. The measures are written before it, and it before `time`: a result without
-    instants has no run, and whatever is read at any moment is whole. A record that resumes computes the runs that are
-    missing; they know nothing of each other, so that the bits are those of an uninterrupted one.
+    `finished` is 1 for finished runs. The measures are written before it, and it before `time`, so that a result is
+    consistent at any moment; without instants it has no finished run. Resuming computes the missing runs only; runs are
+    independent, so that the result is bitwise equal to that of an uninterrupted call.
     """
     dim, labels = runs
     study = {"version": version(), "runs": list(labels), "of": of}
-    found = earlier(record, study)
+    found = find_result(record, study)
     if found is not None and found.attrs.get("complete"):
         return found
     instants = np.asarray(time, dtype=float)
     columns = _columns(measures, dim, labels, instants.size)
     about = {"version": version(), "commit": commit(), "steps_planned": instants.size - 1, "study": digest(study)}
     if record.path is None:
-        store: Store = MemoryStore(columns, plain({**record.attributes, **about}))
+        store: Store = MemoryStore(columns, plain_attributes({**record.attributes, **about}))
     elif found is None:
-        store = ZarrStore(record.path, columns, plain({**record.attributes, **about}), record.overwrite)
+        store = ZarrStore(record.path, columns, plain_attributes({**record.attributes, **about}), record.overwrite)
     elif found.attrs.get("study") == about["study"]:
-        store = ZarrStore.again(record.path, columns)
+        store = ZarrStore.reopen(record.path, columns)
     else:
         raise UserError(f"{record.path}: is of another study or version: give what it was run with, or run it anew")
     complete = 0
     with contextlib.closing(store):
         try:
-            _go_on(store, one, [*measures, FINISHED], instants, len(labels), progress)
+            _compute_missing(store, one, [*measures, FINISHED], instants, len(labels), progress)
             complete = 1
         finally:
-            with deferred():
+            with defer_interrupts():
                 store.annotate({"complete": complete})
         return store.tree()
 
 
-def _go_on(
+def _compute_missing(
     store: Store,
     one: Callable[[int], Mapping[Key, ArrayLike]],
     measures: Sequence[Measure],
@@ -94,24 +94,24 @@ def _go_on(
     total: int,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    """Computes the runs that are missing and writes each when it is finished."""
-    # whole arrays are kept and written: they are small, and a chunk is replaced at once
+    """Compute the missing runs and write each when it is finished."""
+    # arrays are small: each is one chunk, rewritten as a whole
     arrays = {m: np.array(store.read(m.key, 0, time.size if m.on_time else total), dtype=float) for m in measures}
     missing = np.flatnonzero(np.isnan(arrays[FINISHED]))
     done = total - missing.size
     if done:
-        store.write(TIME, 0, time)  # a kill may have come before it
+        store.write(TIME, 0, time)  # the earlier process may have been killed before this
         if progress is not None:
             progress(done, total)
     for count, i in enumerate(missing, done + 1):
         values = {**one(int(i)), FINISHED.key: 1.0}
         for m in measures:
             check_bounded(m.key, np.asarray(values[m.key], dtype=float))
-        with deferred():
+        with defer_interrupts():
             for m, array in arrays.items():
                 array[..., i] = values[m.key]
                 if m is FINISHED and isinstance(store, ZarrStore):
-                    store.settle()  # what it stands for outlasts a loss of power
+                    store.sync()  # measures reach the disk before `finished`
                 store.write(m.key, 0, array)
             store.write(TIME, 0, time)
         if progress is not None:
@@ -122,11 +122,11 @@ def _columns(measures: Sequence[Measure], dim: str, labels: Sequence[Any], insta
     """All arrays at their full length, nan, in one chunk each; the labels of the runs in each group."""
     groups = dict.fromkeys(["", *(m.group for m in measures)])
     known = static_columns([Variable(group, dim, (dim,), long_name=dim, data=labels) for group in groups])
-    over = [_nan(m, (dim,), (len(labels),), instants) for m in (*measures, FINISHED)]
-    return [*over, _nan(Measure(*TIME, "s", "time", on_time=True), (), (), instants), *known]
+    over = [_empty_column(m, (dim,), (len(labels),), instants) for m in (*measures, FINISHED)]
+    return [*over, _empty_column(Measure(*TIME, "s", "time", on_time=True), (), (), instants), *known]
 
 
-def _nan(measure: Measure, dims: tuple[str, ...], shape: tuple[int, ...], instants: int) -> Column:
+def _empty_column(measure: Measure, dims: tuple[str, ...], shape: tuple[int, ...], instants: int) -> Column:
     if measure.on_time:
         dims, shape = ("time", *dims), (instants, *shape)
     about: Attributes = {"units": measure.units, "long_name": measure.long_name}

@@ -1,4 +1,4 @@
-"""Progress bars on the error stream, so that output can be piped; silent where it is not a terminal."""
+"""Progress bars on stderr, shown on terminals only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 
-class _Bar:
-    """A bar of some columns, shown within a `with`."""
+class _TerminalBar:
+    """Base class of progress bars, which are context managers."""
 
     def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
         from rich.console import Console
@@ -31,7 +31,7 @@ class _Bar:
         self._progress.stop()
 
 
-class ProgressBar(_Bar):
+class ProgressBar(_TerminalBar):
     """Called as `bar(done, total)`; with rate and remaining time.
 
     with ProgressBar("bar_wall") as bar:
@@ -39,7 +39,7 @@ class ProgressBar(_Bar):
     """
 
     def __init__(self, title: str = "", unit: str = "steps", begin: int = 0) -> None:
-        """begin: how many were done before: the rate is that of the others."""
+        """begin: steps done before, excluded from the rate."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
         super().__init__(
@@ -58,7 +58,7 @@ class ProgressBar(_Bar):
         self._progress.update(self._task, completed=done, total=total, rate=rate)
 
 
-class PointsBar(_Bar):
+class PointsBar(_TerminalBar):
     """Called as `bar(done, failed, total)` of a sweep."""
 
     def __init__(self, title: str = "") -> None:
@@ -77,6 +77,6 @@ class PointsBar(_Bar):
 
     def __call__(self, done: int, failed: int, total: int) -> None:
         counts = f"{done - failed} done, {failed} failed, {total - done} remaining"
-        if not self._progress.tasks:  # those of an earlier start say nothing about the speed
+        if not self._progress.tasks:  # points of an earlier session do not count for the rate
             self._progress.add_task(self._title, total=total, completed=done, counts=counts)
         self._progress.update(self._progress.tasks[0].id, completed=done, counts=counts)

@@ -1,4 +1,4 @@
-"""What a result says of its run: the scheme and the system in words and figures, the code that made it."""
+"""Attributes of a result: scheme, sizes, conditioning, and versions."""
 
 import subprocess
 import warnings
@@ -19,7 +19,7 @@ DUAL_LIMIT = 1e4
 
 
 def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: float) -> dict[str, Any]:
-    """Attributes of a result that are known before the run."""
+    """Attributes of a result known before the run."""
     from arlequin.models.linalg.factor import blas_name
 
     return {
@@ -37,7 +37,7 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
 
 
 def _conditions(assembly: Assembly) -> dict[str, float]:
-    """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; above 1e4 constraints lose digits: warns."""
+    """Condition number of each junction's dual operator G⁻¹ C M⁻¹ Cᵀ; warns above 1e4, where digits are lost."""
     own = dict(zip(assembly.system.names, assembly.parts, strict=True))
     found = {}
     for junction, operator in zip(assembly.system.junctions, assembly.operators, strict=True):
@@ -58,7 +58,7 @@ def _conditions(assembly: Assembly) -> dict[str, float]:
 
 
 def describe(thing: Any) -> str:
-    """A scheme as text: its name and what it is made of."""
+    """A scheme as text: class name and fields."""
     if isinstance(thing, float | int):
         return f"{thing:g}"
     if isinstance(thing, str):
@@ -67,14 +67,14 @@ def describe(thing: Any) -> str:
         return type(thing).__name__
     shown = {item.name: getattr(thing, item.name) for item in fields(thing)}
     usual = {item.name: item.default for item in fields(thing)}
-    # choices left at their default say nothing
+    # defaults of string fields are omitted
     shown = {name: value for name, value in shown.items() if not (isinstance(value, str) and value == usual[name])}
     values = ", ".join(f"{name}={describe(value)}" for name, value in shown.items())
     return f"{type(thing).__name__}({values})"
 
 
 def version() -> str:
-    """That of the package, as it is installed."""
+    """Version of the installed package."""
     try:
         return metadata.version("arlequin")
     except metadata.PackageNotFoundError:
@@ -83,7 +83,7 @@ def version() -> str:
 
 @lru_cache(maxsize=1)
 def commit() -> str:
-    """The commit of a development checkout; empty for an installed package."""
+    """Git commit of a development checkout; empty for an installed package."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return ""

@@ -1,7 +1,4 @@
-"""What a study is, as a digest: whether a run may go on from what another one left.
-
-What a run finds at the path of its record: nothing, a checkpoint to go on from, or a result that is complete.
-"""
+"""Resuming of runs: digests that identify a study, and the checkpoint or complete result at the path of a record."""
 
 import hashlib
 from collections.abc import Mapping
@@ -23,9 +20,9 @@ from arlequin.schemes import Scheme
 
 
 def digest(thing: Any) -> str:
-    """Of dataclasses, arrays, numbers and functions, whatever is in them; the same in every process.
+    """Digest of nested dataclasses, arrays, numbers and functions; the same in every process.
 
-    Functions are told by their code, and by the values that it takes from around it.
+    Functions enter by their code, closure and the global values they use.
 
     >>> digest((1, "a")) == digest((1.0, "a")) != digest((1.5, "a"))
     True
@@ -38,11 +35,11 @@ def digest(thing: Any) -> str:
 class _Walk:
     def __init__(self) -> None:
         self.found = hashlib.blake2b(digest_size=16)
-        # what was met, which must live on: another thing might get its address
-        self._met: dict[int, tuple[int, Any]] = {}
+        # visited objects, referenced so that their ids stay unique
+        self._visited: dict[int, tuple[int, Any]] = {}
 
     def add(self, thing: Any) -> None:
-        """Adds a thing to the digest."""
+        """Add an object to the digest."""
         if isinstance(thing, np.ndarray) and thing.dtype != object:
             self._say("array", thing.dtype.str, thing.shape)
             self.found.update(thing.tobytes())
@@ -54,10 +51,10 @@ class _Walk:
             self._say(type(thing).__name__, thing)
         elif isinstance(thing, set | frozenset):
             self._say("set", len(thing), sorted(map(repr, thing)))
-        elif id(thing) in self._met:
-            self._say("again", self._met[id(thing)][0])
+        elif id(thing) in self._visited:
+            self._say("again", self._visited[id(thing)][0])
         else:
-            self._met[id(thing)] = len(self._met), thing
+            self._visited[id(thing)] = len(self._visited), thing
             self._inside(thing)
 
     def _inside(self, thing: Any) -> None:
@@ -94,7 +91,7 @@ class _Walk:
 
 
 def study_of(system: Any, scheme: Scheme, step: float, steps: int, record: Record) -> dict[str, Any]:
-    """What has to be the same where a run goes on, by what it is."""
+    """Properties of a study, by name, that must be equal when a run is resumed."""
     return {
         "version": version(),
         "scheme": describe(scheme),
@@ -106,8 +103,8 @@ def study_of(system: Any, scheme: Scheme, step: float, steps: int, record: Recor
     }
 
 
-def earlier(record: Record, study: dict[str, Any]) -> xarray.DataTree | None:
-    """The result that a run of this study is to go on with; None where there is none. A complete one is of it."""
+def find_result(record: Record, study: dict[str, Any]) -> xarray.DataTree | None:
+    """The result at the path of a record that resumes, or None; a complete result of another study is an error."""
     if not record.resume or record.path is None or not Path(record.path).exists():
         return None
     result = open_result(record.path)
@@ -116,9 +113,9 @@ def earlier(record: Record, study: dict[str, Any]) -> xarray.DataTree | None:
     return result
 
 
-def left_at(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint | xarray.DataTree | None]:
-    """What a run of this study finds, and the record that it is to use."""
-    result, given = earlier(record, study), str(record.path)
+def find_resumable(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint | xarray.DataTree | None]:
+    """The record to use, and the checkpoint or complete result of this study at its path, or None."""
+    result, given = find_result(record, study), str(record.path)
     if result is None:
         return record, None
     if result.attrs.get("complete"):
@@ -129,4 +126,4 @@ def left_at(record: Record, study: dict[str, Any]) -> tuple[Record, Checkpoint |
         return record, found
     if result.attrs.get("study") != digest(study):
         raise UserError(f"{given}: has no checkpoint of this study to go on from: run it anew", FAILURE)
-    return replace(record, overwrite=True), None  # stopped in its first seconds
+    return replace(record, overwrite=True), None  # stopped before its first checkpoint

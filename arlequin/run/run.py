@@ -1,13 +1,10 @@
-"""A run under way: its state, its energies and what is recorded of it.
-
-What a run steps: one system, or the members of an ensemble side by side.
-"""
+"""The time loop: steps of one system or of an ensemble, audited, recorded and saved."""
 
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray
@@ -15,42 +12,22 @@ from threadpoolctl import threadpool_limits
 
 from arlequin.models.errors import UserError
 from arlequin.models.limits import check_work
-from arlequin.models.types import Array
 from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
-from arlequin.run.interrupts import deferred, pending
+from arlequin.run.interrupts import defer_interrupts, pending
 from arlequin.run.provenance import run_attributes
-from arlequin.run.resume import digest, left_at, study_of
-from arlequin.schemes import Scheme, State, Theta
-from arlequin.schemes.events import LocatedThetaStepper
-from arlequin.schemes.theta_compiled import SmallMembers, are_small
-from arlequin.schemes.theta_sparse import ThetaMembers
+from arlequin.run.resume import digest, find_resumable, study_of
 from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
-from arlequin.step.state import Block, Failed, Stepper, Take, taker
+from arlequin.step.acceptance import Failed
+from arlequin.step.batch import StepBatch
+from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.ensemble import Members
 from arlequin.system.system import System
-
-
-class Steps(Protocol):
-    """What all steppers have."""
-
-    step: float
-
-
-@dataclass(frozen=True)
-class Moves:
-    """A stepper, how the first state is made, what is recorded of it with its energies (…, kind), J, and how the next
-    steps are taken: at least so many at once, to be worth it."""
-
-    stepper: Steps
-    start: Callable[[], State]
-    first: Callable[[State, Array], Block]
-    take: Take
-    least: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,54 +35,6 @@ class Ensemble:
     """Systems that differ only in what drives them and how they start."""
 
     systems: tuple[System, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class One:
-    """One system."""
-
-    assembly: Assembly
-    members: None = None
-
-    @classmethod
-    def of(cls, system: System) -> "One":
-        """Assembled."""
-        return cls(assemble(system))
-
-    def prepare(self, scheme: Scheme, step: float, every: int) -> Moves:
-        """Made ready for a scheme, a step (s) and so many steps from frame to frame."""
-        assembly = self.assembly
-        stepper: Stepper = scheme.prepare(assembly, step)
-        return Moves(
-            stepper,
-            lambda: stepper.start(*start_fields(assembly, step, scheme.static)),
-            lambda state, works: Block.of(assembly, state, None, works),
-            taker(stepper, assembly, every),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Many:
-    """The members of an ensemble."""
-
-    assembly: Assembly
-    members: int
-    all: Members
-
-    @classmethod
-    def of(cls, ensemble: Ensemble) -> "Many":
-        """Assembled."""
-        members = Members.of(ensemble.systems)
-        return cls(members.assembly, members.count, members)
-
-    def prepare(self, scheme: Scheme, step: float, every: int) -> Moves:
-        """Made ready for a scheme, a step (s) and so many steps from frame to frame."""
-        if not isinstance(scheme, Theta) or scheme.events != "step":
-            raise UserError.parameter(
-                "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
-            )
-        stepper = (SmallMembers if are_small(self.all) else ThetaMembers)(self.all, scheme.theta, step)
-        return Moves(stepper, stepper.start, stepper.first, stepper.advance_block, stepper.least)
 
 
 Progress = Callable[[int, int], None]
@@ -140,24 +69,31 @@ class Run:
         With a record that asks for it the run goes on from its checkpoint; `complete` says that nothing is left to do.
         """
         begin = clock.perf_counter()
-        subject = Many.of(system) if isinstance(system, Ensemble) else One.of(system)
-        self.assembly = subject.assembly
-        check_work(steps, float(self.assembly.dof_count) * (subject.members or 1))
+        members = None
+        if isinstance(system, Ensemble):
+            members = Members.of(system.systems)
+            self.assembly = members.assembly
+        else:
+            self.assembly = assemble(system)
+        count = None if members is None else members.count
+        check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps
         self._study = study_of(system, scheme, step, steps, record)
-        record, found = left_at(record, self._study)
+        record, found = find_resumable(record, self._study)
         self.complete = isinstance(found, xarray.DataTree)
         if isinstance(found, xarray.DataTree):
             self.result = found
             return
-        self._moves = subject.prepare(scheme, step, record.fields_every)
-        self._stepper = self._moves.stepper
-        if found is None:
-            self.state = self._moves.start()
-        else:
+        self._stepper = stepper_of(scheme, self.assembly if members is None else members, step)
+        if found is not None:
             self.state, self.extra = found.state, found.extra
-        located = isinstance(self._stepper, LocatedThetaStepper)
-        self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, subject.members)
+        elif members is None:
+            self.state = self._stepper.start(*start_fields(self.assembly, step, scheme.static))
+        else:
+            self.state = self._stepper.start(*members.of_each(lambda own: start_fields(own, step)))
+        located = self._stepper.locates_events
+        self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
+        self._every = record.fields_every
         setup = clock.perf_counter() - begin
         about = run_attributes(self.assembly, scheme, step, steps * step)
         self._recorder = Recorder(
@@ -173,12 +109,12 @@ class Run:
         duration = 1.0 if scheme.static else step
         scale = self.assembly.contact.scale
         self._rounding = (_ROUND_OFF * scale.extent + scale.round_off) / duration  # J by normal impulses, N·s
-        self._audit = Audit(self.state.kinetic, *self.state.stored, growing_of(self.assembly))
+        strain, asperity = self.state.stored
+        self._audit = Audit(self.state.kinetic, strain, asperity, growing_of(self.assembly))
         self._found = found
         self._last: tuple[Any, ...] | None = None
         self._save_due = np.inf
         self._checkpointed = self._stepper if isinstance(self._stepper, Checkpointable) else None
-        self._take = self._moves.take
         self._most = _BLOCK
         self._check: Callable[[], None] = lambda: None
         self.attributes: dict[str, str | int | float] = {}  # known at the end alone
@@ -194,8 +130,8 @@ class Run:
                 yield self
             complete = 1
         except (Exception, KeyboardInterrupt):  # also what loads and motions of the user raise
-            with deferred():
-                _flush(self._history, self._recorder)  # the accepted steps of a block that was cut short
+            with defer_interrupts():
+                _flush(self._history, self._recorder)  # the accepted steps of a batch that was cut short
                 self._save()
             raise
         finally:
@@ -208,24 +144,24 @@ class Run:
         """Steps to t = n Δt."""
         while self.state.n < n:
             found = self._next(self.state, n)
-            with deferred():
+            with defer_interrupts():
                 shown = self._keep(*found)
                 self.mark()
             self._show(shown)
 
-    def tried(self, n: int) -> list[tuple[State, Block]]:
+    def tried(self, n: int) -> list[tuple[State, StepBatch]]:
         """The steps to t = n Δt, for `keep`, or to be forgotten: the run stays where it is."""
         state, found = self.state, []
         while state.n < n:
-            state, block = self._next(state, n)
-            found.append((state, block))
+            state, batch = self._next(state, n)
+            found.append((state, batch))
         return found
 
-    def commit(self, found: list[tuple[State, Block]]) -> None:
+    def commit(self, found: list[tuple[State, StepBatch]]) -> None:
         """Takes the steps tried."""
-        for state, block in found:
-            with deferred():
-                shown = self._keep(state, block)
+        for state, batch in found:
+            with defer_interrupts():
+                shown = self._keep(state, batch)
             self._show(shown)
 
     def mark(self, extra: Any = None) -> None:
@@ -245,7 +181,7 @@ class Run:
         self._due = self._statistics.begin + _SHOWN
         found = self._found
         if found is None:
-            first = self._moves.first(self.state, self._audit.start)
+            first = StepBatch.initial(self.assembly, self.state, self._audit.start)
             self._history.add(first, self._audit.start[None], np.zeros(first.works.shape[:-1]))
         else:
             self._history.load_state_dict(found.history)
@@ -267,30 +203,33 @@ class Run:
         now = clock.perf_counter()
         self._save_due = now + max(SAVE_SECONDS, (now - begin) / SAVE_SHARE)
 
-    def _next(self, state: State, n: int) -> tuple[State, Block]:
+    def _next(self, state: State, n: int) -> tuple[State, StepBatch]:
         """Some of the steps to n Δt."""
         self._check()
-        begin = clock.perf_counter()
-        state, block = self._take(state, min(max(self._most, self._moves.least), n - state.n))
-        self._most = _next_block(self._most, len(block), clock.perf_counter() - begin)
-        return state, block
+        begin, stepper = clock.perf_counter(), self._stepper
+        count = min(max(self._most, stepper.least_batch), n - state.n)
+        if stepper.fields_at_end:
+            count = min(count, self._every - state.n % self._every)
+        state, batch = stepper.advance(state, count)
+        self._most = _next_block(self._most, len(batch), clock.perf_counter() - begin)
+        return state, batch
 
-    def _keep(self, state: State, block: Block) -> bool:
+    def _keep(self, state: State, batch: StepBatch) -> bool:
         """Goes on to the state at the end of some steps, which reach the record whole; whether they are to be shown."""
         audit, history = self._audit, self._history
         self.state = state
         try:
-            table, balance = audit.add(block.works, self._rounding * np.abs(block.action.normal).sum(axis=-1))
+            table, balance = audit.add(batch.works, self._rounding * np.abs(batch.contact.normal).sum(axis=-1))
         except NegativeDissipation as fall:
-            t, who = block.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
+            t, who = batch.n[fall.step] * self._stepper.step, "".join(f"member {i}: " for i in fall.member)
             what = f"the dissipation '{fall.column}' falls by {-fall.share:.2g} of the largest energy at t = {t:.6g} s"
             raise Failed(f"{who}{what}: the step would make energy") from None
         if not np.isfinite(balance).all():
             first, *member = np.argwhere(~np.isfinite(balance))[0]
-            who, t = "".join(f"member {i}: " for i in member), block.n[first] * self._stepper.step
+            who, t = "".join(f"member {i}: " for i in member), batch.n[first] * self._stepper.step
             raise UserError(f"{who}the energies are no longer finite at t = {t:.6g} s", code=1)
-        history.add(block, table, balance)
-        self._statistics.add(block)
+        history.add(batch, table, balance)
+        self._statistics.add(batch)
         now = clock.perf_counter()
         shown = len(history) >= _BLOCK or state.n == self.steps or now > self._due
         if shown:
@@ -301,6 +240,17 @@ class Run:
     def _show(self, shown: bool) -> None:
         if shown and self._progress is not None:
             self._progress(self.state.n, self.steps)
+
+
+def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepper:
+    """The scheme made ready for one system, or for the members of an ensemble, and a step (s)."""
+    if isinstance(driven, Assembly):
+        return scheme.prepare(driven, step)
+    if not isinstance(scheme, EnsembleScheme):
+        raise UserError.parameter(
+            "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
+        )
+    return scheme.prepare_ensemble(driven, step)
 
 
 class _Statistics:
@@ -315,13 +265,13 @@ class _Statistics:
         self.worst_residual = 0.0
         self.begin = clock.perf_counter()
 
-    def add(self, block: Block) -> None:
-        self.steps += len(block)
-        self.iterations += int(block.iterations.sum())
-        self.most_iterations = max(self.most_iterations, int(block.iterations.max()))
-        self.newton += int(block.newton.sum())
-        self.most_newton = max(self.most_newton, int(block.newton.max()))
-        self.worst_residual = max(self.worst_residual, float(block.residual.max()))
+    def add(self, batch: StepBatch) -> None:
+        self.steps += len(batch)
+        self.iterations += int(batch.iterations.sum())
+        self.most_iterations = max(self.most_iterations, int(batch.iterations.max()))
+        self.newton += int(batch.newton.sum())
+        self.most_newton = max(self.most_newton, int(batch.newton.max()))
+        self.worst_residual = max(self.worst_residual, float(batch.residual.max()))
 
     def state_dict(self) -> dict[str, Any]:
         """The figures so far, and the time they took, s."""

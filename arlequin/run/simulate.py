@@ -1,7 +1,4 @@
-"""Studies: a system stepped over some time.
-
-Ensembles: many starts, loads or seeds of one system stepped together.
-"""
+"""`simulate`, `simulate_ensemble` and `Study`: the time integration of a system or of an ensemble."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ MOST_STEPS = 50_000_000
 
 @dataclass(frozen=True)
 class Study:
-    """What `simulate` takes: a system, a scheme, the duration and step (s), and how often fields are kept."""
+    """A system, a scheme, duration and time step (s), and the number of steps per frame."""
 
     system: System
     scheme: Scheme
@@ -33,7 +30,7 @@ class Study:
 
     @property
     def steps(self) -> int:
-        """How many steps it takes."""
+        """Number of steps."""
         return steps_of(positive("duration", self.duration), positive("step", self.step))
 
     def run(
@@ -42,7 +39,7 @@ class Study:
         attributes: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> xarray.DataTree:
-        """Runs the study."""
+        """Run the study; arguments as of `simulate`."""
         own = as_record(record, self.fields_every)
         return run_study(self.system, self.scheme, self.duration, self.step, own, attributes, progress)
 
@@ -58,15 +55,15 @@ def simulate(
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> xarray.DataTree:
-    """Steps the system from 0 to `duration` (s) with the constant `step` (s); the result is an xarray.DataTree.
+    """Integrate a system from 0 to `duration` (s) with the constant `step` (s); returns an xarray.DataTree.
 
     The last step ends at or after `duration`; times are n·Δt from integers. record: a path (Zarr), a `Record`, or
-    None (memory). fields_every: one frame of the fields every so many steps (a `Record` has its own).
+    None (memory). fields_every: steps per frame of the fields (a `Record` has its own).
     progress(done, total): called between blocks of steps.
 
-    On Ctrl-C, or where a step fails, what was recorded stays readable and the error goes on. A record on
-    disk has a checkpoint, written every ten seconds and where a run stops early: the same call with `Record(path,
-    resume=True)` goes on from it, to the same result, bit by bit, as if nothing had happened.
+    On Ctrl-C, or if a step fails, the recorded part stays readable and the exception propagates. A record on disk
+    has a checkpoint, written every ten seconds and when a run stops early: the same call with `Record(path,
+    resume=True)` resumes from it, with bitwise-identical results.
     """
     return Study(system, scheme, duration, step, fields_every).run(record, attributes, progress)
 
@@ -80,7 +77,7 @@ def run_study(
     attributes: Mapping[str, Any] | None,
     progress: Progress | None,
 ) -> xarray.DataTree:
-    """Runs a system, or the members of an ensemble; see `simulate`."""
+    """Run a system or an ensemble; see `simulate`."""
     instance("system", system, System | Ensemble, "must be a System")
     instance("scheme", scheme, Scheme, "must be a scheme, as Theta(0.5)")
     instance("progress", progress, Callable | None, "must be a function of the steps done and all steps, or None")
@@ -104,14 +101,14 @@ def run_study(
 
 
 def steps_of(duration: float, step: float) -> int:
-    """Steps (s) that cover a duration (s), the last of which ends at or after it."""
+    """Number of steps of `step` (s), of which the last ends at or after `duration` (s)."""
     count = duration / step
     check_count(step, count)
     return max(1, int(np.ceil(count - 1e-9)))
 
 
 def check_count(step: float, count: float) -> None:
-    """Refuses a step (s) that gives too many steps."""
+    """Raise `UserError` for a step (s) that gives too many steps."""
     if not count <= MOST_STEPS:
         raise UserError.parameter("step", step, f"gives {count:.3g} steps; at most {MOST_STEPS} are taken")
 
@@ -127,21 +124,22 @@ def simulate_ensemble(
     attributes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> xarray.DataTree:
-    """Steps many systems of the same matrices from 0 to `duration` (s); the result has the dimension `member`.
+    """Integrate many systems with the same matrices from 0 to `duration` (s); the result has the dimension `member`.
 
     The members i share M, D, K, C and the kinematics and laws of contact, H; their starts, loads, gravity and the
     values of imposed motions are their own (`dataclasses.replace(system, velocity=…)` makes one). Each obeys
 
         M v̇ᵢ + K uᵢ + D vᵢ = fᵢ(t) + Cᵀφᵢ + Hᵀrᵢ,   C vᵢ = 0,   rᵢ ∈ laws(H uᵢ, H vᵢ)
 
-    and gets what `simulate` gives it alone, but for round-off: with Y = (y₁ … y_n) a step of the θ-scheme (`Theta`) is
+    and its result equals that of `simulate` up to round-off: with Y = (y₁ … y_n) a step of the θ-scheme (`Theta`) is
 
         A Y = B + θ (CᵀΦ + HᵀP),   A = M + θΔt D + θ²Δt² K factored once,
 
-    each pass over the factor serving some tens of columns; contact is solved and energy audited member by member. Small
-    systems of bars, beams, masses and modes go each through the compiled loop of a run alone, to the bit. The other
-    parameters are those of `simulate`. Linear parts, junctions, springs, relations and contact of fixed pairings
-    without wear are stepped so; all else is refused. A member that does not converge ends the run and is named.
+    each pass over the factor solving some tens of columns; contact and the energy balance are computed per member.
+    Small systems of bars, beams, masses and modes run in one compiled loop per member, in parallel, with results
+    bitwise equal to separate runs. The other parameters are those of `simulate`. Supported: linear parts, junctions,
+    springs, relations, and contact with fixed pairings without wear. If a member does not converge the run ends with
+    an error that names the member.
     """
     iterable = isinstance(systems, Iterable) and not isinstance(systems, System)
     members = tuple(systems) if iterable else ()

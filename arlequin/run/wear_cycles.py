@@ -19,7 +19,7 @@ from arlequin.results.recorder import Record, as_record
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
 from arlequin.schemes import Scheme, State
-from arlequin.step.state import Block
+from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import System
 
@@ -214,7 +214,7 @@ class _Cycles:
             reached = _Reached(former, this, lacks, count, (*reached.stepped, cycle), worst)
             self._keep(found, reached)
 
-    def _keep(self, found: list[tuple[State, Block]], reached: _Reached) -> None:
+    def _keep(self, found: list[tuple[State, StepBatch]], reached: _Reached) -> None:
         """Takes a cycle."""
         self._run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
         self._run.commit(found)

@@ -8,7 +8,9 @@ from arlequin.schemes.multirate import Multirate
 from arlequin.schemes.runge_kutta import RungeKutta
 from arlequin.schemes.static import Static
 from arlequin.schemes.theta import Theta
-from arlequin.step.state import Scheme, State, Stepper, StepReport
+from arlequin.step.batch import StepBatch
+from arlequin.step.scheme import Scheme, Stepper
+from arlequin.step.state import State
 
 __all__ = [
     "HHT",
@@ -23,7 +25,7 @@ __all__ = [
     "Scheme",
     "State",
     "Static",
-    "StepReport",
+    "StepBatch",
     "Stepper",
     "SymplecticEuler",
     "Theta",

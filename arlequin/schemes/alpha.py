@@ -27,11 +27,14 @@ from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import Solved
 from arlequin.solvers.tangents import Tangents
 from arlequin.solvers.velocity_projection import VelocityProjection
-from arlequin.step.merge import merge_time_steps
-from arlequin.step.state import Failed, State, Stepper, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.step.acceptance import Failed, accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch, merge_time_steps
+from arlequin.step.imposed import reaction
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # linearisations of a step at most
@@ -143,7 +146,7 @@ class NewtonAlpha:
         self._tangents = Tangents(assembly, bulk.rest, bulk.gap_per_velocity * step)
         rest = np.zeros(assembly.dof_count)
         self._condensed = Condensed(assembly, self._matrix(rest, assembly.fresh()))
-        self._rounding, self._lengths = abs(assembly.stiffness), lengths(assembly)
+        self._rounding, self._lengths = abs(assembly.stiffness), displacement_per_unit(assembly)
 
     def solve(self, state: State, push: Push) -> Solved:
         """The step from the state."""
@@ -201,7 +204,11 @@ class NewtonAlpha:
 
     def _impulse(self, found: Solved) -> Array:
         """λ (1 − α_m)(Cᵀφ + BᵀP) (d,), N·s."""
-        return self._bulk.mix * self._bulk.scale * self._bulk.assembly.pull(found.multipliers, found.meeting.impulse)
+        return (
+            self._bulk.mix
+            * self._bulk.scale
+            * self._bulk.assembly.generalised_force(found.multipliers, found.meeting.impulse)
+        )
 
     def _left(self, state: State, push: Push, y: Array, change: Array, impulse: Array, share: float) -> float:
         """The size of what the tangent would still change at a share of a change, under these impulses (d,)."""
@@ -283,7 +290,7 @@ class _Carried:
         return self.external - self.internal - self.damping
 
 
-class AlphaStepper:
+class AlphaStepper(Stepper):
     """Generalised-α with the unknown y = (1 − λ) v₀ + λ v₁, λ = β/γ, so that u₁ = u₀ + Δt y + Δt² (½ − λ) a₀:
 
         (1 − α_m) M y = (1 − α_m) p₀ + λΔt (1 − α_m − γ) F₀ + βΔt [(1 − α_f) F(t₁; u₁, v₁) + α_f F(t₀)]
@@ -315,9 +322,9 @@ class AlphaStepper:
         """Restore from `state_dict()`."""
         self._bulk.load_state_dict(state)
 
-    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
-        """Steps as one: impulses, works and paths of all."""
-        return merge_time_steps(reports)
+    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
+        """Sub-steps as one step: impulses, works and paths of all."""
+        return merge_time_steps(batches)
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
@@ -326,10 +333,12 @@ class AlphaStepper:
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.moves.of(u))
+        gaps = kinematics.gaps(kinematics.basis_product(u))
         external = assembly.load(0.0)
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
-        contact = kinematics.spread(kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
+        contact = kinematics.apply_local_transposed(
+            kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
+        )
         force = external - internal - damping + kinematics.basis.T @ contact
         a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step)
         own = _Carried(
@@ -338,13 +347,14 @@ class AlphaStepper:
             internal=internal,
             damping=damping,
             external=external,
-            pulled=assembly.pull(constraint, contact + initial_impulse),
+            pulled=assembly.generalised_force(constraint, contact + initial_impulse),
             momentum=assembly.mass @ v,
             rest=(mix - 1.0) * (assembly.constraints @ v),
         )
         return State.first(assembly, u, v, bulk, gaps, kinetic=assembly.kinetic(v), own=own)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
+        """One step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, beta, gamma = scheme.alpha_m, scheme.alpha_f, scheme.beta, scheme.gamma
         t1 = (state.n + 1) * step
@@ -369,7 +379,7 @@ class AlphaStepper:
         state: State,
         solved: Solved,
         load: Array,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[State, StepBatch]:
         """The new state, the recursions of its forces, and the works of the step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, gamma = scheme.alpha_m, scheme.alpha_f, scheme.gamma
@@ -398,7 +408,7 @@ class AlphaStepper:
         mean_internal = mean(own.internal, internal_share)
         mean_damping = mean(own.damping, damping_share)
         mean_external = mean(own.external, external_share)
-        pulled = assembly.pull(multipliers, meeting.impulse)
+        pulled = assembly.generalised_force(multipliers, meeting.impulse)
         resisting = mean_internal + mean_damping - mean_external
         carried = _Carried(
             lead=end_of((0.5 - self._mix) * dv / step, own.lead),
@@ -434,8 +444,19 @@ class AlphaStepper:
             carried = replace(carried, momentum=carried.momentum + change)
             work.values += found.work.values
         work["kinetic"] = 0.5 * float(v @ momentum)
-        report = meeting.report(multipliers, work, path, meeting.slip(rows), loss, solved.newton, found)
-        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
+        return meeting.ended(
+            assembly,
+            state,
+            (u, v),
+            bulk,
+            work,
+            own=carried,
+            multipliers=multipliers,
+            path=path,
+            contact=meeting.impulses(meeting.slip(rows), loss, found),
+            newton=solved.newton,
+            projected=found,
+        )
 
     def _given(self, state: State, t: float) -> Array | None:
         """Values of y (p,) on the imposed dofs."""

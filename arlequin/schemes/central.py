@@ -29,14 +29,17 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.matrix import binade
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import CheckpointedColumns, Condensed
 from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
+from arlequin.step.acceptance import accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch, merge_time_steps
+from arlequin.step.imposed import reaction
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.merge import merge_time_steps
-from arlequin.step.state import Block, State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 
@@ -101,7 +104,7 @@ class CentralDifference:
     def static(self) -> bool:
         return False
 
-    def prepare(self, assembly: Assembly, step: float) -> "CentralStepper | SubsteppedStepper":
+    def prepare(self, assembly: Assembly, step: float) -> Stepper:
 
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
             if isinstance(own, Nonlinear) and (not isinstance(own, Deforming) or own.viscous):
@@ -132,7 +135,7 @@ class _Carried:
     constraint: Array
 
 
-class CentralStepper(CheckpointedColumns):
+class CentralStepper(CheckpointedColumns, Stepper):
     """Central differences; the diagonal mass is the matrix of every step."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
@@ -172,7 +175,7 @@ class CentralStepper(CheckpointedColumns):
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
         gaps = kinematics.gaps(kinematics.basis @ u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = kinematics.spread(kinematics.normal(stored))
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
         external = assembly.load(0.0)
         a, constraint = self._acceleration(external - internal - damping, 0, u, None)
@@ -180,7 +183,7 @@ class CentralStepper(CheckpointedColumns):
         own = _Carried(half, damping, external, stored, pushed, a, constraint)
         return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own)
 
-    def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
         """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`).
 
         One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
@@ -238,7 +241,7 @@ class CentralStepper(CheckpointedColumns):
         kick: tuple[Array, Array] | None,
         meeting: ContactStep,
         multipliers: Array,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[State, StepBatch]:
         """Forces and velocity at the new time, energies and works; kick: the push and the velocity of half of it."""
         assembly, step, own = self._assembly, self.step, state.own
         before, half = halves
@@ -251,7 +254,7 @@ class CentralStepper(CheckpointedColumns):
         kinematics, contact = meeting.kinematics, meeting.solution
         gaps = kinematics.gaps(applied(kinematics.basis, u))
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
-        pushed = kinematics.spread(kinematics.normal(stored))
+        pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         none = np.zeros_like(u)
         damping = assembly.viscous @ half if assembly.viscous is not None else none
         external = assembly.load(n * step)
@@ -287,13 +290,22 @@ class CentralStepper(CheckpointedColumns):
             push = kick[0]
             work["junction"] += float(push @ path)
             work["external_work"] -= float(push[assembly.imposed_dofs] @ path[assembly.imposed_dofs])
-        report = meeting.report(multipliers, work, path, kinematics.rates(path))
-        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
+        return meeting.ended(
+            assembly,
+            state,
+            (u, v),
+            bulk,
+            work,
+            own=carried,
+            multipliers=multipliers,
+            path=path,
+            contact=meeting.impulses(kinematics.rates(path)),
+        )
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
-        force = own.external - internal - own.damping + assembly.contact.moves.back(own.pushed)
+        force = own.external - internal - own.damping + assembly.contact.basis_product.transposed(own.pushed)
         return 0.5 * float(own.half @ (self._mass * own.half + self.step * force))
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
@@ -349,8 +361,12 @@ class BulkCentralStepper(CentralStepper):
             and assembly.viscous is None
         )
 
-    def advance_frames(self, state: State, count: int) -> tuple[State, Block] | None:
-        """`count` steps; None where they do not stay finite."""
+    fields_at_end = True
+
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """`count` steps, u and v of the last one alone; the general step where they do not stay finite."""
+        if push is not None:
+            return super().advance(state, 1, push)
         from arlequin.schemes._central_kernels import over_piece
 
         step, pieces, inverse = self.step, self._pieces, self._inverse
@@ -372,11 +388,11 @@ class BulkCentralStepper(CentralStepper):
             external = self._load((state.n + i) * step) if i else state.own.external
             if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
                 end, half = half, half.copy()
-            each(partial(act, i=i, external=external, u=here, following=there), range(len(pieces)))
+            map_pieces(partial(act, i=i, external=external, u=here, following=there), range(len(pieces)))
             if i < count:
                 here, there = there, spare if i == 0 else here
         if not np.isfinite(sums).all():
-            return None
+            return super().advance(state)  # one by one, until the one that is not finite raises
         a = inverse * (external - force)
         works, momenta = self._audit(state.strain, sums)
         reached = replace(
@@ -410,18 +426,18 @@ class BulkCentralStepper(CentralStepper):
             momenta.append(np.add.accumulate(sums[1:, mine, 6 : 6 + own.components], axis=1)[:, -1])
         return work, tuple(momenta)
 
-    def _block(self, end: State, works: Array, momenta: tuple[Array, ...]) -> Block:
+    def _block(self, end: State, works: Array, momenta: tuple[Array, ...]) -> StepBatch:
         """Of the steps up to a state."""
         count = len(works)
         kinematics = self._assembly.contact.kinematics(np.zeros(0))
-        return Block(
+        return StepBatch(
             n=end.n - count + 1 + np.arange(count),
             u=end.u[None],
             v=end.v[None],
             works=works,
             multipliers=np.zeros((count, 0)),
             gaps=np.zeros((count, 0)),
-            action=ContactImpulses.none(kinematics).stacked(),
+            contact=ContactImpulses.none(kinematics).stacked(),
             iterations=np.zeros(count, dtype=np.int64),
             residual=np.zeros(count),
             newton=np.zeros(count, dtype=np.int64),
@@ -489,7 +505,7 @@ class _Inside:
     count: int
 
 
-class SubsteppedStepper:
+class SubsteppedStepper(Stepper):
     """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
 
     def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
@@ -511,34 +527,35 @@ class SubsteppedStepper:
         """Restore from `state_dict()`."""
         self._stepper.load_state_dict(state)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
-        inner, count = replace(state.own.state, worn=state.worn), state.own.count
-        n, changed, reports = state.n, 0.0, []
+        inner, parts = replace(state.own.state, worn=state.worn), state.own.count
+        n, changed = state.n, 0.0
+        batches: list[StepBatch] = []
         needed = self._needed(inner.u, n * self.step)
-        change = needed > count or needed < _FEWER * count
+        change = needed > parts or needed < _FEWER * parts
         done = 0
-        while done < count or change:
+        while done < parts or change:
             if change:
-                before, done = inner.kinetic, done * needed // count
-                count, stepper = needed, self._with(needed)
-                inner = stepper.restarted(inner, n * count + done)
+                before, done = inner.kinetic, done * needed // parts
+                parts, stepper = needed, self._with(needed)
+                inner = stepper.restarted(inner, n * parts + done)
                 changed += inner.kinetic - before
                 change = False
             else:
-                stepper = self._with(count)
-            for _ in range(min(_WATCHED, count - done)):
-                inner, report = stepper.advance(inner)
-                reports.append(report)
+                stepper = self._with(parts)
+            for _ in range(min(_WATCHED, parts - done)):
+                inner, batch = stepper.advance(inner)
+                batches.append(batch)
                 done += 1
-            if done < count:
+            if done < parts:
                 # a part of a step done is that of a multiple of its sub-steps
-                least = self._needed(inner.u, (n + done / count) * self.step)
-                if least * _SAFE > count * _EDGE:
-                    needed, change = math.ceil(least / count) * count, True
-        report = merge_time_steps(reports)
-        report.work["scheme"] -= changed
-        return replace(inner, n=n + 1, own=_Inside(inner, count)), report
+                least = self._needed(inner.u, (n + done / parts) * self.step)
+                if least * _SAFE > parts * _EDGE:
+                    needed, change = math.ceil(least / parts) * parts, True
+        whole = merge_time_steps(batches).numbered(n + 1)
+        whole.work["scheme"] = whole.work["scheme"] - changed
+        return replace(inner, n=n + 1, own=_Inside(inner, parts)), whole
 
     def _with(self, count: int) -> CentralStepper:
         return self._stepper.with_step(self.step / count)

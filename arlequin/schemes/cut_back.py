@@ -8,7 +8,10 @@ import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.solvers.condensed import Checkpointable
-from arlequin.step.state import Failed, State, Stepper, StepReport
+from arlequin.step.acceptance import Failed
+from arlequin.step.batch import StepBatch
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 
 _HALVES = 8  # times a step is halved at most
 _REMEDY = "a finer or more regular mesh, or less load: this may be more than the part can carry"
@@ -21,12 +24,12 @@ class Divisible(Checkpointable, Stepper, Protocol):
         """The same with another step."""
         ...
 
-    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
-        """Steps, one after the other, as one."""
+    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
+        """Consecutive sub-steps as one step."""
         ...
 
 
-class CutBackStepper:
+class CutBackStepper(Stepper):
     """Steps of nonlinear parts, as 2, 4, … parts of them where they fail: no convergence, no tangent, cells inside out.
 
     Part j of 2^k is step 2^k n + j of a stepper with Δt/2^k. Each is a step as any other: what the points go through in
@@ -51,27 +54,28 @@ class CutBackStepper:
         for count, own in state.items():
             self._with(count).load_state_dict(own)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""
-        n, count, done = state.n, 1, 0
-        reports: list[StepReport] = []
-        while done < count:
-            stepper = self._with(count)
+        n, parts, done = state.n, 1, 0
+        batches: list[StepBatch] = []
+        while done < parts:
+            stepper = self._with(parts)
             try:
-                state, report = stepper.advance(replace(state, n=n * count + done))
+                state, batch = stepper.advance(replace(state, n=n * parts + done))
             except UserError as error:
                 if error.code != FAILURE:
                     raise
-                if count == 2**_HALVES:
+                if parts == 2**_HALVES:
                     what = error.what if isinstance(error, Failed) else error.message
-                    raise Failed(f"{what}, with the step cut to 1/{count} of it", _REMEDY) from error
-                count, done = 2 * count, 2 * done
+                    raise Failed(f"{what}, with the step cut to 1/{parts} of it", _REMEDY) from error
+                parts, done = 2 * parts, 2 * done
                 continue
-            reports.append(report)
+            batches.append(batch)
             done += 1
-            if count > 1 and done % 2 == 0:
-                count, done = count // 2, done // 2
-        return replace(state, n=n + 1), reports[0] if len(reports) == 1 else self._steppers[1].merge_substeps(reports)
+            if parts > 1 and done % 2 == 0:
+                parts, done = parts // 2, done // 2
+        whole = batches[0] if len(batches) == 1 else self._steppers[1].merge_substeps(batches)
+        return replace(state, n=n + 1), whole.numbered(n + 1)
 
     def _with(self, count: int) -> Divisible:
         if count not in self._steppers:

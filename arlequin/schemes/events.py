@@ -17,15 +17,17 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.schemes.theta_compiled import FEW, corner_rows, is_small
+from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.state import Block, State, StepReport
+from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12
 
 
-class LocatedThetaStepper:
+class LocatedThetaStepper(Stepper):
     """Impact, release, stick, slip and reversal inside the step, each at its own instant.
 
     In the modes of the system without contact, q̈ + D q̇ + Ω q = f(t) + Hᵀλ, a closed contact holds its row of H at
@@ -42,6 +44,8 @@ class LocatedThetaStepper:
     Source: Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, Springer (2008), ch. 8; Yoshida,
     Phys. Lett. A 150 (1990) 262–268.
     """
+
+    locates_events = True
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self._check(assembly)
@@ -102,23 +106,16 @@ class LocatedThetaStepper:
             own=(q, p, modes),
         )
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
-        """Never a step: what `advance_block` does not take cannot be taken."""
-        from arlequin.schemes._event_kernels import MOST_EVENTS
-
-        raise UserError(
-            f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
-            'try a smaller step, or Theta without events="locate"',
-            code=1,
-        )
-
-    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
-        """Up to `count` steps; None where the first one has too many events."""
-        from arlequin.schemes._event_kernels import located_block, staged
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
+        """Up to `count` steps."""
+        from arlequin.schemes._event_kernels import MOST_EVENTS, located_block, staged
 
         assembly, laws, step = self._assembly, self._assembly.laws, self.step
-        thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
-        modal = row_products(assembly.loads(thirds)[:, self._free] / self._unit, self._shapes)
+        count, given = as_many(
+            lambda most: assembly.loads(step / 3.0 * np.arange(3 * state.n, 3 * (state.n + most) + 1, dtype=float)),
+            count,
+        )
+        modal = row_products(given[:, self._free] / self._unit, self._shapes)
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
@@ -136,7 +133,11 @@ class LocatedThetaStepper:
             *(*modes, state.n == 0, *out),
         )  # fmt: skip
         if not taken:
-            return None
+            raise UserError(
+                f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "
+                'try a smaller step, or Theta without events="locate"',
+                code=1,
+            )
         block, energies = self._audited(state, [values[:taken] for values in out])
         end = State(
             n=state.n + taken,
@@ -152,7 +153,7 @@ class LocatedThetaStepper:
         )
         return end, block
 
-    def _audited(self, state: State, out: Any) -> tuple[Block, tuple[float, float]]:
+    def _audited(self, state: State, out: Any) -> tuple[StepBatch, tuple[float, float]]:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
         assembly, kinematics = self._assembly, self._touch
         q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
@@ -173,14 +174,14 @@ class LocatedThetaStepper:
             rough = np.flatnonzero(np.diff(np.append(kinematics.first, kinematics.rows)) > 1)
             tangential[:, rough] = impulse[:, kinematics.first[rough] + 1, None] * kinematics.tangents[rough, 0]
         n: NDArray[np.int64] = state.n + 1 + np.arange(len(q))
-        block = Block(
+        block = StepBatch(
             n=n,
             u=u,
             v=v,
             works=work.values,
             multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
             gaps=gaps,
-            action=ContactImpulses(
+            contact=ContactImpulses(
                 normal, tangential, self._spread(impulse, moment), slip, wear, assembly.laws.friction * wear, status
             ),
             iterations=1 + events,

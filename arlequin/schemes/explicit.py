@@ -21,8 +21,10 @@ from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.schemes.theta_compiled import FEW, is_small, sparse_rows, strain_arrays
 from arlequin.solvers.condensed import independent
+from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.state import Block, State, StepReport, unworn_only
+from arlequin.step.scheme import Stepper, as_many, unworn_only
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 
@@ -150,7 +152,7 @@ class ExplicitSystem:
         return out
 
 
-class ExplicitStepper:
+class ExplicitStepper(Stepper):
     """Takes steps of a method in blocks and accounts for their energy.
 
     A step's M (v₁ − v₀) is the impulse J of all forces, as the method weighs them, so that the kinetic energy changes
@@ -180,29 +182,14 @@ class ExplicitStepper:
             own=self._method.begin(self._system, u, v),
         )
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
-        """One step, or why there is none."""
-        done = self.advance_block(state, 1)
-        if done is None:
-            raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self._method.refusal}", code=1)
-        end, block = done
-        action = ContactImpulses(*(getattr(block.action, name)[0] for name in ContactImpulses.__dataclass_fields__))
-        work = Work(block.works[0])
-        path = block.u[0] - state.u
-        kinematics, residual = self._system.kinematics, 0.0
-        report = StepReport(
-            int(block.iterations[0]), residual, end.impulse, block.multipliers[0], work, path, kinematics, action
-        )
-        return end, report
-
-    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
         system = self._system
         assembly, kinematics, laws = system.assembly, system.kinematics, system.assembly.laws
-        out = self._method.take(system, state, count)
+        count, out = as_many(lambda most: self._method.take(system, state, most), count)
         taken = len(out.u)
         if not taken:
-            return None
+            raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self._method.refusal}", code=1)
         all_u, all_v = np.concatenate([state.u[None], out.u]), np.concatenate([state.v[None], out.v])
         assert assembly.strains is not None
         strains = assembly.strains.at(all_u)
@@ -223,14 +210,14 @@ class ExplicitStepper:
         kept = np.diff(strain + asperity) + out.works[:, 1:].sum(axis=1) + work["friction"] - out.works[:, 0]
         work["scheme"] = -np.vecdot(mean, out.push) - kept
         path = np.diff(all_u, axis=0)
-        block = Block(
+        block = StepBatch(
             n=state.n + 1 + np.arange(taken),
             u=out.u,
             v=out.v,
             works=work.values,
             multipliers=multipliers,
             gaps=gaps[1:],
-            action=ContactImpulses.of(
+            contact=ContactImpulses.of(
                 kinematics,
                 out.impulse,
                 out.status,

@@ -17,7 +17,9 @@ from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.theta_sparse import ThetaStepper
-from arlequin.step.state import State, Stepper, StepReport
+from arlequin.step.batch import StepBatch
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 
@@ -96,13 +98,17 @@ class MasslessCondensation(Assembly):
         forces[self.massless] = 0.0
         return forces, energy
 
-    def load(self, t: float) -> Array:
-        load = self._full.load(t)
-        if load[self.massless].any():
+    def loads(self, times: Array) -> Array:
+        """External forces (t, d), N, which must leave the massless nodes free."""
+        loads = self._full.loads(times)
+        if loads[:, self.massless].any():
             raise UserError(
                 "the midpoint scheme takes no load on massless contact nodes: use the θ-scheme, or another mass"
             )
-        return load
+        return loads
+
+    def load(self, t: float) -> Array:
+        return self.loads(np.array([t]))[0]
 
 
 def _check(full: Assembly, compliance: Array) -> None:
@@ -160,7 +166,7 @@ class Midpoint:
         return ThetaStepper(assembly, step, 0.5)
 
 
-class CondensedStepper:
+class CondensedStepper(Stepper):
     """Steps the condensed system and gives back states of the full one."""
 
     def __init__(self, condensed: MasslessCondensation, step: float) -> None:
@@ -180,16 +186,17 @@ class CondensedStepper:
         inner = self._inner.start(u, v)
         return self._full(inner, self._condensed.expand(u), v)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
-        inner, report = self._inner.advance(state.own)
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
+        """One step."""
+        inner, batch = self._inner.advance(state.own)
         u = self._condensed.expand(inner.u)
         massless = self._condensed.massless
         v = inner.v.copy()
         v[massless] = (u[massless] - state.u[massless]) / self.step
-        work = report.work
+        work = batch.work
         # the condensed contact energy is strain energy of the elements at the contact nodes
         work["strain"], work["asperity"] = work["strain"] + work["asperity"], 0.0
-        return self._full(inner, u, v), report
+        return self._full(inner, u, v), replace(batch, u=u[None], v=v[None])
 
     @staticmethod
     def _full(inner: State, u: Array, v: Array) -> State:

@@ -1,6 +1,6 @@
 """Several time steps: fine parts at Δt/m, coarse parts at Δt, glued without loss of energy."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,12 @@ from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.solvers.condensed import independent
+from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.state import State, StepReport, linear_only, unworn_only
+from arlequin.step.scheme import Stepper, linear_only, unworn_only
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.subsystem import connected_dofs, restricted
+from arlequin.system.subsystem import connected_dofs, restrict_assembly
 from arlequin.system.system import System
 
 _PASSES = 30
@@ -83,22 +84,23 @@ class _Side:
 
     def advance(self, state: State, push: Array) -> "_Advance":
         """`count` steps under a constant push (d,)."""
-        reports, path, size = [], np.zeros_like(push), np.zeros_like(push)
+        batches, path, size = [], np.zeros_like(push), np.zeros_like(push)
         for _ in range(self.count):
             before = state
-            state, report = self.stepper.advance(state, push)
-            reports.append(report)
-            path += report.path
+            state, batch = self.stepper.advance(state, push=push)
+            assert batch.path is not None
+            batches.append(batch)
+            path += batch.path[0]
             size += 0.5 * self.stepper.step * (abs(before.v) + abs(state.v))
-        return _Advance(state, reports, path, size)
+        return _Advance(state, batches, path, size)
 
 
 @dataclass(frozen=True)
 class _Advance:
-    """The state, the reports and paths (d,) added up; size (d,): the terms of the path without their signs."""
+    """The state, the steps and their path (d,), added up; size (d,): the terms of the path without their signs."""
 
     state: State
-    reports: list[StepReport]
+    batches: list[StepBatch]
     path: Array
     size: Array
 
@@ -128,7 +130,7 @@ class _Motion:
         return self.by_force @ force + self.by_momentum @ momentum
 
 
-class MultirateStepper:
+class MultirateStepper(Stepper):
     """Steps both sides under the multipliers that their linear motion asks for (iterated under loads and contact)."""
 
     def __init__(self, assembly: Assembly, step: float, scheme: Multirate) -> None:
@@ -168,7 +170,8 @@ class MultirateStepper:
         states = tuple(side.stepper.start(u[side.dofs], v[side.dofs]) for side in self._sides)
         return self._join(0, states, np.zeros(self._assembly.constraints.shape[0]))
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
+        """One large step."""
         states, left = state.own
         multipliers = np.zeros(self._assembly.constraints.shape[0])
         pairs = zip(self._motions, self._sides, states, strict=True)
@@ -193,12 +196,7 @@ class MultirateStepper:
                 code=1,
             )
         end = self._join(state.n + 1, tuple(item.state for item in done), rest)
-        path = np.zeros(self._assembly.dof_count)
-        for side, item in zip(self._sides, done, strict=True):
-            path[side.dofs] = item.path
-        basis = self._assembly.contact.basis
-        kinematics = self._assembly.contact.kinematics(basis @ end.u)
-        return end, self._report([item.reports for item in done], multipliers, path, kinematics)
+        return end, self._batch(end, [item.batches for item in done], multipliers)
 
     def _corrected(self, multipliers: Array, rest: Array) -> Array:
         """The multipliers (m,) that take the mismatch of the paths away, by the linear response."""
@@ -223,30 +221,27 @@ class MultirateStepper:
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
         return State(n=n, history=np.zeros((0, 1)), own=(states, left), **fields, **sums)
 
-    def _report(
-        self, reports: list[list[StepReport]], multipliers: Array, path: Array, kinematics: ContactKinematics
-    ) -> StepReport:
-        """Works and impulses added over the small steps; energies at the end."""
-        work = Work()
-        impulse = np.zeros(self._assembly.laws.row_count)
-        action = ContactImpulses.none(kinematics)
-        for side, own in zip(self._sides, reports, strict=True):
-            work.values[:3] += own[-1].work.values[:3]
-            for report in own:
-                work.values[3 : len(KINDS)] += report.work.values[3:]
-                impulse[side.rows] += report.impulse
-                action.add(report.action, side.points, side.basis)
-        every = [report for own in reports for report in own]
-        return StepReport(
-            iterations=sum(report.iterations for report in every),
-            residual=max(report.residual for report in every),
-            impulse=impulse,
+    def _batch(self, end: State, batches: list[list[StepBatch]], multipliers: Array) -> StepBatch:
+        """The step that leads to a state: works and impulses added over the small steps, energies at the end."""
+        work, assembly = Work(), self._assembly
+        kinematics = assembly.contact.kinematics(assembly.contact.basis @ end.u)
+        contact = ContactImpulses.none(kinematics).stacked()
+        for side, own in zip(self._sides, batches, strict=True):
+            work.values[:3] += own[-1].works[0, :3]
+            for batch in own:
+                work.values[3 : len(KINDS)] += batch.works[0, 3:]
+                contact.add(batch.contact, side.points, side.basis)
+        every = [batch for own in batches for batch in own]
+        single = StepBatch.single(
+            end,
+            kinematics,
+            work,
+            ContactImpulses.none(kinematics),
             multipliers=self.step * multipliers,
-            work=work,
-            path=path,
-            kinematics=kinematics,
-            action=action,
+            iterations=sum(int(batch.iterations[0]) for batch in every),
+            residual=max(float(batch.residual[0]) for batch in every),
         )
+        return replace(single, contact=contact)
 
 
 def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
@@ -285,7 +280,7 @@ def _side(
         dofs[assembly.start[index] : assembly.start[index + 1]] = True
     kept = connected_dofs(assembly, {name for name, yes in zip(assembly.system.names, chosen, strict=True) if yes})
     points = np.repeat(kept, np.diff(assembly.contact.start))
-    own = restricted(assembly, chosen, dofs, kept)
+    own = restrict_assembly(assembly, chosen, dofs, kept)
     rows = np.repeat(points, np.diff(assembly.laws.first))
     basis = np.repeat(kept, np.diff(assembly.contact.span))
     stepper = scheme.prepare(own, step)

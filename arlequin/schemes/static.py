@@ -11,8 +11,11 @@ from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.equilibrium import Equilibrium
-from arlequin.step.merge import merge_load_steps
-from arlequin.step.state import State, StepReport, accept, accept_cells, accept_shape, reaction
+from arlequin.step.acceptance import accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch, merge_load_steps
+from arlequin.step.imposed import reaction
+from arlequin.step.scheme import Stepper
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ class _Carried:
     rate: Array
 
 
-class StaticStepper:
+class StaticStepper(Stepper):
     """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
@@ -75,20 +78,21 @@ class StaticStepper:
         accept_cells(assembly, bulk, 0.0)
         internal = bulk.force
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ u)
-        gaps = kinematics.gaps(kinematics.moves.of(u))
+        gaps = kinematics.gaps(kinematics.basis_product(u))
         external = assembly.load(0.0)
         stored = kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps))
         none = np.zeros(assembly.constraints.shape[0])
-        forces = reaction(assembly, lambda: internal - external, (none, kinematics.spread(stored)))
-        rest = (external + kinematics.pull(stored) - internal)[assembly.free]
+        forces = reaction(assembly, lambda: internal - external, (none, kinematics.apply_local_transposed(stored)))
+        rest = (external + kinematics.generalised_force(stored) - internal)[assembly.free]
         # layers that just touch push by the round-off of their gaps
         little = float((assembly.laws.stiffness_bound() * assembly.contact.scale.touching).max(initial=0.0))
         if (
-            np.abs(rest) > 1e-10 * np.abs(np.stack([external, internal, kinematics.pull(stored)])).max() + little
+            np.abs(rest)
+            > 1e-10 * np.abs(np.stack([external, internal, kinematics.generalised_force(stored)])).max() + little
         ).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         still = np.zeros_like(u)
-        own = _Carried(external, forces, stored, kinematics.pull(stored), still)
+        own = _Carried(external, forces, stored, kinematics.generalised_force(stored), still)
         return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     def with_step(self, step: float) -> "StaticStepper":
@@ -105,11 +109,11 @@ class StaticStepper:
         """Restore from `state_dict()`."""
         self._equilibrium.load_state_dict(state)
 
-    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
-        """Load steps as one: forces at its end, works and paths of all."""
-        return merge_load_steps(reports)
+    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
+        """Load steps as one: forces at the end, works and paths of all."""
+        return merge_load_steps(batches)
 
-    def advance(self, state: State) -> tuple[State, StepReport]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One load step."""
         t0, t1 = state.n * self.step, (state.n + 1) * self.step
         assembly, own = self._assembly, state.own
@@ -148,9 +152,18 @@ class StaticStepper:
             plastic=bulk.dissipated,
         )
         # the forces of the start acted along the normals of the start
-        pulled = kinematics.pull(contact.impulse)
-        work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.pull(mean_contact)) @ du)
+        pulled = kinematics.generalised_force(contact.impulse)
+        work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.generalised_force(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
-        report = meeting.report(constraint, work, du, rows.du, loss, found.passes)
-        carried = _Carried(external, forces, contact.impulse, pulled, du / (t1 - t0))
-        return state.following(assembly, u, none, bulk, report, contact.history, carried), report
+        return meeting.ended(
+            assembly,
+            state,
+            (u, none),
+            bulk,
+            work,
+            own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
+            multipliers=constraint,
+            path=du,
+            contact=meeting.impulses(rows.du, loss),
+            newton=found.passes,
+        )

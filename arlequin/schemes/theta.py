@@ -7,10 +7,18 @@ from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
-from arlequin.schemes.theta_compiled import RotatingThetaStepper, SmallThetaStepper, is_rotating, is_small
-from arlequin.schemes.theta_sparse import BlockedThetaStepper, ThetaStepper, is_steady
-from arlequin.step.state import Stepper, unworn_only
+from arlequin.schemes.theta_compiled import (
+    RotatingThetaStepper,
+    SmallMembers,
+    SmallThetaStepper,
+    are_small,
+    is_rotating,
+    is_small,
+)
+from arlequin.schemes.theta_sparse import ThetaStepper
+from arlequin.step.scheme import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
+from arlequin.system.ensemble import Members
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class Theta:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
-
+        """The stepper that suits the system: located events, compiled loops of small systems, sparse matrices."""
         if self.events == "locate":
             unworn_only(assembly, 'Theta(events="locate")')
             turns = any(part.rotating for part in assembly.parts)
@@ -66,6 +74,12 @@ class Theta:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
         if is_rotating(assembly):
             return RotatingThetaStepper(assembly, step, self.theta)
-        if not is_steady(assembly):
-            return ThetaStepper(assembly, step, self.theta)
-        return (SmallThetaStepper if is_small(assembly) else BlockedThetaStepper)(assembly, step, self.theta)
+        return (SmallThetaStepper if is_small(assembly) else ThetaStepper)(assembly, step, self.theta)
+
+    def prepare_ensemble(self, members: Members, step: float) -> Stepper:
+        """The stepper of the members of an ensemble: compiled loops of small systems, sparse matrices."""
+        if self.events != "step":
+            raise UserError.parameter(
+                "scheme", self, 'an ensemble takes Theta with events="step": simulate its members one by one'
+            )
+        return (SmallMembers if are_small(members) else ThetaStepper)(members, step, self.theta)

@@ -3,7 +3,7 @@ turn on flat obstacles (rows over (x, y, θ)), and the members of an ensemble, e
 """
 
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
@@ -23,13 +23,14 @@ from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, tangential_compliance
 from arlequin.multilevel.solvers.options import proximal_term
-from arlequin.schemes.theta_sparse import Carried, Pushes, ThetaStepper
+from arlequin.schemes.theta_sparse import NormalSplit, ThetaState, ThetaStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import SETTLED
-from arlequin.solvers.initial_state import start_fields
 from arlequin.solvers.linear_step import LinearStep
+from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.state import Block, State, taker
+from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact, used_rows
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -87,7 +88,7 @@ class Passage:
         asperity: float,
         still: Any = False,
         projections: Projections | None = None,
-    ) -> tuple[Block, Array]:
+    ) -> tuple[StepBatch, Array]:
         """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
         strain, asperity; touch: of all steps, or some of one each; asperity: J, stored there at their start, with
         the springs of friction; still (b, k): points that do not slip, whatever round-off says."""
@@ -110,7 +111,7 @@ class Passage:
         dofs = assembly.imposed_dofs
         if dofs.size:
             given = applied(assembly.constraints.T, multipliers) + applied(
-                kinematics.basis.T, kinematics.spread(impulse)
+                kinematics.basis.T, kinematics.apply_local_transposed(impulse)
             )
             gained = np.diff(self.momentum, axis=0) - applied(assembly.mass, self.v[1:] - ends)
             missing = (gained - given) / step + mean + damping - self.external
@@ -120,7 +121,7 @@ class Passage:
             step=step,
             rates=ways.on(kinematics),
             kinematics=kinematics,
-            contact=Pushes(impulse, *np.moveaxis(self.normal, 1, 0)),
+            contact=NormalSplit(impulse, *np.moveaxis(self.normal, 1, 0)),
             stored_before=(self.strain[:-1], np.append(asperity, elastic_stick[:-1])),
             stored_after=(self.strain[1:], elastic_stick),
             loss=loss,
@@ -136,15 +137,15 @@ class Passage:
         action = ContactImpulses.of(kinematics, impulse, self.status, rows, step, still, loss)
         if projections is not None:
             extra = ContactImpulses.of(kinematics, projections.impulse, self.status, 0.0 * rows, step)
-            action = action.pushed(replace(extra, spread=projections.spread))
-        block = Block(
+            action = action.with_end_impulses(replace(extra, spread=projections.spread))
+        block = StepBatch(
             n=first + np.arange(len(y)),
             u=self.u[1:],
             v=self.v[1:],
             works=work.values,
             multipliers=multipliers,
             gaps=gaps,
-            action=action,
+            contact=action,
             iterations=self.iterations,
             residual=self.residual,
             newton=np.ones_like(self.iterations),
@@ -185,7 +186,7 @@ def is_small(assembly: Assembly) -> bool:
 
 
 @dataclass(frozen=True)
-class _Rested(Carried):
+class _Rested(ThetaState):
     """What a block carries along, with the points (k,) that stuck in its last step and what the springs of friction
     pull (r,), Pa: the history has it in space, from where it comes back with other last digits."""
 
@@ -228,15 +229,22 @@ class SmallThetaStepper(ThetaStepper):
         other._assembly = assembly
         return other
 
-    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
-        """Up to `count` steps; None where the first one is not accepted."""
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """Up to `count` steps; `ThetaStepper` repeats a failing step in order to raise its error."""
         assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
+        if push is not None:
+            return super().advance(state, 1, push)
         count = min(count, max(_CACHED // state.u.size, 1))
-        loads = assembly.loads(step * np.arange(state.n, state.n + count + 1, dtype=float))
+
+        def given(most: int) -> tuple[Array, Array]:
+            loads = assembly.loads(step * np.arange(state.n, state.n + most + 1, dtype=float))
+            driven = np.zeros((most, 0))
+            if assembly.imposed_dofs.size:
+                driven = np.array([assembly.imposed((state.n + 1 + i) * step) for i in range(most)])
+            return loads, driven
+
+        count, (loads, driven) = as_many(given, count)
         external = (1.0 - theta) * loads[:-1] + theta * loads[1:]
-        driven = np.zeros((count, 0))
-        if assembly.imposed_dofs.size:
-            driven = np.array([assembly.imposed((state.n + 1 + i) * step) for i in range(count)])
         d, r, k, m = state.u.size, laws.row_count, laws.count, assembly.constraints.shape[0]
         u, v, momentum, rest, internal, history, impulse = (
             np.array(x)
@@ -244,7 +252,7 @@ class SmallThetaStepper(ThetaStepper):
                 state.u,
                 state.v,
                 state.own.momentum,
-                state.own.rest,
+                state.own.constraint_sum,
                 state.internal,
                 state.history,
                 state.impulse,
@@ -270,7 +278,7 @@ class SmallThetaStepper(ThetaStepper):
         now = u, v, momentum, rest, internal, history, impulse, held, lasts
         taken = self._take(count, (external, driven), tables, now, (kept, *figures))
         if not taken:
-            return None
+            return super().advance(state)
         out = [values[:taken] for values in (*kept, *figures)]
         # where the next step was tried in vain, these are its own
         u, v, impulse, held = (out[i][-1].copy() for i in (0, 1, 3, 7))
@@ -318,7 +326,7 @@ class SmallThetaStepper(ThetaStepper):
         """The kinematics of the steps."""
         return self._touch
 
-    def _audited(self, state: State, external: Array, out: Any) -> tuple[Block, Array, NDArray[np.bool_]]:
+    def _audited(self, state: State, external: Array, out: Any) -> tuple[StepBatch, Array, NDArray[np.bool_]]:
         """What is recorded of the steps; the energies (b, 3) at their ends (kinetic, strain, asperity), and the points
         that stuck in the last one."""
         assembly, laws = self._assembly, self._assembly.laws
@@ -414,24 +422,23 @@ _ENERGIES = "kinetic", "strain", "asperity"
 def are_small(members: Members) -> bool:
     """Whether steps may be taken in compiled loops, and the shortest blocks of all members at once have room."""
     size = members.count * members.assembly.dof_count
-    return is_small(members.assembly) and size * SmallMembers.least <= _MOST
+    return is_small(members.assembly) and size * SmallMembers.least_batch <= _MOST
 
 
-class SmallMembers:
+class SmallMembers(Stepper):
     """The steps of `SmallThetaStepper` for each member, to the bit; threads take members side by side.
 
     A right-hand side of a small factor is solved in the first cache: nothing is gained by passes over it for many. One
     set of operators serves all.
     """
 
-    least = 64  # steps at once: what a block costs beside them is then about as much as they do
+    least_batch = 64  # what a block costs beside them is then about as much as they do
 
-    def __init__(self, members: Members, theta: float, step: float) -> None:
+    def __init__(self, members: Members, step: float, theta: float) -> None:
         self.step = step
         self._members = members
         self._stepper = SmallThetaStepper(members.assembly, step, theta)
         self._each = [self._stepper.driven_as(own) for own in members.each]
-        self._take = [taker(stepper, own) for stepper, own in zip(self._each, members.each, strict=True)]
 
     def state_dict(self) -> Any:
         """The columns made so far."""
@@ -441,32 +448,23 @@ class SmallMembers:
         """Restore from `state_dict()`."""
         self._stepper.load_state_dict(state)
 
-    def start(self) -> State:
-        """The members at t = 0."""
+    def start(self, u: Array, v: Array) -> State:
+        """The members at t = 0, from u, v (n, d)."""
+        return _together([named(i, partial(own.start, u[i], v[i])) for i, own in enumerate(self._each)])
 
-        def one(i: int) -> State:
-            return self._each[i].start(*start_fields(self._members.each[i], self.step))
-
-        return _together([named(i, partial(one, i)) for i in range(self._members.count)])
-
-    def first(self, state: State, works: Array) -> Block:
-        """The initial state, works (n, kind)."""
-        starts = zip(self._members.each, works, strict=True)
-        return _side_by_side([Block.of(own, _of(state, i), None, work) for i, (own, work) in enumerate(starts)])
-
-    def advance_block(self, state: State, count: int) -> tuple[State, Block]:
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps, as many of each member: those before one that is not accepted, which the next call
         says."""
-        count = min(count, max(_HELD // state.u.size, self.least))
+        count = min(count, max(_HELD // state.u.size, self.least_batch))
 
-        def take(i: int, most: int) -> tuple[State, Block]:
-            return named(i, lambda: self._take[i](_of(state, i), most))
+        def take(i: int, most: int) -> tuple[State, StepBatch]:
+            return named(i, lambda: self._each[i].advance(_of(state, i), most))
 
-        found = each(lambda i: take(i, count), range(self._members.count))
-        least = min(len(block) for _, block in found)
+        found = map_pieces(lambda i: take(i, count), range(self._members.count))
+        least = min(len(batch) for _, batch in found)
         found = [own if len(own[1]) == least else take(i, least) for i, own in enumerate(found)]
-        states, blocks = zip(*found, strict=True)
-        return _together(states), _side_by_side(blocks)
+        states, batches = zip(*found, strict=True)
+        return _together(states), StepBatch.of_members(batches)
 
 
 def _of(state: State, i: int) -> State:
@@ -480,19 +478,6 @@ def _together(states: Any) -> State:
     """One state of all members; `own` is a tuple of what each carries along."""
     stacked: Any = {name: np.array([getattr(state, name) for state in states]) for name in (*_FIELDS, *_ENERGIES)}
     return State(n=states[0].n, **stacked, own=tuple(state.own for state in states))
-
-
-def _side_by_side(blocks: Any) -> Block:
-    """The same steps of all members as one block, whose fields have the member as second axis."""
-
-    def stacked(values: Any) -> Array:
-        return np.stack(values, axis=1)
-
-    names = "u", "v", "works", "multipliers", "gaps", "iterations", "residual", "newton"
-    own: Any = {name: stacked([getattr(block, name) for block in blocks]) for name in names}
-    actions = [block.action for block in blocks]
-    action: Any = {item.name: stacked([getattr(one, item.name) for one in actions]) for item in fields(ContactImpulses)}
-    return Block(n=blocks[0].n, **own, action=ContactImpulses(**action))
 
 
 def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
@@ -629,7 +614,7 @@ class RotatingThetaStepper(SmallThetaStepper):
         """The kinematics of the steps."""
         kinematics, (shares, gap, place) = self._touch, more[:3]
         return SteppedKinematics(
-            moves=kinematics.moves,
+            basis_product=kinematics.basis_product,
             local=None,
             first=kinematics.first,
             gap=gap,

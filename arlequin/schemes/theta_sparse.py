@@ -1,77 +1,161 @@
-"""The θ-scheme on sparse matrices: a run, a run whose contact is steady and is audited some steps at a time, and the
-members of an ensemble at once.
-"""
+"""The θ-scheme on sparse matrices, for one system or for the members of an ensemble."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import BulkWork, Forces, WorkPaths, viscous_losses
+from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.fem.elastic import ElasticAssembled
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.multilevel.solvers.problem import FreeMotion
-from arlequin.solvers.condensed import CheckpointedColumns
-from arlequin.solvers.contact_step import Motion
-from arlequin.solvers.initial_state import start_fields
-from arlequin.solvers.linear_step import Drive, LinearStep, Solved, Start
+from arlequin.solvers.contact_step import Projected
+from arlequin.solvers.linear_step import Drive, LinearStep, Solved, Start, motion_of
 from arlequin.solvers.newton_step import NewtonStep
 from arlequin.solvers.velocity_projection import VelocityProjection
+from arlequin.step.acceptance import RESIDUAL_LIMIT, accept, accept_cells, accept_shape
+from arlequin.step.batch import StepBatch, merge_time_steps
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.merge import merge_time_steps
-from arlequin.step.state import (
-    RESIDUAL_LIMIT,
-    Block,
-    State,
-    StepReport,
-    accept,
-    accept_cells,
-    accept_shape,
-    reaction,
-)
+from arlequin.step.scheme import Stepper, as_many
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.ensemble import Members, named
+from arlequin.system.internal_forces import Memory
+
+_CACHED = 1 << 17  # values of a field of a batch, at most: what is recorded is still in cache
+_PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor
 
 
 @dataclass(frozen=True)
-class Carried:
-    """Momentum and load at the end of the step, both (d,); rest (m,): Σ C v_θ of the steps so far, m/s.
+class ThetaState:
+    """What the θ-scheme carries from step to step: momentum (d,), N·s, and load (d,), N, at the end of the step;
+    constraint_sum (m,): Σ C v_θ of the steps so far, m/s. Of an ensemble each has the member as first axis.
 
-    The momentum is the sum of the impulses, not M v: the factor's round-off E is the same in each step and loses, or
-    gives, 2 yᵀE y each time. Summed, what one step lacks the next one gets, and E only perturbs the mass. So too with
-    the constraints at θ = 1/2, where C v_θ = −rest is asked for in place of C v₁ = 0: what φ does on their round-off
-    does not add up.
+    The momentum is the sum of the impulses, not M v: the round-off E of the factor is the same in every step and would
+    lose, or gain, 2 yᵀE y each time. Summed, the error of one solve enters the right-hand side of the next, and E only
+    perturbs the mass. So too with the constraints at θ = 1/2, where C v_θ = −constraint_sum takes the place of
+    C v₁ = 0: the work of φ on their round-off does not add up.
     """
 
     momentum: Array
     load: Array
-    rest: Array
+    constraint_sum: Array
 
 
-class ThetaStepper:
+@dataclass(frozen=True)
+class _Solution:
+    """A step of n members solved: y (n, d), m/s; impulses of the constraints (n, m) and of contact, N·s, these on the
+    rows of the contact's basis (n, q) too. springs: tractions of elastic stick (n, r) at both ends, Pa; single: the
+    solution of one system."""
+
+    y: Array
+    multipliers: Array
+    contact: BatchedSolution
+    on_basis: Array
+    springs: tuple[Array, Array] | None = None
+    single: Solved | None = None
+
+
+@dataclass(frozen=True)
+class _Trajectory:
+    """b steps of n members: u, v (b + 1, n, d); on the contact's basis u (b + 1, n, q), y and the path
+    Δt (v₀ + v₁)/2 (b, n, q); strain energy (b + 1, n), J; works of the bulk forces (b, n, 5), see
+    `_sparse_theta_kernels.settle`; viscous losses (b, n) by kind, J; the solutions of the steps."""
+
+    u: Array
+    v: Array
+    contact_displacement: Array
+    y: Array
+    path: Array
+    strain: Array
+    bulk_work: Array
+    losses: dict[str, Array]
+    solutions: list[_Solution]
+
+    @classmethod
+    def room(cls, assembly: Assembly, state: State, count: int) -> "_Trajectory":
+        """Room for so many steps from a state."""
+        (n, d), q = state.u.shape, assembly.contact.basis.shape[0]
+        kinds = viscous_losses(assembly, 1.0, np.zeros(d))
+        new = cls(
+            u=np.empty((count + 1, n, d)),
+            v=np.empty((count + 1, n, d)),
+            contact_displacement=np.empty((count + 1, n, q)),
+            y=np.empty((count, n, q)),
+            path=np.empty((count, n, q)),
+            strain=np.empty((count + 1, n)),
+            bulk_work=np.empty((count, n, 5)),
+            losses={kind: np.empty((count, n)) for kind in kinds},
+            solutions=[],
+        )
+        new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
+        new.contact_displacement[0] = assembly.contact.basis_product(state.u)
+        return new
+
+    def stacked(self, name: str) -> Any:
+        """A field of the contact solutions of all steps (b, n, …)."""
+        return np.stack([getattr(solution.contact, name) for solution in self.solutions])
+
+
+@dataclass(frozen=True)
+class _End:
+    """The end of a step of n members, filled member by member: u, v, internal forces, M v, momentum (n, d), constraint
+    sum (n, m), strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind; memory: of one system."""
+
+    u: Array
+    v: Array
+    internal: Array
+    inertia: Array
+    momentum: Array
+    constraint_sum: Array
+    strain: Array
+    bulk_work: Array
+    losses: dict[str, Array]
+
+
+class ThetaStepper(Stepper):
     """The θ-scheme with the unknown y = v_θ, for which only f_int(u₀) and M v₀ enter the right-hand side:
 
-    (M + θΔt D + θ²Δt² K) y = M v₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
+        (M + θΔt D + θ²Δt² K) y = M v₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
+
+    A run is an ensemble of one: the members of an ensemble, whose bulk is linear and whose pairings are fixed, share
+    each pass over the factor, and threads take some of them each. A member's neighbours change its last digits alone.
+    Of linear systems with fixed pairings and without wear a batch holds many steps, audited together: fields go
+    through the cache, which the factor fills, as seldom as may be.
     """
 
-    def __init__(self, assembly: Assembly, step: float, theta: float, bulk: NewtonStep | None = None) -> None:
-        """bulk: what solves the steps; by default what the assembly asks for."""
+    def __init__(self, driven: Assembly | Members, step: float, theta: float, bulk: NewtonStep | None = None) -> None:
+        """driven: a system, or the members of an ensemble; bulk: what solves the steps of one system."""
         self.step = step
-        self._assembly = assembly
+        self._alone = isinstance(driven, Assembly)
+        self._members = members = Members.alone(driven) if isinstance(driven, Assembly) else driven
+        self._assembly = assembly = members.assembly
         self._theta = theta
         make = LinearStep if assembly.linear else NewtonStep
-        self._bulk = make(assembly, theta, step) if bulk is None else bulk
+        self._bulk: LinearStep | NewtonStep = make(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
+        self._steady = is_steady(assembly)
+        self._constant_load = all(
+            all(part.steady for part in own.parts) and not callable(own.system.gravity) for own in members.each
+        )
+        pulls = sp.csr_array(sp.vstack([assembly.constraints, assembly.contact.basis], format="csr"))
+        self._pulled = np.unique(pulls.indices)  # dofs on which constraints and contact act
+        self._pull = sp.csr_array(pulls[:, self._pulled].T)
+        self._pieces, self._solved = (
+            [slice(i, min(i + size, members.count)) for i in range(0, members.count, size)]
+            for size in (_PIECE, _SOLVED)
+        )
 
     def with_step(self, step: float) -> "ThetaStepper":
         """The same with another step, for nonlinear parts; both share one factor."""
@@ -79,47 +163,54 @@ class ThetaStepper:
         return ThetaStepper(self._assembly, step, self._theta, self._bulk.with_step(step))
 
     def state_dict(self) -> Any:
-        """What the steps' solution made so far."""
+        """What the solution of the steps depends on: factors and columns made so far."""
         return self._bulk.state_dict()
 
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
         self._bulk.load_state_dict(state)
 
-    def merge_substeps(self, reports: Sequence[StepReport]) -> StepReport:
-        """Steps as one: impulses, works and paths of all."""
-        return merge_time_steps(reports)
+    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
+        """Sub-steps as one step: impulses, works and paths of all."""
+        return merge_time_steps(batches)
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
         assembly = self._assembly
-        bulk = assembly.respond(u, assembly.fresh(), 0.0)
-        accept_cells(assembly, bulk, 0.0)
-        own = Carried(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v))
-        return State.first(assembly, u, v, bulk, assembly.contact.gaps(u), kinetic=assembly.kinetic(v), own=own)
-
-    def advance(self, state: State, push: Array | None = None) -> tuple[State, StepReport]:
-        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`)."""
-        assembly, theta, step = self._assembly, self._theta, self.step
-        t1 = (state.n + 1) * step
-        load = assembly.load(t1)
-        external = (1.0 - theta) * state.own.load + theta * load
-
-        solved = self._bulk.solve(
-            state,
-            Drive(
-                momentum=state.own.momentum,
-                force=external if push is None else external + push,
-                rest=-state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
-                given=self._given(state.u, state.v, t1),
-                t=t1,
-            ),
+        if self._alone:
+            bulk = assembly.respond(u, assembly.fresh(), 0.0)
+            accept_cells(assembly, bulk, 0.0)
+            own = ThetaState(assembly.mass @ v, assembly.load(0.0), -0.5 * (assembly.constraints @ v))
+            return State.first(assembly, u, v, bulk, assembly.contact.gaps(u), kinetic=assembly.kinetic(v), own=own)
+        internal, strain = np.empty_like(u), np.empty(len(u))
+        for at in self._pieces:
+            strain[at] = self._internal(u[at], internal[at])
+        gaps = self._reference.gaps(assembly.contact.basis_product(u))
+        momentum = applied(assembly.mass, v)
+        return State(
+            n=0,
+            u=u,
+            v=v,
+            history=np.array([assembly.laws.start_history(own) for own in gaps]),
+            internal=internal,
+            kinetic=0.5 * np.vecdot(v, momentum),
+            strain=strain,
+            asperity=assembly.laws.energy(gaps),
+            impulse=np.zeros((len(u), assembly.laws.row_count)),
+            own=ThetaState(momentum, self._members.load(0.0), -0.5 * applied(assembly.constraints, v)),
         )
-        u = state.u + step * solved.y
-        v = state.v + (solved.y - state.v) / theta
-        accept(solved.meeting.solution, u, t1, assembly=assembly)
-        accept_shape(assembly, u, t1)
-        return self._finish(state, solved, (u, v), (external, load, push))
+
+    def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
+        """Up to `count` steps; `push` (d,), N, is a constant force of parts stepped elsewhere (work: `junction`)."""
+        if not self._alone:
+            return self._advance(state, count, push)
+        end, batch = self._advance(_as_ensemble(state), count, push)
+        return _of_member(end), batch.of_member(0)
+
+    @cached_property
+    def _reference(self) -> ContactKinematics:
+        """The kinematics of the contact at rest: of fixed pairings those of all steps."""
+        return self._assembly.contact.kinematics(np.zeros(self._assembly.contact.basis.shape[0]))
 
     def response(self, push: Array, momentum: Array, count: int) -> Array:
         """Displacement (d, r) by `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
@@ -135,260 +226,170 @@ class ThetaStepper:
         """Force and momentum (d,) that move the linear bulk on from a state."""
         return state.own.load - state.internal, state.own.momentum
 
-    def _finish(
-        self,
-        state: State,
-        solved: Solved,
-        motion: tuple[Array, Array],
-        loads: tuple[Array, Array, Array | None],
-    ) -> tuple[State, StepReport]:
-        """The new state (u, v in `motion`), its energies, the works of the step; loads: mean, at the end, push."""
-        (u, v), (external, load, push) = motion, loads
-        assembly, step = self._assembly, self.step
-        y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
-        kinematics, contact = meeting.kinematics, meeting.solution
-        bulk = assembly.respond(u, state.memory, step)
-        accept_cells(assembly, bulk, (state.n + 1) * step)
-        momentum = assembly.mass @ v
-
-        mean = self._bulk.resist(state, solved, u, bulk.force)
-        resisting = mean.internal + mean.damping - external
+    def _advance(self, state: State, count: int, push: Array | None) -> tuple[State, StepBatch]:
+        """Up to `count` steps of all members."""
+        assembly, theta, step, basis = self._assembly, self._theta, self.step, self._assembly.contact.basis_product
+        count = min(count, max(_CACHED // state.u.size, 1)) if self._steady else 1
+        count, (loads, imposed) = as_many(partial(self._driven, state), count)
+        went, now, memory, dissipated = _Trajectory.room(assembly, state, count), state, state.memory, 0.0
+        contact_velocity, projected = basis(state.v), None
+        for i in range(count):
+            mean_load, load = loads[i]
+            forced = mean_load if push is None else mean_load + push
+            rows = went.contact_displacement[i], contact_velocity
+            solution = self._solve(now, rows, forced, self._given(now, imposed[i]))
+            y = solution.y
+            end = _End(
+                u=went.u[i + 1],
+                v=went.v[i + 1],
+                internal=np.empty_like(y),
+                inertia=np.empty_like(y),
+                momentum=np.empty_like(y),
+                constraint_sum=np.empty_like(solution.multipliers),
+                strain=went.strain[i + 1],
+                bulk_work=went.bulk_work[i],
+                losses={kind: lost[i] for kind, lost in went.losses.items()},
+            )
+            if assembly.linear:
+                map_pieces(partial(self._end_linear, now, solution, (mean_load, push), end), self._pieces)
+            else:
+                memory, dissipated = self._end_nonlinear(now, solution, (mean_load, push), end)
+            contact = solution.contact
+            failed = contact.singular | ~(contact.residual <= RESIDUAL_LIMIT)
+            failed |= ~np.isfinite(end.strain + end.bulk_work[:, 0])
+            if failed.any():
+                if i:
+                    break
+                self._refuse(np.flatnonzero(failed), contact, end.u, (now.n + 1) * step)
+            went.path[i] = 0.5 * step * (contact_velocity + basis(end.v))
+            path = None if push is None else 0.5 * step * (now.v + end.v)
+            single = solution.single
+            if single is not None and not self._steady and theta < 1.0:  # at θ = 1 the end of the step closes
+                projected = self._projection.of(single.meeting, end.u[0], end.v[0])
+            if projected is not None:
+                change = assembly.mass @ projected.dv
+                for field, more in ((end.v, projected.dv), (end.inertia, change), (end.momentum, change)):
+                    field[0] += more
+                end.bulk_work[0, 0] = 0.5 * float(end.v[0] @ end.inertia[0])
+            went.y[i], went.contact_displacement[i + 1] = basis(y), basis(end.u)
+            contact_velocity = basis(end.v)
+            went.solutions.append(solution)
+            own = ThetaState(end.momentum, load, end.constraint_sum)
+            now = replace(
+                now, n=now.n + 1, u=end.u, v=end.v, history=contact.history, internal=end.internal,
+                impulse=contact.impulse, own=own, memory=memory,
+            )  # fmt: skip
+        batch = self._record(state, went, projected, dissipated)
         if push is not None:
-            resisting = resisting - push
-        path = 0.5 * step * (state.v + v)
-        summed = state.own.momentum - step * resisting + assembly.pull(multipliers, meeting.impulse)
+            assert path is not None
+            batch.work["junction"] = batch.work["junction"] + np.vecdot(push, path)
+            batch = replace(batch, path=path[None])
+        return self._reached(now, batch, went, projected)
 
-        def balance() -> Array:
-            return (momentum - state.own.momentum) / step + resisting
+    def _driven(self, state: State, count: int) -> tuple[list[tuple[Array, Array]], list[Array | None]]:
+        """Of each step the loads (n, d), N, their mean θ f₁ + (1 − θ) f₀ and those at its end, and the values (n, p) of
+        imposed motions; one row where they are those of all members."""
+        members, theta, times = self._members, self._theta, self.step * np.arange(state.n + 1.0, state.n + count + 1.0)
+        imposed: list[Array | None] = [None] * count
+        if self._assembly.imposed_dofs.size:
+            imposed = [members.imposed(t) for t in times.tolist()]
+        before = state.own.load
+        if self._constant_load:
+            return [((1.0 - theta) * before + theta * before, before)] * count, imposed
+        loads = [before, *members.loads(times)]
+        return [((1.0 - theta) * a + theta * b, b) for a, b in pairwise(loads)], imposed
 
-        given = reaction(assembly, balance, (multipliers / step, meeting.impulse / step))
-        forces = Forces(mean.internal, mean.damping, external, given, mean.viscous)
-        ways = WorkPaths.mean(step * y, path)
-        loss, rows = meeting.loss(ways.du, self._theta), ways.on(kinematics)
-        work = BulkWork.of(assembly, step, forces, multipliers, ways, y).works(
-            step=step,
-            rates=rows,
-            kinematics=kinematics,
-            contact=contact,
-            stored_before=state.stored,
-            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
-            loss=loss,
-            plastic=bulk.dissipated,
-            persistent=meeting.persistent,
-        )
-        if push is not None:
-            work["junction"] += float(push @ path)
-        # at θ = 1 the end itself closes
-        found = self._projection.of(meeting, u, v) if self._theta < 1.0 else None
-        if found is not None:
-            change = assembly.mass @ found.dv
-            v, momentum, summed = v + found.dv, momentum + change, summed + change
-            work.values += found.work.values
-        work["kinetic"] = 0.5 * float(v @ momentum)
-        carried = Carried(np.where(self._moving, summed, momentum), load, state.own.rest + assembly.constraints @ y)
-        report = meeting.report(multipliers, work, path, meeting.slip(rows), loss, solved.newton, found)
-        return state.following(assembly, u, v, bulk, report, contact.history, carried), report
-
-    def _given(self, u: Array, v: Array, t: float) -> Array | None:
-        """Values of y (p,) on the imposed dofs in a step from u, v (d,) to the time t."""
-        assembly = self._assembly
-        if not assembly.imposed_dofs.size:
+    def _given(self, state: State, values: Array | None) -> Array | None:
+        """y (n, p) on the imposed dofs in a step from a state to these values of the motions."""
+        if values is None:
             return None
-        dofs = assembly.imposed_dofs
-        values = assembly.imposed(t)
-        from_displacement = (values - u[dofs]) / self.step
-        from_velocity = self._theta * values + (1.0 - self._theta) * v[dofs]
-        return np.where(assembly.imposes_displacement, from_displacement, from_velocity)
+        dofs, theta = self._assembly.imposed_dofs, self._theta
+        from_displacement = (values - state.u[:, dofs]) / self.step
+        from_velocity = theta * values + (1.0 - theta) * state.v[:, dofs]
+        return np.where(self._assembly.imposes_displacement, from_displacement, from_velocity)
 
-
-_PIECE, _SOLVED = 16, 32  # members that a thread takes at once, and in the passes over the factor
-
-
-class ThetaMembers(CheckpointedColumns):
-    """The steps of `ThetaStepper` for all members, whose fields lie in the rows of arrays (n, d).
-
-    A block of members shares each pass over the factor, the answers to impulses are one product of matrices, and
-    threads take blocks side by side. What stands beside a member does not change it but in last digits.
-    """
-
-    least = 1  # steps at once
-
-    def __init__(self, members: Members, theta: float, step: float) -> None:
-        self.step = step
-        self._members, self._theta = members, theta
-        self._assembly = assembly = members.assembly
-        self._condensed = LinearStep(assembly, theta, step).condensed
-        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
-        self._moving = assembly.free & ~assembly.massless
-        pulls = sp.csr_array(sp.vstack([assembly.constraints, assembly.contact.basis], format="csr"))
-        self._pulled = np.unique(pulls.indices)
-        self._pulls = sp.csr_array(pulls[:, self._pulled].T)
-        count = members.count
-        self._pieces, self._solved = (
-            [slice(i, min(i + size, count)) for i in range(0, count, size)] for size in (_PIECE, _SOLVED)
+    def _solve(self, state: State, rows: tuple[Array, Array], force: Array, given: Array | None) -> _Solution:
+        """y, φ and P of a step; rows: u and v (n, q) on the contact's basis; force (n, d): the mean external one, N."""
+        own, theta, constraints = state.own, self._theta, self._assembly.constraints
+        wanted = -own.constraint_sum if theta == 0.5 else (1.0 - theta) * applied(constraints, state.v)
+        if len(state.u) > 1:
+            return self._solve_members(state, rows, force, wanted, given)
+        t1 = (state.n + 1) * self.step
+        drive = Drive(own.momentum[0], force[0], wanted[0], None if given is None else given[0], t1)
+        if isinstance(self._bulk, LinearStep):
+            start = Start(
+                rows[0][0], rows[1][0], state.internal[0], state.history[0], state.impulse[0], state.worn, state.lasts
+            )
+            solved = self._bulk.solve_from(start, drive)
+        else:
+            solved = self._bulk.solve(_of_member(state), drive)
+        met = solved.meeting.solution
+        contact = BatchedSolution(
+            impulse=met.impulse[None],
+            normal=np.stack([met.stored, met.dissipated, met.multiplier])[None],
+            history=met.history[None],
+            status=met.status[None],
+            iterations=np.array([met.iterations]),
+            residual=np.array([met.residual]),
+            singular=np.array([met.singular]),
+        )
+        held = solved.meeting.held
+        springs = None if held is None else (held.before[None], held.after[None])
+        return _Solution(
+            solved.y[None], solved.multipliers[None], contact, solved.meeting.impulse[None], springs, solved
         )
 
-    def start(self) -> State:
-        """The members at t = 0."""
-        starts = [named(i, partial(start_fields, own, self.step)) for i, own in enumerate(self._members.each)]
-        u, v = (np.array(fields) for fields in zip(*starts, strict=True))
-        assembly, laws = self._assembly, self._assembly.laws
-        internal, strain = np.empty_like(u), np.empty(len(u))
-        for at in self._pieces:
-            strain[at] = self._resist(u[at], internal[at])
-        gaps = self._touch.gaps(assembly.contact.moves.of(u))
-        momentum = applied(assembly.mass, v)
-        return State(
-            n=0,
-            u=u,
-            v=v,
-            history=np.array([laws.start_history(own) for own in gaps]),
-            internal=internal,
-            kinetic=0.5 * np.vecdot(v, momentum),
-            strain=strain,
-            asperity=laws.energy(gaps),
-            impulse=np.zeros((len(u), laws.row_count)),
-            own=Carried(momentum, self._members.load(0.0), -0.5 * applied(assembly.constraints, v)),
-        )
+    def _solve_members(
+        self, state: State, rows: tuple[Array, Array], force: Array, wanted: Array, given: Array | None
+    ) -> _Solution:
+        """As `_solve`, where y and φ are those without contact: `_end_linear` adds what the impulses change."""
+        assert isinstance(self._bulk, LinearStep)
+        theta, step, condensed = self._theta, self.step, self._bulk.condensed
+        y, multipliers = np.empty_like(state.u), np.empty(wanted.shape)
+        velocity = np.empty_like(rows[0])
 
-    def first(self, state: State, works: Array) -> Block:
-        """The initial state, works (n, kind)."""
-        gaps = self._touch.gaps(self._assembly.contact.moves.of(state.u))
-        none = BatchedSolution.none(self._assembly.laws, state.history)
-        multipliers = np.zeros((len(state.u), self._assembly.constraints.shape[0]))
-        return self._block(state, works, multipliers, gaps, none, np.zeros_like(none.impulse), 0)
-
-    def advance_block(self, state: State, count: int) -> tuple[State, Block]:
-        """One step."""
-        theta, step, assembly, members = self._theta, self.step, self._assembly, self._members
-        t1 = (state.n + 1) * step
-        load = members.load(t1)
-        external = np.ascontiguousarray((1.0 - theta) * state.own.load + theta * load)
-        rest = -state.own.rest if theta == 0.5 else (1.0 - theta) * applied(assembly.constraints, state.v)
-        given = self._given(state, t1)
-        y, multipliers = np.empty_like(state.u), np.empty(rest.shape)
-        ends = np.empty((len(y), assembly.contact.basis.shape[0]))
-
-        def free(at: slice) -> None:
-            from arlequin.schemes._theta_kernels import push
+        def predict(at: slice) -> None:
+            from arlequin.schemes._sparse_theta_kernels import push
 
             right = np.empty_like(y[at])
-            push(theta * step, state.own.momentum[at], _own(external, at), state.internal[at], right)
-            found = self._condensed.predict_each(right, rest[at], y[at], None if given is None else given[at])
-            multipliers[at], ends[at] = found.multipliers, found.contact
+            push(theta * step, state.own.momentum[at], _rows(force, at), state.internal[at], right)
+            found = condensed.predict_each(right, wanted[at], y[at], None if given is None else _rows(given, at))
+            multipliers[at], velocity[at] = found.multipliers, found.contact
 
-        each(free, self._solved)
-        motion = self._motion(state, ends)
-        met = self._contact(state, motion, t1)
-        u, v, internal, carried = (np.empty_like(y) for _ in range(4))
-        sums, strain, held = np.empty((len(y), 5)), np.empty(len(y)), np.empty(rest.shape)
-        losses = {kind: np.zeros(len(y)) for kind in viscous_losses(assembly, step, y[:1])}
+        map_pieces(predict, self._solved)
+        contact = self._contact_of_members(state, rows, velocity)
+        return _Solution(y, multipliers, contact, self._reference.apply_local_transposed(contact.impulse))
 
-        def finish(at: slice) -> None:
-            from arlequin.schemes._theta_kernels import move, settle
+    def _contact_of_members(self, state: State, rows: tuple[Array, Array], velocity: Array) -> BatchedSolution:
+        """The impulses, by one Delassus operator on the points that come near contact in some member.
 
-            self._condensed.correct_each(y[at], multipliers[at], theta * met.impulse[at])
-            multipliers[at] /= theta
-            move(step, theta, y[at], state.u[at], state.v[at], u[at], v[at])
-            strain[at] = self._resist(u[at], internal[at])
-            inertia = applied(assembly.mass, v[at])
-            damping = y[at][:0] if assembly.viscous is None else applied(assembly.viscous, y[at])
-            settle(
-                step, theta, y[at], state.v[at], v[at], state.internal[at], internal[at], _own(external, at), damping,
-                state.own.momentum[at], inertia, self._moving, carried[at], sums[at],
-            )  # fmt: skip
-            pull = self._pull(multipliers[at], met.impulse[at])
-            carried[at][:, self._pulled] += self._moving[self._pulled] * pull  # others carry M v₁
-            held[at] = state.own.rest[at] + applied(assembly.constraints, y[at])
-            for kind, lost in viscous_losses(assembly, step, y[at]).items():
-                losses[kind][at] = lost
-            if given is not None:
-                self._react(state, at, (y, v, internal, inertia), (external, damping), pull, sums)
-
-        each(finish, self._pieces)
-        failed = met.singular | ~(met.residual <= RESIDUAL_LIMIT) | ~np.isfinite(strain + sums[:, 0])
-        for i in np.flatnonzero(failed).tolist():
-            named(i, partial(accept, met.of(i), u[i], t1, assembly=assembly))
-        moves = assembly.contact.moves
-        gaps = self._touch.gaps(moves.of(u))
-        stored = strain, assembly.laws.energy(gaps) * np.ones(len(u))
-        by_du, by_path = step * moves.of(y), 0.5 * step * (motion.speed + moves.of(v))
-        rates = WorkPaths.mean(self._touch.turn(by_du), self._touch.turn(by_path))
-        path = 0.5 * step * applied(assembly.constraints, state.v + v) if multipliers.size else multipliers
-        kinetic, outer, outer_path, resisted, dragged = sums.T
-        pulled = np.vecdot(multipliers, path) / step
-        work = BulkWork(outer, outer_path, resisted, dragged, losses, pulled).works(
-            step=step,
-            rates=rates,
-            kinematics=self._touch,
-            contact=met,
-            stored_before=state.stored,
-            stored_after=stored,
-            persistent=assembly.laws.gap_rows,
-        )
-        work["kinetic"] = kinetic
-        end = State(
-            n=state.n + 1,
-            u=u,
-            v=v,
-            history=met.history,
-            internal=internal,
-            kinetic=kinetic.copy(),
-            strain=strain,
-            asperity=stored[1],
-            impulse=met.impulse,
-            own=Carried(carried, load, held),
-        )
-        return end, self._block(end, work.values, multipliers, gaps, met, rates.path, 1)
-
-    def _block(
-        self,
-        state: State,
-        works: Array,
-        multipliers: Array,
-        gaps: Array,
-        met: BatchedSolution,
-        moved: Array,
-        newton: int,
-    ) -> Block:
-        return Block(
-            n=np.array([state.n]),
-            u=state.u[None],
-            v=state.v[None],
-            works=works[None],
-            multipliers=multipliers[None],
-            gaps=gaps[None],
-            action=ContactImpulses.of(self._touch, met.impulse, met.status, moved, self.step).stacked(),
-            iterations=met.iterations[None],
-            residual=met.residual[None],
-            newton=np.full((1, len(gaps)), newton),
-        )
-
-    def _motion(self, state: State, free: Array) -> Motion:
-        """As `motion_of`, of each member."""
-        moves, theta = self._assembly.contact.moves, self._theta
-        place, speed = moves.of(state.u), moves.of(state.v)
-        mean = (1.0 / theta - 1.0) * speed
-        return Motion(place, speed, place + self.step * free, free / theta - mean, mean)
-
-    def _contact(self, state: State, motion: Motion, t: float) -> BatchedSolution:
-        """The impulses, by one Delassus operator on the points that come near contact in some member."""
-        contact, kinematics, step, laws = self._assembly.contact, self._touch, self.step, self._assembly.laws
+        rows: u and v (n, q) on the contact's basis; velocity (n, q): y without contact.
+        """
+        assert isinstance(self._bulk, LinearStep)
+        contact, step, laws, theta = self._assembly.contact, self.step, self._assembly.laws, self._theta
+        motion = motion_of(*rows, velocity, theta, step)
         out = BatchedSolution.none(laws, state.history)
         if not contact.count:
             return out
+        kinematics = self._reference
         closed = contact.closed(kinematics.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
         near = (closed | laws.acts_when_open) & kinematics.paired
         if not near.any():
             return out
-        some = contact.problem(np.flatnonzero(near.any(axis=0)))
-        delassus = kinematics.delassus(self._condensed.compliance, some.rows)
-        gaps, rates = kinematics.gaps(motion.end)[:, some.points], kinematics.speeds(motion.rate, step)[:, some.rows]
-        start = kinematics.speeds(motion.speed, step)[:, some.rows]
+        some = contact.subset(np.flatnonzero(near.any(axis=0)))
+        delassus = kinematics.delassus(self._bulk.condensed.compliance, some.rows)
+        gaps, rates = (
+            kinematics.gaps(motion.end)[:, some.points],
+            kinematics.relative_velocities(motion.rate, step)[:, some.rows],
+        )
+        start = kinematics.relative_velocities(motion.speed, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             free = FreeMotion(
                 delassus, self._theta * step, gaps[at], rates[at], closed[at][:, some.points], step, self._theta, step
+            )
+            free = FreeMotion(
+                delassus, theta * step, gaps[at], rates[at], closed[at][:, some.points], step, theta, step
             )
             part = solve_members(
                 some.laws, free, state.history[at][:, some.histories], start[at], state.impulse[at][:, some.rows],
@@ -396,17 +397,118 @@ class ThetaMembers(CheckpointedColumns):
             )  # fmt: skip
             out.put(at, some.points, some.rows, some.histories, part)
 
-        each(solve, self._pieces)
+        map_pieces(solve, self._pieces)
         return out
 
-    def _resist(self, u: Array, out: Array) -> Array:
-        """Internal forces of each u (n, d) into `out`; strain energies (n,), J."""
-        strains = self._assembly.strains
-        if strains is not None:
-            found = strains.at(u)
-            out[:] = strains.forces(found)
-            return strains.energy(found)
-        assembly, energies = self._assembly, np.zeros(len(u))
+    def _end_linear(
+        self, state: State, solution: _Solution, forces: tuple[Array, Array | None], end: _End, at: slice
+    ) -> None:
+        """The end of the step of some members of linear bulk; forces: mean external ones (n, d), push (d,)."""
+        assembly, y = self._assembly, solution.y[at]
+        if solution.single is None:
+            assert isinstance(self._bulk, LinearStep)
+            impulse = self._theta * solution.contact.impulse[at]
+            self._bulk.condensed.correct_each(y, solution.multipliers[at], impulse)
+            solution.multipliers[at] /= self._theta
+        self._move(state, y, end, at)
+        end.strain[at] = self._internal(end.u[at], end.internal[at])
+        damping = y[:0] if assembly.viscous is None else applied(assembly.viscous, y)
+        self._balance(state, solution, forces, (state.internal[at], end.internal[at], damping), end, at)
+
+    def _end_nonlinear(
+        self, state: State, solution: _Solution, forces: tuple[Array, Array | None], end: _End
+    ) -> tuple[Memory, float]:
+        """The end of the step of one system of any bulk; the internal variables there, and the energy dissipated, J."""
+        assembly, solved, at = self._assembly, solution.single, slice(0, 1)
+        assert solved is not None
+        before, t1 = _of_member(state), (state.n + 1) * self.step
+        self._move(state, solution.y, end, at)
+        u = end.u[0]
+        accept(solved.meeting.solution, u, t1, assembly=assembly)
+        accept_shape(assembly, u, t1)
+        bulk = assembly.respond(u, state.memory, self.step)
+        accept_cells(assembly, bulk, t1)
+        end.internal[0], end.strain[0] = bulk.force, bulk.stored
+        mean = self._bulk.resist(before, solved, u, bulk.force)
+        internal = mean.internal[None]
+        self._balance(state, solution, forces, (internal, internal, mean.damping[None]), end, at)
+        if mean.viscous is not None:
+            lost = max(float(mean.viscous @ (self.step * solved.y)), 0.0)
+            end.losses.setdefault("damping", np.zeros(1))[0] += lost
+        return bulk.memory, bulk.dissipated
+
+    def _move(self, state: State, y: Array, end: _End, at: slice) -> None:
+        """u₁ = u₀ + Δt y, v₁ = v₀ + (y − v₀)/θ."""
+        from arlequin.schemes._sparse_theta_kernels import move
+
+        move(self.step, self._theta, y, state.u[at], state.v[at], end.u[at], end.v[at])
+
+    def _balance(
+        self,
+        state: State,
+        solution: _Solution,
+        forces: tuple[Array, Array | None],
+        resisting: tuple[Array, Array, Array],
+        end: _End,
+        at: slice,
+    ) -> None:
+        """Momentum and constraint sum at the end of the step of some members, and the works of their bulk:
+
+            p₁ = p₀ + Δt [f_θ − (1 − θ) f_int,0 − θ f_int,1 − D y] + Cᵀφ + BᵀP
+
+        on dofs that have mass and are not imposed, M v₁ on the others; on imposed dofs what is missing in it is the
+        reaction, whose work is external. forces: mean external ones and the push; resisting: internal forces at both
+        ends and damping (n, d), N.
+        """
+        from arlequin.schemes._sparse_theta_kernels import settle
+
+        assembly, theta, step, own, y = self._assembly, self._theta, self.step, state.own, solution.y[at]
+        (external, push), (before, after, damping) = forces, resisting
+        external, momentum, inertia, v0 = _rows(external, at), own.momentum[at], end.inertia[at], state.v[at]
+        inertia[:] = applied(assembly.mass, end.v[at])
+        settle(
+            step, theta, y, v0, end.v[at], before, after, external, damping, momentum, inertia, self._moving,
+            end.momentum[at], end.bulk_work[at],
+        )  # fmt: skip
+        acting = np.concatenate([solution.multipliers[at], solution.on_basis[at]], axis=1)
+        pull = applied(self._pull, acting)
+        end.momentum[at, self._pulled] += self._moving[self._pulled] * pull
+        if push is not None:
+            end.momentum[at, self._moving] += step * push[self._moving]
+        end.constraint_sum[at] = own.constraint_sum[at] + applied(assembly.constraints, y)
+        for kind, lost in viscous_losses(assembly, step, y).items():
+            end.losses[kind][at] = lost
+        dofs = assembly.imposed_dofs
+        if dofs.size:
+            force = (inertia[:, dofs] - momentum[:, dofs]) / step - external[:, dofs]
+            force += (1.0 - theta) * before[:, dofs] + theta * after[:, dofs]
+            if damping.size:
+                force += damping[:, dofs]
+            if push is not None:
+                force -= push[dofs]
+            force[:, self._pulled_imposed[0]] -= pull[:, self._pulled_imposed[1]] / step
+            end.bulk_work[at, 1] += step * np.vecdot(force, y[:, dofs])
+            end.bulk_work[at, 2] += 0.5 * step * np.vecdot(force, v0[:, dofs] + end.v[at][:, dofs])
+
+    @cached_property
+    def _pulled_imposed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Imposed dofs on which constraints or contact act: where they stand among these, and among those."""
+        _, imposed, pulled = np.intersect1d(
+            self._assembly.imposed_dofs, self._pulled, assume_unique=True, return_indices=True
+        )
+        return imposed, pulled
+
+    def _internal(self, u: Array, out: Array) -> Any:
+        """Internal forces of each u (n, d), N, into `out`; strain energies (n,), J."""
+        assembly = self._assembly
+        if self._members.count == 1:
+            out[0], energy = assembly.internal(u[0])
+            return energy
+        if assembly.strains is not None:
+            found = assembly.strains.at(u)
+            out[:] = assembly.strains.forces(found)
+            return assembly.strains.energy(found)
+        energies = np.zeros(len(u))
         for part, a, b in zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True):
             if isinstance(part, ElasticAssembled):
                 energies += part.internal_each(u[:, a:b], out[:, a:b])
@@ -421,49 +523,89 @@ class ThetaMembers(CheckpointedColumns):
             energies += 0.5 * np.vecdot(pull, elongation)
         return energies
 
-    def _pull(self, multipliers: Array, impulse: Array) -> Array:
-        """Cᵀφ + BᵀP (n, e) on the dofs that they pull at."""
-        return applied(self._pulls, np.concatenate([multipliers, impulse], axis=1))
+    def _refuse(self, failed: NDArray[np.int64], contact: BatchedSolution, u: Array, t: float) -> None:
+        """Raises why the step of the first of these members is not accepted."""
+        for i in failed.tolist():
+            accepted = partial(accept, contact.of(i), u[i], t, assembly=self._assembly)
+            if self._alone:
+                accepted()
+            else:
+                named(i, accepted)
 
-    def _react(
-        self, state: State, at: slice, ends: tuple[Array, ...], loads: tuple[Array, Array], pull: Array, sums: Array
-    ) -> None:
-        """Adds what the imposed motions do to the works of some members, as `reaction` finds it.
+    def _record(self, state: State, went: _Trajectory, projected: Projected | None, dissipated: float) -> StepBatch:
+        """What is recorded of the steps from a state, with their energies and works."""
+        assembly, laws, step, theta = self._assembly, self._assembly.laws, self.step, self._theta
+        count, last = len(went.solutions), went.solutions[-1]
+        single = None if self._steady or last.single is None else last.single.meeting
+        kinematics = self._reference if single is None else single.kinematics
+        persistent = laws.gap_rows if single is None else single.persistent
+        by_du, by_path = (kinematics.apply_local(rows[:count]) for rows in (step * went.y, went.path))
+        gaps = kinematics.gaps(went.contact_displacement[1 : count + 1])
+        impulse, normal, status = (went.stacked(name) for name in ("impulse", "normal", "status"))
+        asperity, loss = laws.energy(gaps) * np.ones(gaps.shape[:2]), None
+        if single is not None and single.carried:
+            asperity = laws.energy(laws.layer_gaps(single.solution.history, gaps)) * np.ones((1, 1))
+        if last.springs is not None:
+            before, after = (np.stack([own.springs[i] for own in went.solutions]) for i in (0, 1))  # type: ignore[index]
+            loss = ElasticStick(laws, before, after, gain(laws, theta, step)).loss(impulse, by_du, step, theta)
+            asperity = asperity + laws.elastic_stick_energy(after)
+        multipliers, pulled = np.stack([own.multipliers for own in went.solutions]), 0.0
+        if multipliers.size:
+            rates = applied(assembly.constraints, went.v[: count + 1])
+            pulled = np.vecdot(multipliers, 0.5 * (rates[:-1] + rates[1:]))
+        kinetic, given, given_path, internal, damping = np.moveaxis(went.bulk_work[:count], -1, 0)
+        losses = {kind: lost[:count] for kind, lost in went.losses.items()}
+        strain, before_it = went.strain[1 : count + 1], np.concatenate([[state.asperity], asperity[:-1]])
+        work = BulkWork(given, given_path, internal, damping, losses, pulled).works(
+            step=step,
+            rates=WorkPaths.mean(by_du, by_path),
+            kinematics=kinematics,
+            contact=NormalSplit(impulse, *np.moveaxis(normal, 2, 0)),
+            stored_before=(went.strain[:count], before_it),
+            stored_after=(strain, asperity),
+            loss=loss,
+            plastic=dissipated,
+            persistent=persistent,
+        )
+        slip = np.where(persistent, by_du, by_path)
+        contact = ContactImpulses.of(kinematics, impulse, status, slip, step, loss=loss)
+        if projected is not None:
+            work.values += projected.work.values
+            own = ContactImpulses.of(projected.kinematics, projected.impulse, status, 0.0 * slip, step)
+            contact = contact.with_end_impulses(own)
+        work["kinetic"] = kinetic
+        newton = np.array([1 if own.single is None else own.single.newton for own in went.solutions])
+        return StepBatch(
+            n=state.n + 1 + np.arange(count),
+            u=went.u[1 : count + 1],
+            v=went.v[1 : count + 1],
+            works=work.values,
+            multipliers=multipliers,
+            gaps=gaps,
+            contact=contact,
+            iterations=went.stacked("iterations"),
+            residual=went.stacked("residual"),
+            newton=np.broadcast_to(newton[:, None], gaps.shape[:2]),
+        )
 
-        ends: y, v₁, internal forces and M v₁; loads: external and damping forces; pull (n, e): as `_pull` gives it.
-        """
-        theta, step, dofs = self._theta, self.step, self._assembly.imposed_dofs
-        y, v, internal = (field[at][:, dofs] for field in ends[:3])
-        force = (ends[3][:, dofs] - state.own.momentum[at][:, dofs]) / step - _own(loads[0], at)[:, dofs]
-        force += (1.0 - theta) * state.internal[at][:, dofs] + theta * internal
-        if loads[1].size:
-            force += loads[1][:, dofs]
-        place = np.full(self._moving.size, -1)
-        place[self._pulled] = np.arange(self._pulled.size)
-        pulled = place[dofs] >= 0
-        force[:, pulled] -= pull[:, place[dofs[pulled]]] / step
-        sums[at, 1] += step * np.vecdot(force, y)
-        sums[at, 2] += 0.5 * step * np.vecdot(force, state.v[at][:, dofs] + v)
-
-    def _given(self, state: State, t: float) -> Array | None:
-        """Values of y (n, p) on the imposed dofs, as in `ThetaStepper`."""
-        dofs = self._assembly.imposed_dofs
-        if not dofs.size:
-            return None
-        values = self._members.imposed(t)
-        from_displacement = (values - state.u[:, dofs]) / self.step
-        from_velocity = self._theta * values + (1.0 - self._theta) * state.v[:, dofs]
-        return np.where(self._assembly.imposes_displacement, from_displacement, from_velocity)
-
-
-def _own(field: Array, at: slice) -> Array:
-    """The rows of some members; a field (1, d) is that of all."""
-    return field if len(field) == 1 else field[at]
+    def _reached(
+        self, state: State, batch: StepBatch, went: _Trajectory, projected: Projected | None
+    ) -> tuple[State, StepBatch]:
+        """The last state with its energies, and what the contact of one system leaves for the next step."""
+        kinetic, strain, asperity = batch.works[-1, :, :3].T
+        end = replace(state, kinetic=kinetic.copy(), strain=strain.copy(), asperity=asperity.copy())
+        single = went.solutions[-1].single
+        if single is None or self._steady:
+            return end, batch
+        worn = self._assembly.contact.worn(state.worn, batch.contact.friction_work_per_mu[0, 0])
+        impulse = state.impulse if projected is None else state.impulse + projected.impulse
+        end = replace(end, worn=worn, impulse=impulse, lasts=single.meeting.persistence)
+        return end, replace(batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None])
 
 
 @dataclass(frozen=True)
-class Pushes:
-    """Contact impulses (b, r) and the parts (b, k) of the normal ones."""
+class NormalSplit:
+    """Contact impulses (…, r), N·s, and the shares (…, k) of the normal ones by law; see `NormalImpulseSplit`."""
 
     impulse: Array
     stored: Array
@@ -471,244 +613,29 @@ class Pushes:
     multiplier: Array
 
 
-@dataclass(frozen=True)
-class Trail:
-    """States and steps, b of these: u, v (b + 1, d), both on the contact's basis, `place` and `speed` (b + 1, q),
-    strain energy (b + 1,), what the springs of friction pull (b + 1, r), None without; y on the basis (b, q), what the
-    forces of the bulk do (b, 5), see `_member_kernels.settle`, viscous losses (b,) by kind, constraints' impulses
-    (b, m), contact impulses (b, r), their normal parts (b, 3, k), status (b, k), and the figures of the contact
-    problems (b,).
-    """
-
-    u: Array
-    v: Array
-    place: Array
-    speed: Array
-    strain: Array
-    held: Array | None
-    moved: Array
-    sums: Array
-    losses: dict[str, Array] = field(repr=False)
-    multipliers: Array
-    impulse: Array
-    normal: Array
-    status: NDArray[np.int8]
-    iterations: NDArray[np.int64]
-    residual: Array
-
-    @classmethod
-    def room(cls, assembly: Assembly, state: State, count: int, held: Array | None) -> Self:
-        """Room for so many steps from a state, where the springs of friction pull with `held` (r,)."""
-        laws, moves, (d,), q = assembly.laws, assembly.contact.moves, state.u.shape, assembly.contact.basis.shape[0]
-        kinds = viscous_losses(assembly, 1.0, np.zeros(d))
-        new = cls(
-            u=np.empty((count + 1, d)),
-            v=np.empty((count + 1, d)),
-            place=np.empty((count + 1, q)),
-            speed=np.empty((count + 1, q)),
-            strain=np.empty(count + 1),
-            held=None if held is None else np.zeros((count + 1, laws.row_count)),
-            moved=np.empty((count, q)),
-            sums=np.empty((count, 5)),
-            losses={kind: np.empty(count) for kind in kinds},
-            multipliers=np.empty((count, assembly.constraints.shape[0])),
-            impulse=np.empty((count, laws.row_count)),
-            normal=np.empty((count, 3, laws.count)),
-            status=np.empty((count, laws.count), dtype=np.int8),
-            iterations=np.empty(count, dtype=np.int64),
-            residual=np.empty(count),
-        )
-        new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
-        new.place[0], new.speed[0] = moves.of(state.u), moves.of(state.v)
-        if new.held is not None and held is not None:
-            new.held[0] = held
-        return new
-
-    def put(self, i: int, assembly: Assembly, solved: Solved, kinematics: ContactKinematics, step: float) -> None:
-        """Takes what step i found, once it moved u and v."""
-        contact, moves = solved.meeting.solution, assembly.contact.moves
-        self.place[i + 1], self.speed[i + 1] = moves.of(self.u[i + 1]), moves.of(self.v[i + 1])
-        self.moved[i] = moves.of(solved.y)
-        self.multipliers[i], self.impulse[i], self.status[i] = solved.multipliers, contact.impulse, contact.status
-        self.normal[i] = contact.stored, contact.dissipated, contact.multiplier
-        self.iterations[i], self.residual[i] = contact.iterations, contact.residual
-        if self.held is not None and contact.spring_traction is not None:
-            self.held[i + 1] = assembly.laws.spring_traction(contact.history, kinematics.tangents)
-        if self.losses:
-            for kind, lost in viscous_losses(assembly, step, solved.y).items():
-                self.losses[kind][i] = lost
-
-    def first(self, count: int) -> "Trail":
-        """Its first steps."""
-        states = {"u", "v", "place", "speed", "strain", "held"}
-        cut: dict[str, Any] = {
-            name: None if values is None else values[: count + (name in states)]
-            for name, values in vars(self).items()
-            if name != "losses"
-        }
-        return Trail(**cut, losses={kind: lost[:count] for kind, lost in self.losses.items()})
-
-    def audited(
-        self, assembly: Assembly, kinematics: ContactKinematics, first: int, step: float, theta: float
-    ) -> tuple[Block, Array]:
-        """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic,
-        strain, asperity."""
-        laws, gaps, pulled = assembly.laws, kinematics.gaps(self.place), 0.0
-        by_du, by_path = (
-            kinematics.turn(step * self.moved),
-            kinematics.turn(0.5 * step * (self.speed[:-1] + self.speed[1:])),
-        )
-        asperity, loss = laws.energy(gaps), None
-        if self.held is not None:
-            springs = ElasticStick(laws, self.held[:-1], self.held[1:], gain(laws, theta, step))
-            loss = springs.loss(self.impulse, by_du, step, theta)
-            asperity = asperity + laws.elastic_stick_energy(self.held)
-        if self.multipliers.size:
-            rates = applied(assembly.constraints, self.v)
-            pulled = np.vecdot(self.multipliers, 0.5 * step * (rates[:-1] + rates[1:])) / step
-        kinetic, given, given_path, resisted, dragged = self.sums.T
-        work = BulkWork(given, given_path, resisted, dragged, self.losses, pulled).works(
-            step=step,
-            rates=WorkPaths.mean(by_du, by_path),
-            kinematics=kinematics,
-            contact=Pushes(self.impulse, *np.moveaxis(self.normal, 1, 0)),
-            stored_before=(self.strain[:-1], asperity[:-1]),
-            stored_after=(self.strain[1:], asperity[1:]),
-            loss=loss,
-            persistent=laws.gap_rows,
-        )
-        work["kinetic"] = kinetic
-        block = Block(
-            n=first + np.arange(len(kinetic)),
-            u=self.u[1:],
-            v=self.v[1:],
-            works=work.values,
-            multipliers=self.multipliers,
-            gaps=gaps[1:],
-            action=ContactImpulses.of(kinematics, self.impulse, self.status, by_path, step, loss=loss),
-            iterations=self.iterations,
-            residual=self.residual,
-            newton=np.ones_like(self.iterations),
-        )
-        return block, work.values[:, :3]
+def _rows(field: Array, at: slice) -> Array:
+    """The rows of some members; a field (1, d) is that of all."""
+    return field if len(field) == 1 else field[at]
 
 
-_CACHED = 1 << 17  # values of a field of a block, at most: what is recorded is still in cache
+def _of_member(state: State) -> State:
+    """The state of the only member."""
+    own, fields = state.own, ("u", "v", "history", "internal", "impulse")
+    arrays: Any = {name: getattr(state, name)[0] for name in fields}
+    energies: Any = {name: float(getattr(state, name)[0]) for name in ("kinetic", "strain", "asperity")}
+    carried = type(own)(**{name: value[0] for name, value in vars(own).items()})
+    return replace(state, **arrays, **energies, own=carried)
+
+
+def _as_ensemble(state: State) -> State:
+    """The state of an ensemble of one."""
+    own, fields = state.own, ("u", "v", "history", "internal", "impulse")
+    arrays: Any = {name: getattr(state, name)[None] for name in fields}
+    energies: Any = {name: np.array([getattr(state, name)]) for name in ("kinetic", "strain", "asperity")}
+    carried = type(own)(**{name: value[None] for name, value in vars(own).items()})
+    return replace(state, **arrays, **energies, own=carried)
 
 
 def is_steady(assembly: Assembly) -> bool:
     """Whether steps may be audited together: linear parts, contact of fixed pairings, no wear."""
     return assembly.linear and assembly.contact.fixed and assembly.contact.wear_rate is None
-
-
-class BlockedThetaStepper(ThetaStepper):
-    """The same steps as `ThetaStepper`, which takes those that end in an error, to say it.
-
-    Works of the bulk are summed in the pass over the dofs that makes the momentum: few fields go through the cache,
-    which the factor fills.
-    """
-
-    _bulk: LinearStep
-
-    def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
-        super().__init__(assembly, step, theta)
-        self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
-        self._steady = all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity)
-        pulls = np.concatenate([assembly.constraints.indices, assembly.contact.basis.indices])
-        self._pulled = np.flatnonzero((np.bincount(pulls, minlength=assembly.dof_count) > 0) & self._moving)
-
-    def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
-        """Up to `count` steps; None where the first one is not accepted."""
-        from arlequin.schemes._theta_kernels import move
-
-        assembly, theta, step, laws = self._assembly, self._theta, self.step, self._assembly.laws
-        count = min(count, max(_CACHED // state.u.size, 1))
-        loads, externals = self._loads(state, count)
-        held = laws.spring_traction(state.history, self._touch.tangents) if laws.has_elastic_stick else None
-        went = Trail.room(assembly, state, count, held)
-        start = Start(went.place[0], went.speed[0], state.internal, state.history, state.impulse)
-        momentum, inertia, rest, taken = state.own.momentum, assembly.mass @ state.v, state.own.rest, 0
-        for i in range(count):
-            t1 = (state.n + i + 1) * step
-            u0, v0, u1, v1 = went.u[i], went.v[i], went.u[i + 1], went.v[i + 1]
-            external = externals[i]
-            wanted = -rest if theta == 0.5 else (1.0 - theta) * applied(assembly.constraints, v0)
-            solved = self._bulk.solve_from(start, Drive(momentum, external, wanted, self._given(u0, v0, t1), t1))
-            contact, y = solved.meeting.solution, solved.y
-            move(step, theta, y[None], u0[None], v0[None], u1[None], v1[None])
-            internal, went.strain[i + 1] = assembly.internal(u1)
-            finite = np.isfinite(went.strain[i + 1] + y @ y)
-            if contact.singular or not contact.residual <= RESIDUAL_LIMIT or not finite:
-                break
-
-            before, inertia = inertia, assembly.mass @ v1
-            momentum = self._settle(
-                solved, (v0, v1), (start.internal, internal), external, (momentum, before, inertia), went.sums[i]
-            )
-            rest = rest + applied(assembly.constraints, y)
-            went.put(i, assembly, solved, self._touch, step)
-            start = Start(went.place[i + 1], went.speed[i + 1], internal, contact.history, contact.impulse)
-            taken += 1
-        if not taken:
-            return None
-        went = went.first(taken)
-        block, energies = went.audited(assembly, self._touch, state.n + 1, step, theta)
-        kinetic, strain, asperity = energies[-1].tolist()
-        end = State(
-            n=state.n + taken,
-            u=went.u[-1],
-            v=went.v[-1],
-            history=start.history,
-            internal=start.internal,
-            kinetic=kinetic,
-            strain=strain,
-            asperity=asperity,
-            impulse=start.impulse,
-            own=Carried(momentum, loads[taken], rest),
-            memory=state.memory,
-        )
-        return end, block
-
-    def _loads(self, state: State, count: int) -> tuple[Array, Array]:
-        """External forces (count + 1, d) from a state on, and their means (count, d) in the steps, N."""
-        theta, load = self._theta, state.own.load
-        if self._steady:
-            mean = (1.0 - theta) * load + theta * load
-            return np.broadcast_to(load, (count + 1, load.size)), np.broadcast_to(mean, (count, load.size))
-        loads = self._assembly.loads(self.step * np.arange(state.n, state.n + count + 1, dtype=float))
-        return loads, (1.0 - theta) * loads[:-1] + theta * loads[1:]
-
-    def _settle(
-        self,
-        solved: Solved,
-        v: tuple[Array, Array],
-        internal: tuple[Array, Array],
-        external: Array,
-        momenta: tuple[Array, Array, Array],
-        sums: Array,
-    ) -> Array:
-        """The momentum (d,) carried on, and the works of the bulk in a step, into `sums` (5,).
-
-        v, internal: at both ends; momenta: what was carried so far, M v₀ and M v₁.
-        """
-        from arlequin.schemes._theta_kernels import settle
-
-        assembly, theta, step, y = self._assembly, self._theta, self.step, solved.y
-        momentum, before, inertia = momenta
-        damping = y[None][:0] if assembly.viscous is None else (assembly.viscous @ y)[None]
-        carried = np.empty_like(momentum)
-        settle(
-            step, theta, y[None], v[0][None], v[1][None], internal[0][None], internal[1][None], external[None],
-            damping, momentum[None], inertia[None], self._moving, carried[None], sums[None],
-        )  # fmt: skip
-        pull = assembly.pull(solved.multipliers, solved.meeting.impulse)
-        carried[self._pulled] += pull[self._pulled]
-        dofs = assembly.imposed_dofs
-        if dofs.size:  # their reactions, what the balance of momentum misses there, work as external forces
-            force = (inertia[dofs] - before[dofs] - pull[dofs]) / step - external[dofs]
-            force += (1.0 - theta) * internal[0][dofs] + theta * internal[1][dofs]
-            if damping.size:
-                force += damping[0, dofs]
-            sums[1] += step * np.vecdot(force, y[dofs])
-            sums[2] += 0.5 * step * np.vecdot(force, v[0][dofs] + v[1][dofs])
-        return carried

@@ -69,7 +69,11 @@ class Condensed:
         to_given = free_rows[:, self._given]
         self._to_given = to_given if to_given.nnz else None  # a diagonal mass gives none
 
-        self._all, self._b, self._moves = assembly.constraints, assembly.contact.basis, assembly.contact.moves
+        self._all, self._b, self._basis_product = (
+            assembly.constraints,
+            assembly.contact.basis,
+            assembly.contact.basis_product,
+        )
         self._penalty: sp.csr_array | None = None
         inner = free_rows if whole else free_rows[:, self._active]
         if former is not None and isinstance(former.factor, CholeskyFactor):
@@ -158,7 +162,7 @@ class Condensed:
             own = scipy.linalg.lapack.dpotrs(self._schur[0], rest, lower=self._schur[1])[0]  # cho_solve, unchecked
             self._from_c.add(y, own)
             multipliers[self._kept] = own
-        return Predictor(y, multipliers, self._moves.of(y))
+        return Predictor(y, multipliers, self._basis_product(y))
 
     def predict_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Predictor:
         """The same for each of many, with fields (n, …), y into the given one: a pass over the factor serves some."""
@@ -182,7 +186,7 @@ class Condensed:
             own = scipy.linalg.cho_solve(self._schur, rest.T).T
             self._from_c.add_each(y, own)
             multipliers[:, self._kept] = own
-        return Predictor(y, multipliers, self._moves.of(y))
+        return Predictor(y, multipliers, self._basis_product(y))
 
     def correct_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
         """Adds to y (n, d) and φ (n, m) of each what the contact impulses P (n, q) do."""

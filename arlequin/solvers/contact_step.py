@@ -16,10 +16,14 @@ from arlequin.multilevel.solvers.contact import STICK, ContactSolution, solve_co
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, FrictionLoss, gain
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.step.acceptance import RESIDUAL_LIMIT
+from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
-from arlequin.step.state import RESIDUAL_LIMIT, StepReport
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.internal_forces import BulkResponse
 
 _PASSES = 25  # pairings of a step at most
 _STUCK = 4  # of them that halve no change: partners change back and forth
@@ -74,11 +78,11 @@ class ContactStep:
     @property
     def impulse(self) -> Array:
         """The impulses on the rows of the basis (q,), N·s."""
-        return self.kinematics.spread(self.solution.impulse)
+        return self.kinematics.apply_local_transposed(self.solution.impulse)
 
     def stored(self, laws: PointLaws, u: Array) -> Any:
         """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
-        gaps = self.kinematics.gaps(self.kinematics.moves.of(u))
+        gaps = self.kinematics.gaps(self.kinematics.basis_product(u))
         asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
         return asperity if self.held is None else asperity + float(self.held.laws.elastic_stick_energy(self.held.after))
 
@@ -93,29 +97,66 @@ class ContactStep:
         """The way of friction (r,), m, of the ways of the rows."""
         return np.where(self.persistent, rows.du, rows.slip)
 
-    def report(
+    @property
+    def persistence(self) -> NDArray[np.int8]:
+        """Which of the contact may last in the next step (k,), see `arlequin.multilevel.solvers.closing`."""
+        own = self.solution
+        return persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
+
+    def impulses(
+        self, slip: Array, loss: FrictionLoss | None = None, projected: Projected | None = None
+    ) -> ContactImpulses:
+        """What is recorded of the contact; slip (r,): the path of friction, m; projected: impulses at the end."""
+        own = self.solution
+        found = ContactImpulses.of(self.kinematics, own.impulse, own.status, slip, self.time, loss=loss)
+        if projected is None:
+            return found
+        at_end = ContactImpulses.of(projected.kinematics, projected.impulse, own.status, 0.0 * slip, self.time)
+        return found.with_end_impulses(at_end)
+
+    def ended(
         self,
-        multipliers: Array,
+        assembly: Assembly,
+        state: State,
+        motion: tuple[Array, Array],
+        bulk: BulkResponse,
         work: Work,
+        *,
+        own: Any,
+        multipliers: Array,
         path: Array,
-        slip: Array,
-        loss: FrictionLoss | None = None,
+        contact: ContactImpulses,
         newton: int = 1,
         projected: Projected | None = None,
-    ) -> StepReport:
-        """What the step did, after so many linearisations of the bulk; slip (r,): the way of
-        friction, m; projected: what velocities at its end were changed by."""
-        own, impulse = self.solution, self.solution.impulse
-        action = ContactImpulses.of(self.kinematics, impulse, own.status, slip, self.time, loss=loss)
-        if projected is not None:
-            impulse = impulse + projected.impulse
-            still = 0.0 * slip
-            action = action.pushed(
-                ContactImpulses.of(projected.kinematics, projected.impulse, own.status, still, self.time)
-            )
-        lasts = persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
-        return StepReport(
-            own.iterations, own.residual, impulse, multipliers, work, path, self.kinematics, action, newton, lasts
+    ) -> tuple[State, StepBatch]:
+        """The state at the end of the step, and what is recorded of it.
+
+        motion: u (d,), m, and v (d,), m/s, at the end; own: what the scheme carries along; multipliers (m,): impulses
+        of the constraints; path (d,), m: where the mean forces work; contact: see `impulses`; newton: linearisations.
+        """
+        solution = self.solution
+        end = state.following(
+            assembly,
+            u=motion[0],
+            v=motion[1],
+            bulk=bulk,
+            work=work,
+            impulse=solution.impulse if projected is None else solution.impulse + projected.impulse,
+            friction_work_per_mu=contact.friction_work_per_mu,
+            history=solution.history,
+            own=own,
+            lasts=self.persistence,
+        )
+        return end, StepBatch.single(
+            end,
+            self.kinematics,
+            work,
+            contact,
+            multipliers=multipliers,
+            path=path,
+            iterations=solution.iterations,
+            residual=solution.residual,
+            newton=newton,
         )
 
 
@@ -160,7 +201,7 @@ def solve_contact_step(
     sliding = None
     if laws.state_dependent:
         before = motion.speed if motion.before is None else motion.before
-        rates = np.zeros(kinematics.rows) if static else kinematics.speeds(before, step)
+        rates = np.zeros(kinematics.rows) if static else kinematics.relative_velocities(before, step)
         sliding = laws.sliding(history, laws.slip_size(rates))
         laws = laws.at(sliding)
     least, stuck, keep = np.inf, 0, False
@@ -173,7 +214,7 @@ def solve_contact_step(
                 history = laws.with_gaps(at_start, seen)
             else:
                 history, beyond = laws.carry_gaps(at_start, seen)
-        some = contact.problem(np.flatnonzero((closed | laws.acts_when_open) & kinematics.paired))
+        some = contact.subset(np.flatnonzero((closed | laws.acts_when_open) & kinematics.paired))
         held = laws.spring_traction(history, kinematics.tangents) if laws.has_elastic_stick else None
         delassus = kinematics.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
@@ -183,7 +224,8 @@ def solve_contact_step(
             gap_free = gap_free + beyond
             closing.shift[kinematics.first[laws.level == 1]] -= beyond[laws.level == 1]
         free = FreeMotion(
-            delassus, gap_per_velocity, gap_free[some.points], kinematics.speeds(motion.rate, time)[some.rows],
+            delassus, gap_per_velocity, gap_free[some.points],
+            kinematics.relative_velocities(motion.rate, time)[some.rows],
             closed[some.points], np.inf if static else step, theta, time,
         )  # fmt: skip
         known = partial(
@@ -191,7 +233,7 @@ def solve_contact_step(
             some.laws if sliding is None else some.laws.with_friction(laws.friction[some.points]),
             free,
             history[some.histories],
-            slip_free=None if held is None else kinematics.turn(motion.end - motion.place)[some.rows],
+            slip_free=None if held is None else kinematics.apply_local(motion.end - motion.place)[some.rows],
             spring_traction=None if held is None else held[some.rows],
             closing=None if closing is None else closing.table(some.rows),
         )
@@ -202,10 +244,12 @@ def solve_contact_step(
         # a pass that finds its guess right solves no system and cannot tell
         singular = part.singular if part.iterations else singular
         lost = not part.residual <= RESIDUAL_LIMIT and undetermined(delassus, part.impulse)
-        solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular or lost)
+        solution = replace(some.expand(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
-        end = motion.end + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
+        end = motion.end + gap_per_velocity * scale * compliance.move(
+            kinematics.apply_local_transposed(solution.impulse)
+        )
         reached = end if static else 0.5 * (motion.place + end)
         change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
@@ -221,8 +265,10 @@ def solve_contact_step(
     answers[some.rows] = np.diag(delassus)
     carried = beyond is not None
     if sliding is not None:
-        end = motion.end + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
-        slip = laws.slip_size(kinematics.turn(end - motion.place))
+        end = motion.end + gap_per_velocity * scale * compliance.move(
+            kinematics.apply_local_transposed(solution.impulse)
+        )
+        slip = laws.slip_size(kinematics.apply_local(end - motion.place))
         pressure = solution.impulse[kinematics.first] / (time * laws.area)
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     if held is None or solution.spring_traction is None:
@@ -248,8 +294,8 @@ def _closing(
     lasts: NDArray[np.int8] | None,
 ) -> Closing:
     """Which rates the step closes."""
-    start = kinematics.speeds(motion.speed if motion.before is None else motion.before, step)
-    mean = kinematics.turn(motion.mean)
+    start = kinematics.relative_velocities(motion.speed if motion.before is None else motion.before, step)
+    mean = kinematics.apply_local(motion.mean)
     if kinematics.opening is not None:
         mean = mean + kinematics.normal(kinematics.opening * (1.0 / gap_per_velocity - 1.0 / step))
     gaps, explicit = kinematics.gaps(motion.place, 1.0), motion.before is not None

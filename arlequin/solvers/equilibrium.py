@@ -17,10 +17,11 @@ from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, Predictor
 from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
 from arlequin.solvers.tangents import Tangents
-from arlequin.step.state import Failed, State
+from arlequin.step.acceptance import Failed
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 100  # proximal steps at most, where contact alone holds a part
@@ -66,7 +67,7 @@ class Equilibrium:
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self._condensed, self._soft = _condense(assembly)
-        self._lengths = lengths(assembly)
+        self._lengths = displacement_per_unit(assembly)
         self._softer = {0: (self._condensed, self._soft)}
         self._tangents = None if assembly.linear else Tangents(assembly, self._soft, 1.0)
         self._at: tuple[Array | None, Memory] = None, ()
@@ -132,7 +133,7 @@ class Equilibrium:
             last, size = moved, float(np.linalg.norm(self._lengths * change))
             if not np.isfinite(size):
                 break
-            forces = external + assembly.pull(constraint, meeting.impulse)
+            forces = external + assembly.generalised_force(constraint, meeting.impulse)
             missing = forces - force
             if not searching and watch.least(size):
                 best = du
@@ -180,7 +181,7 @@ class Equilibrium:
         """Δu and φ by one refinement: the forces are those of the strains, whose round-off is below that of K u in
         slender parts."""
         (du, constraint), assembly = found, self._assembly
-        missing = external - self._force(state, state.u + du) + assembly.pull(constraint, meeting.impulse)
+        missing = external - self._force(state, state.u + du) + assembly.generalised_force(constraint, meeting.impulse)
         better = self._free(state, du, missing, 0.0 * du[assembly.imposed_dofs])
         return du + better.y, constraint + better.multipliers
 

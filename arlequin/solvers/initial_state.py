@@ -25,9 +25,9 @@ from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
-from arlequin.step.state import initial_acceleration
+from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
-from arlequin.system.contact import Side
+from arlequin.system.contact import ContactSide
 from arlequin.system.contact_kinematics import ContactKinematics
 
 _ROUND_OFF = 1e-10  # depth, relative to the part, that is none
@@ -72,7 +72,7 @@ def _moved(assembly: Assembly, surface: Any, u: Array) -> Array:
     """Positions (n, a) of a surface's nodes; none of what is fixed in space."""
     if not isinstance(surface, Surface):
         return np.zeros((0, 1))
-    side = Side.of(surface, assembly.layout)
+    side = ContactSide.of(surface, assembly.layout)
     return side.positions(side.rows @ u)
 
 
@@ -195,7 +195,9 @@ def start_accelerations(
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
     inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
     free = inertia.predict(force, np.zeros(assembly.constraints.shape[0]), given)
-    initial_impulse = kinematics.spread(_initial_forces(assembly, inertia, free, kinematics, motion, step))
+    initial_impulse = kinematics.apply_local_transposed(
+        _initial_forces(assembly, inertia, free, kinematics, motion, step)
+    )
     return *inertia.correct(free, initial_impulse), initial_impulse
 
 
@@ -230,7 +232,8 @@ def _initial_forces(
         rows = rows_of(points)
         free_motion = FreeMotion(
             kinematics.delassus(inertia.compliance, rows), 1.0, np.zeros(points.size),
-            rates[rows] + step * kinematics.turn(free.contact)[rows], np.ones(points.size, dtype=bool), step, 1.0, step,
+            rates[rows] + step * kinematics.apply_local(free.contact)[rows], np.ones(points.size, dtype=bool),
+            step, 1.0, step,
         )  # fmt: skip
         solution = solve_contact(
             laws.chosen(points), free_motion, laws.start_history(kinematics.gap), np.zeros(rows.size)

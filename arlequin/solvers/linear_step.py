@@ -80,9 +80,9 @@ class LinearStep:
 
     def solve(self, state: State, drive: Drive) -> Solved:
         """The step from the state."""
-        moves = self._assembly.contact.moves
+        product = self._assembly.contact.basis_product
         start = Start(
-            moves.of(state.u), moves.of(state.v), state.internal, state.history, state.impulse, state.worn, state.lasts
+            product(state.u), product(state.v), state.internal, state.history, state.impulse, state.worn, state.lasts
         )
         return self.solve_from(start, drive)
 

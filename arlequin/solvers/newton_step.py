@@ -15,10 +15,11 @@ from arlequin.solvers.contact_step import ContactStep, solve_contact_step
 from arlequin.solvers.linear_step import Drive, Resistance, Solved, motion_of
 from arlequin.solvers.mean_forces import Bulk
 from arlequin.solvers.rotation_predictor import RotationPredictor
-from arlequin.step.state import Failed, State
+from arlequin.step.acceptance import Failed
+from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-from arlequin.system.lengths import lengths
+from arlequin.system.lengths import displacement_per_unit
 from arlequin.system.locate import locate_maximum
 
 _PASSES = 40  # passes with one factor at most
@@ -109,7 +110,7 @@ class NewtonStep:
         self._bulk = Bulk(assembly, theta, step)
         self._turning = RotationPredictor(assembly, step)
         self._rigidity = assembly.rigidity
-        self._lengths = lengths(assembly)
+        self._lengths = displacement_per_unit(assembly)
         self._heaviest = float((assembly.mass.diagonal() / self._lengths**2).max(initial=0.0))
         rest = np.zeros(assembly.dof_count)
         if shared is None:
@@ -247,15 +248,17 @@ class NewtonStep:
 
     def _rest(self, now: _Iterate, solved: Solved) -> Array:
         """The momentum (d,) missing under the impulses, N·s; 0 where motions are given."""
-        impulses = self._assembly.pull(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
+        impulses = (
+            self._assembly.generalised_force(solved.multipliers, solved.meeting.impulse) + now.gradient.T @ solved.inner
+        )
         return np.where(self._assembly.free, now.missing + self._theta * impulses, 0.0)
 
     def _contact(self, state: State, compliance: Answers, free: Array, guess: Array) -> ContactStep:
-        theta, step, moves = self._theta, self._step, self._assembly.contact.moves
+        theta, step, product = self._theta, self._step, self._assembly.contact.basis_product
         return solve_contact_step(
             self._assembly.contact,
             compliance,
-            motion_of(moves.of(state.u), moves.of(state.v), free, theta, step),
+            motion_of(product(state.u), product(state.v), free, theta, step),
             gap_per_velocity=theta * step,
             step=step,
             theta=theta,

@@ -47,7 +47,7 @@ class VelocityProjection:
         contact, persistent = meeting.solution, meeting.persistent
         if not persistent.any():
             return None
-        kinematics = self._assembly.contact.kinematics(self._assembly.contact.moves.of(u))
+        kinematics = self._assembly.contact.kinematics(self._assembly.contact.basis_product(u))
         sizes = np.diff(np.append(kinematics.first, kinematics.rows))
         normal = np.zeros(kinematics.rows, dtype=bool)
         normal[kinematics.first] = True
@@ -78,18 +78,18 @@ class VelocityProjection:
         weights (p,): 1/D."""
         kinematics, (u, v), mass = out.kinematics, motion, self._assembly.mass
         v = v + out.dv
-        moves, local = kinematics.moves.of(v), kinematics.local
+        rates, local = kinematics.basis_product(v), kinematics.local
         sizes, inert = (
-            (np.abs(moves), self._inert) if local is None else (abs(local) @ np.abs(moves), abs(local) @ self._inert)
+            (np.abs(rates), self._inert) if local is None else (abs(local) @ np.abs(rates), abs(local) @ self._inert)
         )
         inert = inert[rows] > 0.0  # an impulse there would move nodes without mass
-        rates = np.where(inert, 0.0, kinematics.turn(moves)[rows])
+        rates = np.where(inert, 0.0, kinematics.apply_local(rates)[rows])
         if (np.abs(rates) <= _NONE * sizes[rows]).all():
             return
         push = np.divide(rates, weights, out=np.zeros_like(rates), where=weights > 0.0)
         own = np.zeros(kinematics.rows)
         own[rows] = push
-        force = kinematics.pull(own)
+        force = kinematics.generalised_force(own)
         response, constraints, rigid = self._response(force, u)
         momentum, given = mass @ response, self._assembly.imposed_dofs
         # what holds parts rigid works on what their turning leaves of G v; what moves imposed dofs is external

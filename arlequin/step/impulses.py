@@ -1,4 +1,4 @@
-"""What contact did to a system in a step, as it is recorded."""
+"""Contact impulses of a step as they are recorded: by point, by row of the contact basis, with slip and friction."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -29,7 +29,7 @@ class ContactImpulses:
 
     @classmethod
     def none(cls, kinematics: ContactKinematics) -> "ContactImpulses":
-        """Nothing, on the points of a touch."""
+        """Zero impulses on the points of the kinematics."""
         count, axes = kinematics.normals.shape
         none = np.zeros(count)
         spread, status = np.zeros(kinematics.basis.shape[0]), np.zeros(count, dtype=np.int8)
@@ -66,21 +66,32 @@ class ContactImpulses:
         if loss is not None:
             friction_loss = np.where(loss.laws.elastic_stick, loss.each, friction_loss)
         return cls(
-            normal, tangential, kinematics.spread(impulse), length, normal * length / time, friction_loss, status
+            normal,
+            tangential,
+            kinematics.apply_local_transposed(impulse),
+            length,
+            normal * length / time,
+            friction_loss,
+            status,
         )
 
-    def pushed(self, other: "ContactImpulses") -> "ContactImpulses":
-        """With the impulses of another at the end of the step, which does nothing on the slip."""
+    def with_end_impulses(self, other: "ContactImpulses") -> "ContactImpulses":
+        """The sum with impulses at the end of the step, which do no work on the slip."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in ("normal", "tangential", "spread")}
         return replace(self, **sums)
 
     def stacked(self) -> "ContactImpulses":
-        """Itself as a block of one step: every field with a first axis of length 1."""
+        """The same with an axis of steps of length 1."""
         return ContactImpulses(**{item.name: getattr(self, item.name)[None] for item in fields(self)})
 
+    def plus(self, other: "ContactImpulses") -> "ContactImpulses":
+        """The sum with the impulses of a following sub-step; of two statuses the larger one."""
+        sums: Any = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "status"}
+        return ContactImpulses(**sums, status=np.maximum(self.status, other.status))
+
     def add(self, other: "ContactImpulses", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
-        """Adds an action on some of the points (k,) and rows of the basis (q,), in place."""
+        """Adds, in place, impulses on some points (k,) and rows of the basis (q,); both have an axis of steps."""
         for name in ("normal", "tangential", "slip", "friction_work_per_mu", "friction_loss"):
-            getattr(self, name)[points] += getattr(other, name)
-        self.spread[rows] += other.spread
-        self.status[points] = np.maximum(self.status[points], other.status)
+            getattr(self, name)[:, points] += getattr(other, name)
+        self.spread[:, rows] += other.spread
+        self.status[:, points] = np.maximum(self.status[:, points], other.status)

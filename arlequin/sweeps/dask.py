@@ -1,4 +1,4 @@
-"""Points of a sweep on a Dask cluster, of one machine or many; Dask is loaded when a sweep asks for it."""
+"""Points of a sweep on a Dask cluster; Dask is imported on first use."""
 
 from __future__ import annotations
 

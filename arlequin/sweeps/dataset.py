@@ -28,7 +28,7 @@ def left_out(dataset: xarray.Dataset) -> list[tuple[str, str]]:
 
 
 class SweepWarning(UserWarning):
-    """What a sweep has computed and its dataset has no place for."""
+    """Warning of outcomes of a sweep that its dataset cannot represent."""
 
 
 def assemble(plan: Plan, outcomes: Mapping[str, PointOutcome], versions: Sequence[Sequence[str]]) -> xarray.Dataset:
@@ -196,7 +196,7 @@ def _shape(series: Series) -> str:
 
 
 def _padded(values: NDArray[Any] | None, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """An array at its full length, nan where it has nothing."""
+    """An array padded with nan."""
     full = np.full(shape, np.nan)
     if values is not None:
         full[tuple(slice(n) for n in values.shape)] = values

@@ -1,8 +1,7 @@
-"""Points of a sweep in processes of this machine: each imports once, stays alive and computes a point at a time.
+"""Points of a sweep in local worker processes.
 
-A process that dies (killed, out of memory) loses nothing but its point, which is tried once more in a new one.
-
-A process that computes points of a sweep for `arlequin.sweeps.local`, one after another, until it is told no more.
+A worker imports the package once and computes one point at a time until the sweep ends. If a worker dies (killed, out
+of memory) its point is repeated once in a new worker.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from arlequin.models.errors import UserError
 from arlequin.sweeps.plan import Point
 from arlequin.sweeps.point import PointOutcome, evaluate, line
 
-# the points share the cores: libraries that start threads of their own would only get in one another's way
+# one thread per library: the workers share the cores
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 TRIES = 2
 HINT = "define it in a module that can be imported, install cloudpickle, or compute here with workers=0"
-# this process finds the package where the parent does
+# workers use the import path of the parent
 START = """import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from arlequin.sweeps.local import serve
@@ -47,13 +46,13 @@ def cores() -> int:
 
 
 def compute_here(function: Callable[..., Any], points: Sequence[Point]) -> Iterator[tuple[int, PointOutcome]]:
-    """Each point in this process, one after another."""
+    """Each point in this process, sequentially."""
     for n, point in enumerate(points):
         yield n, evaluate(function, point)
 
 
 def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterator[tuple[int, PointOutcome]]:
-    """Each point, with its place among the points, as it is finished by one of `count` processes.
+    """Index and outcome of each point, in the order of completion, by `count` processes.
 
     sent: the function as `pickled` gives it.
     """
@@ -68,7 +67,7 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
                 assert isinstance(ready, Connection)
                 worker = workers[ready]
                 done, answer = worker.point, worker.answer()
-                if isinstance(answer, _Died):
+                if isinstance(answer, _WorkerExit):
                     del workers[ready]
                     if done is not None:
                         tried[done] += 1
@@ -80,7 +79,7 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
                     if done is not None and tried[done] == TRIES:
                         yield done, PointOutcome(message=answer.line)
                     continue
-                # its next point first: it computes while this one is stored
+                # send the next point before storing this outcome
                 if waiting:
                     worker.begin(waiting[0], points[waiting.popleft()])
                 else:
@@ -93,8 +92,8 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
             worker.kill()
 
 
-class _Died:
-    """What a process that has died answers."""
+class _WorkerExit:
+    """The exit of a worker process without an outcome."""
 
     def __init__(self, code: int) -> None:
         how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
@@ -103,20 +102,20 @@ class _Died:
 
 
 class _Worker:
-    """A process and the point that it computes; None while it starts."""
+    """A worker process and the index of its point; None while it starts."""
 
     def __init__(self, function: bytes) -> None:
         here, there = socket.socketpair()
         watched, held = os.pipe()
-        self._held = os.fdopen(held, "wb")  # ends with this process
+        self._held = os.fdopen(held, "wb")  # closed when this process ends
         with here, there:
             options = [f"-W{option}" for option in sys.warnoptions]
             self.process = subprocess.Popen(
                 [sys.executable, *options, "-c", START, json.dumps(sys.path), str(there.fileno()), str(watched)],
                 env={**os.environ, **ONE_THREAD},
-                stdin=subprocess.DEVNULL,  # a point that asks for input fails, and does not wait for ever
+                stdin=subprocess.DEVNULL,  # reading input fails instead of blocking
                 pass_fds=[there.fileno(), watched],
-                process_group=0,  # Ctrl-C is for this process alone
+                process_group=0,  # Ctrl-C goes to this process only
             )
             os.close(watched)
             self.connection = Connection(here.detach())
@@ -128,8 +127,8 @@ class _Worker:
         self.point = place
         self._send(pickle.dumps(point))
 
-    def answer(self) -> PointOutcome | _Died | None:
-        """None from a process that is ready for its first point; UserError where it cannot begin at all."""
+    def answer(self) -> PointOutcome | _WorkerExit | None:
+        """Outcome of the point; None from a worker that is ready; `UserError` if the worker cannot start."""
         try:
             found = self.connection.recv()
         except (EOFError, ConnectionResetError):
@@ -137,7 +136,7 @@ class _Worker:
             self._close()
             if not self._started:
                 raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
-            return _Died(code)
+            return _WorkerExit(code)
         if isinstance(found, str):
             raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
         self._started = True
@@ -145,7 +144,7 @@ class _Worker:
         return found
 
     def kill(self) -> None:
-        """Ends the process, whatever it is doing."""
+        """Kill the process."""
         self.process.kill()
         self._close()
         self.process.wait()
@@ -155,12 +154,12 @@ class _Worker:
         self._held.close()
 
     def _send(self, data: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: its answer will say so
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker has exited: `answer` reports it
             self.connection.send_bytes(data)
 
 
 def pickled(function: Any) -> bytes:
-    """A function as another process can load it: by name, or whole where cloudpickle is installed."""
+    """A function pickled by name, or by value where cloudpickle is installed."""
     try:
         import cloudpickle
 
@@ -171,7 +170,7 @@ def pickled(function: Any) -> bytes:
         raise UserError(f"the function cannot be sent to another process: {error}") from error
     try:
         sent = pickle.dumps(function)
-        if b"__main__" in sent:  # also what a partial fixes; in the other process that is another script
+        if b"__main__" in sent:  # also arguments of a partial; in a worker `__main__` is another script
             raise pickle.PicklingError("it is defined in the script that runs")
     except Exception as error:
         raise UserError(f"the function cannot be sent to another process: {error}: {HINT}") from error
@@ -179,13 +178,13 @@ def pickled(function: Any) -> bytes:
 
 
 def serve(descriptor: int, held: int) -> None:
-    """Gets the function, says None or why it cannot be loaded, then answers each point with its outcome.
+    """Main function of a worker: receive the function, send None or the error of loading it, then an outcome per point.
 
-    held: the end of a pipe whose other end the sweep's process holds open.
+    held: read end of a pipe whose write end is open in the parent.
     """
     threading.Thread(target=_end_with_the_parent, args=(held,), daemon=True).start()
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # the same ones again at each point
+        warnings.simplefilter("ignore")  # repeated at each point
     connection = Connection(descriptor)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the sweep has ended
         try:
@@ -198,13 +197,13 @@ def serve(descriptor: int, held: int) -> None:
             point = connection.recv()
             try:
                 outcome = evaluate(function, point)
-            except KeyboardInterrupt as error:  # of the study: Ctrl-C does not come here
+            except KeyboardInterrupt as error:  # raised by the study: SIGINT is not delivered to workers
                 outcome = PointOutcome(message=line(error))
             connection.send(outcome)
 
 
 def _end_with_the_parent(held: int) -> None:
-    """The pipe ends when the sweep's process does, however it is killed: nobody waits for the point any more."""
+    """Exit when the pipe closes, which means that the parent has ended."""
     while os.read(held, 1):
         pass
     os._exit(1)

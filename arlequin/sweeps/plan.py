@@ -1,4 +1,4 @@
-"""What a sweep goes over: parameters and their values, checked; the points they make; what tells sweeps apart."""
+"""Plan of a sweep: parameters, values and points, and the comparison of plans."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Plan:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def difference(self, earlier: Plan) -> str:
-        """In what an earlier sweep is another one; empty where all of its points are among those of this."""
+        """Difference to the plan of an earlier sweep; empty if all its points are points of this plan."""
         if self.name != earlier.name:
             return f"it is of {earlier.name}"
         if self.dims != earlier.dims and set(self.dims) == set(earlier.dims):
@@ -76,10 +76,10 @@ class Plan:
                     return f"its {kind}{name} is {theirs.get(name)}, not {mine.get(name)}"
         if self.source != earlier.source:
             return f"the source of {self.name} has changed since"
-        return self._lost(earlier)
+        return self._missing_points(earlier)
 
-    def _lost(self, earlier: Plan) -> str:
-        """The values or points that only the earlier sweep has."""
+    def _missing_points(self, earlier: Plan) -> str:
+        """Values or points of the earlier sweep that this plan lacks."""
         if self.scattered:
             lost = len({key(p) for p in earlier.points()} - {key(p) for p in self.points()})
             return f"it has {lost} other point{'s' * (lost > 1)}" if lost else ""
@@ -180,7 +180,7 @@ def shown(point: Mapping[str, Any]) -> str:
 
 
 def listed(values: Sequence[Any]) -> str:
-    """The first few values, and how many more there are."""
+    """The first values and the number of the others, as text."""
     more = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
     return ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values[:SHOWN]) + more
 

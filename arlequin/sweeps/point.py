@@ -1,4 +1,4 @@
-"""One point of a sweep: the function called, and what it gave or why it failed, as plain numbers and texts."""
+"""Evaluation of a point of a sweep: the outcome as numbers and text."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LONGEST = 1000  # letters of a message: in a dataset all are as long as the longest
-_ONE_AT_A_TIME = threading.Lock()  # a Dask worker may have several threads: one point each would share its caches
+LONGEST = 1000  # characters of a message: datasets store text of fixed length
+_ONE_AT_A_TIME = threading.Lock()  # Dask workers may have several threads, which would share caches
 
 
 @dataclass(frozen=True)
 class Series:
-    """An array that a point gives: `coords` are its one-dimensional coordinates, by dimension."""
+    """An array of a point; coords: one-dimensional coordinates by dimension."""
 
     dims: tuple[str, ...]
     values: NDArray[Any]
@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True)
 class PointOutcome:
-    """What became of a point. message: empty, or why it failed; seconds: wall time."""
+    """Outcome of a point. message: empty, or the error; seconds: wall time."""
 
     scalars: dict[str, Scalar] = field(default_factory=dict)
     series: dict[str, Series] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class PointOutcome:
 
 
 def evaluate(function: Callable[..., Any], point: Point) -> PointOutcome:
-    """Calls the function at a point; whatever goes wrong in it is the outcome's message."""
+    """Call the function at a point; exceptions become the message of the outcome."""
     with _ONE_AT_A_TIME:
         begin = time.perf_counter()
         try:
@@ -57,7 +57,7 @@ def evaluate(function: Callable[..., Any], point: Point) -> PointOutcome:
 
 
 def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
-    """What a function gave, scalars and arrays apart."""
+    """Scalars and arrays of the returned mapping."""
     import numpy as np
     import xarray
 
@@ -81,7 +81,7 @@ def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
 
 
 def _scalar(given: Any, number: np.ndarray[Any, Any]) -> Scalar:
-    """A number, with the unit that a DataArray without dimensions has."""
+    """A number, with the unit of a zero-dimensional DataArray."""
     attributes = getattr(given, "attrs", {})
     return Scalar(float(number), str(attributes.get("units", "1")), str(attributes.get("long_name", "")))
 
@@ -111,7 +111,7 @@ def _texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def line(error: BaseException) -> str:
-    """Kind and text of an exception, and where in the study it arose, in one line; of a UserError its text."""
+    """Type, text and location of an exception in one line; only the text of a UserError."""
     try:
         text = " ".join(str(error).split())
     except Exception:  # a text of its own that fails

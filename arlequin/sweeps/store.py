@@ -1,11 +1,11 @@
-"""A sweep on disk: a folder of `sweep.json`, what is swept, and a file for each point that is finished.
+"""Store of a sweep: a folder with `sweep.json`, the plan, and a file for each finished point.
 
     P/sweep.json             name, parameters and values, fixed parameters, versions
     P/points/<key>.json      values of the point, message, seconds, scalars; the key is made of the values
     P/points/<key>.npz       its arrays, where it has any
 
-Every file is written beside its place and renamed, arrays first: whenever the sweep is killed, what is there is whole.
-A point whose file cannot be read (a power failure) counts as missing.
+Files are written under a temporary name and renamed, arrays first, so that a killed sweep leaves no partial file. A
+point whose file cannot be read (a power failure) counts as missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from arlequin.models.errors import UserError
-from arlequin.results.damage import say_damaged
+from arlequin.results.damage import warn_damaged
 from arlequin.results.files import read_arrays, read_json
 from arlequin.results.scalar import Scalar
 from arlequin.results.writer_lock import NAME as LOCK
@@ -33,7 +33,7 @@ _OWN = {"points", ".sweep.json.tmp", LOCK}  # what one that was killed as it beg
 
 
 class SweepStore:
-    """The folder of a sweep, opened to write: made, gone on with, or replaced."""
+    """The folder of a sweep, opened for writing: created, resumed or replaced."""
 
     def __init__(self, path: str | Path, plan: Plan, versions: tuple[str, str], overwrite: bool = False) -> None:
         """versions: of the package and the commit that compute now; they are added to those that did before."""
@@ -59,7 +59,7 @@ class SweepStore:
                 raise
 
     def write(self, point: Point, outcome: PointOutcome) -> None:
-        """Keeps a point that is finished."""
+        """Write the outcome of a finished point."""
         name = key(point)
         with self._writing():
             if outcome.series:
@@ -99,7 +99,7 @@ def is_sweep(path: str | Path) -> bool:
 
 
 def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
-    """What is swept in a folder, and the versions (package, commit) that computed it."""
+    """The plan of a sweep on disk, and the versions (package, commit) that computed it."""
     folder = Path(path)
     if not folder.exists():
         raise UserError(f"{path}: no such sweep")
@@ -120,7 +120,7 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
 
 
 def read_point(path: str | Path, point: Point) -> PointOutcome | None:
-    """What became of a point of a sweep on disk; None where it is not there, or not whole."""
+    """The outcome of a point of a sweep on disk; None if missing or damaged."""
     file = Path(path) / "points" / f"{key(point)}.json"
     if not file.exists():
         return None
@@ -133,7 +133,7 @@ def read_point(path: str | Path, point: Point) -> PointOutcome | None:
             series = {name: _read_series(name, head, arrays) for name, head in about["series"].items()}
         return PointOutcome(scalars, series, _text(about["message"]), _number(about["seconds"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        say_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
+        warn_damaged(str(path), f"points/{file.name}", f"{error}; the point counts as not computed")
         return None
 
 
@@ -148,7 +148,7 @@ def _text(found: Any) -> str:
 
 
 def _found(path: Path, given: str) -> bool:
-    """Whether a sweep is at the path already; UserError where something else is."""
+    """Whether the path is a sweep; `UserError` for any other existing file."""
     if is_sweep(path):
         return True
     if path.exists() and not (path.is_dir() and {p.name for p in path.iterdir()} <= _OWN):
@@ -161,7 +161,7 @@ def _added(past: list[list[str]], now: list[str]) -> list[list[str]]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """A file that is there whole or not at all."""
+    """Write a file atomically."""
     draft = path.with_name(f".{path.name}.tmp")
     draft.write_bytes(data)
     draft.replace(path)
@@ -180,7 +180,7 @@ def _as_json(outcome: PointOutcome) -> dict[str, Any]:
 
 
 def _plain(number: float) -> float | str | None:
-    """JSON knows neither nan nor inf."""
+    """Replace nan and inf, which JSON lacks."""
     if math.isfinite(number):
         return number
     return None if math.isnan(number) else str(number)
@@ -196,7 +196,7 @@ def _arrays(series: dict[str, Series]) -> dict[str, Any]:
 
 
 def _read_series(name: str, head: dict[str, Any], arrays: Mapping[str, Any]) -> Series:
-    """The series as it was written; ValueError where its parts contradict each other."""
+    """A series from its arrays; ValueError where they are inconsistent."""
     values, dims = arrays[f"values/{name}"], tuple(_text(dim) for dim in head["dims"])
     coords = {dim: arrays[f"coords/{name}/{dim}"] for dim in head["coords"]}
     lengths = dict(zip(dims, values.shape, strict=True))

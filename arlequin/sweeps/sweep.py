@@ -1,4 +1,4 @@
-"""A study over its parameters: every point computed once, on as many processes as there are, kept as it is finished."""
+"""Parameter sweeps: a function evaluated at all points, in parallel, with results stored as they are finished."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def run_plan(
     retry: bool = False,
     overwrite: bool = False,
 ) -> xarray.Dataset:
-    """A sweep that is planned and checked; arguments as of `sweep`."""
+    """Run a checked plan; arguments as of `sweep`."""
     from arlequin.run.provenance import commit, version
     from arlequin.sweeps.dataset import assemble
 
@@ -147,7 +147,7 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
 
 
 def _there(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]:
-    """The points of a store that are finished."""
+    """The finished points of a store."""
     found = ((key(point), read_point(path, point)) for point in points)
     return {name: outcome for name, outcome in found if outcome is not None}
 
@@ -210,7 +210,7 @@ def _text(given: Any) -> Any:
 
 
 def _check_names(function: Callable[..., Any], plan: Plan) -> None:
-    """UserError where the function does not take the parameters, or asks for others."""
+    """Raise `UserError` where the parameters do not match the signature of the function."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in: it says so itself

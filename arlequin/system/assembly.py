@@ -21,10 +21,10 @@ from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.system.contact import Contact
-from arlequin.system.dofs import Layout
+from arlequin.system.dofs import DofLayout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.rigid_constraints import RigidConstraints
-from arlequin.system.springs import Links, relation_rows
+from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System
 
@@ -88,7 +88,7 @@ class Assembly:
     gram: sp.csr_array
     junction_start: NDArray[np.int64]
     contact: Contact
-    links: Links
+    links: SpringSet
 
     @cached_property
     def linear(self) -> bool:
@@ -145,9 +145,9 @@ class Assembly:
         return self.contact.laws
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> DofLayout:
         """Where the coordinates of each part stand."""
-        return Layout.of(self.system.parts, self.parts)
+        return DofLayout.of(self.system.parts, self.parts)
 
     def split(self, vector: Array) -> list[Array]:
         """The vector's (d,) pieces by part."""
@@ -224,9 +224,9 @@ class Assembly:
         """Kinetic energy ½ vᵀMv, J."""
         return 0.5 * float(v @ (self.mass @ v))
 
-    def pull(self, constraint: Array, contact: Array) -> Array:
-        """Cᵀφ + Bᵀr (d,): what multipliers (m,) and forces on the contact's basis (q,) do to the dofs."""
-        pushed = self.contact.moves.back(contact)
+    def generalised_force(self, constraint: Array, contact: Array) -> Array:
+        """Cᵀφ + Bᵀr (d,) of multipliers φ (m,) and forces r (q,) on the contact's basis; impulses alike."""
+        pushed = self.contact.basis_product.transposed(contact)
         return applied(self._pull, constraint) + pushed if constraint.size else pushed
 
     def pull_on_imposed(self, constraint: Array, contact: Array) -> Array:
@@ -290,7 +290,7 @@ def assemble(system: System) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows."""
     operators = tuple(junction.operator() for junction in system.junctions)
     parts = assembled_parts(system, operators)
-    layout = Layout.of(system.parts, parts)
+    layout = DofLayout.of(system.parts, parts)
 
     mass = _diagonal([part.mass for part in parts])
     stiffness = _diagonal([part.stiffness for part in parts])
@@ -298,7 +298,7 @@ def assemble(system: System) -> Assembly:
     if any(part.damping is not None for part in parts):
         blocks = [part.damping if part.damping is not None else sp.csr_array(part.mass.shape) for part in parts]
         damping = _diagonal(blocks)
-    links = Links.of(system.springs, layout)
+    links = SpringSet.of(system.springs, layout)
     if links.any:
         stiffness = sp.csr_array(stiffness + links.matrix(links.stiffness))
     if links.damping.any():
@@ -343,13 +343,13 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _absorbing_matrix(junctions: Sequence[Any], layout: Layout) -> sp.csr_array | None:
+def _absorbing_matrix(junctions: Sequence[Any], layout: DofLayout) -> sp.csr_array | None:
     """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
     total = None
     for junction in junctions:
-        jump = junction.jump()
-        if jump is not None:
-            rows = layout.widened(jump.coarse, junction.coarse) + layout.widened(jump.fine, junction.fine)
+        absorbing = junction.absorbing_rows()
+        if absorbing is not None:
+            rows = layout.widened(absorbing.coarse, junction.coarse) + layout.widened(absorbing.fine, junction.fine)
             own = sp.csr_array(rows.T @ rows)
             total = own if total is None else sp.csr_array(total + own)
     return total

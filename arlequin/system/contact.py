@@ -1,11 +1,4 @@
-"""All interfaces of a system in one dof numbering: where their points are, which way they move, what they obey.
-
-One side of an interface: how the nodes of its surface move with the coordinates of the system.
-
-Some of the points of a contact: those that a step solves for.
-
-The sizes with which gaps and changes of a contact's coordinates are compared.
-"""
+"""All interfaces of a system in one dof numbering: surfaces, pairings, laws, and length scales of their gaps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -27,15 +20,15 @@ from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.system.contact_kinematics import ContactKinematics
-from arlequin.system.dofs import Layout
+from arlequin.system.dofs import DofLayout
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """A surface, or none (a rigid obstacle), with the rows (r, d) that its motion needs of the system's coordinates.
+class ContactSide:
+    """One side of an interface: a surface, or None for a rigid obstacle, with rows (r, d) over the coordinates u.
 
-    place (r,) = rows · u. The nodes' displacements are the rows themselves, or, on a turning part, whose coordinates
-    these are, functions of them. nodal (n a, d): displacements of the nodes at the start. rigid: whether the part is.
+    place (r,) = rows · u are the displacements of the nodes, or, on a rotating part, its coordinates, of which they are
+    functions. nodal (n a, d): displacements of the nodes in the initial configuration. rigid: whether the part is.
     """
 
     surface: Surface | None
@@ -45,7 +38,7 @@ class Side:
     rigid: bool
 
     @classmethod
-    def of(cls, surface: Any, layout: Layout) -> "Side":
+    def of(cls, surface: Any, layout: DofLayout) -> "ContactSide":
         """surface: of a part of the layout, or an obstacle."""
         if not isinstance(surface, Surface):
             return cls(None, *2 * (sp.csr_array((0, layout.count)),), None, False)
@@ -73,16 +66,16 @@ class Side:
             return sp.csr_array(sp.eye_array(self.count))
         return sp.csr_array(self.rotating.rates(place)[_dofs(self.surface)])
 
-    def sagitta(self, moves: Array) -> float:
-        """What the arc of a node of a turning part rises over its tangent in a step, m; moves (r,): rows · Δt v."""
+    def sagitta(self, increment: Array) -> float:
+        """Largest distance of the arc of a node of a rotating part from its tangent, m; increment (r,): rows · Δt v."""
         if self.rotating is None or self.surface is None:
             return 0.0
-        angle = np.linalg.norm(moves[self.surface.positions.shape[1] :])
-        arms = np.abs(self.rotating.rates(0.0 * moves)[:, self.surface.positions.shape[1] :])
+        angle = np.linalg.norm(increment[self.surface.positions.shape[1] :])
+        arms = np.abs(self.rotating.rates(0.0 * increment)[:, self.surface.positions.shape[1] :])
         return float(angle**2 * arms.max())
 
     def resultant(self, axes: int) -> Array:
-        """Forces on the rows to their resultant (a, r)."""
+        """Matrix (a, r) from forces on the rows to their resultant."""
         along = np.arange(self.count) if self.rotating is not None else np.arange(self.count) % axes
         return np.asarray(along == np.arange(axes)[:, None], dtype=float)
 
@@ -93,7 +86,7 @@ def _dofs(surface: Surface) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ContactSubset:
     """Some of the points (p,) of a contact, with their laws, rows of H and rows of the history."""
 
     points: NDArray[np.int64]
@@ -101,8 +94,8 @@ class Problem:
     rows: NDArray[np.int64]
     histories: NDArray[np.int64]
 
-    def whole(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
-        """Its solution with zeros at the other points."""
+    def expand(self, solution: ContactSolution, laws: PointLaws, history: Array) -> ContactSolution:
+        """The solution on all points, zero at those outside the subset."""
         if self.points.size == laws.count:
             return solution
 
@@ -127,14 +120,14 @@ class Problem:
         )
 
 
-_TOUCHING = 1e-12  # gap, relative to the surfaces' extent, that is none
+_TOUCHING = 1e-12  # gap, relative to the extent of the surfaces, that counts as zero
 _ROUND_OFF = 8.0 * float(np.finfo(float).eps)  # of the coordinates
 _DISTANT = 0.1  # share of the coordinates: ε of them over the smallest change that is looked at, 1e-14 of a size
 
 
 @dataclass(frozen=True, eq=False)
 class ContactScale:
-    """Lengths of some interfaces, from their kinematics at the start."""
+    """Length scales of interfaces, from their initial kinematics."""
 
     interfaces: Sequence[Interface]
     reference: Sequence[Kinematics]
@@ -151,17 +144,17 @@ class ContactScale:
 
     @property
     def touching(self) -> float:
-        """Largest gap that counts as none, m."""
+        """Largest gap that counts as zero, m."""
         return _TOUCHING * self.extent + self.round_off
 
     @property
     def round_off(self) -> float:
-        """What gaps are rounded to where the contact points are, m."""
+        """Round-off of gaps at the contact points, m."""
         return _ROUND_OFF * self._distance
 
-    def sizes(self, sides: Sequence[tuple[Side, Side]]) -> Array:
-        """What changes of the coordinates of both sides of an interface are compared with, for each (q,): the extent,
-        m, or 1 rad of parts that turn; far from the origin more, as coordinates are rounded more there."""
+    def sizes(self, sides: Sequence[tuple[ContactSide, ContactSide]]) -> Array:
+        """Scale of the change of each coordinate (q,) of both sides: the extent, m, or 1 rad for rotations; larger far
+        from the origin, where round-off of coordinates is larger."""
         more = 1.0 + _DISTANT * self._distance / self.extent
         sizes = [np.full(side.count, self.extent * more) for pair in sides for side in pair]
         for own, side in zip(sizes, (side for pair in sides for side in pair), strict=True):
@@ -171,7 +164,7 @@ class ContactScale:
 
     @cached_property
     def _distance(self) -> float:
-        """Largest coordinate of the contact points, m: what they are rounded to are shares of it."""
+        """Largest coordinate of the contact points, m, to which their round-off is proportional."""
         return max((float(np.abs(kin.positions).max(initial=0.0)) for kin in self.reference), default=0.0)
 
 
@@ -191,13 +184,13 @@ class Contact:
     basis: sp.csr_array
     span: NDArray[np.int64]
     reference: tuple[Kinematics, ...]
-    sides: tuple[tuple[Side, Side], ...]
+    sides: tuple[tuple[ContactSide, ContactSide], ...]
     steady: tuple[bool, ...]
     method: ContactMethod
-    _last: list["Problem"] = field(default_factory=list, init=False, repr=False)
+    _last: list["ContactSubset"] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, interfaces: Sequence[Interface], layout: Layout, method: ContactMethod) -> "Contact":
+    def of(cls, interfaces: Sequence[Interface], layout: DofLayout, method: ContactMethod) -> "Contact":
         """The interfaces between parts of the layout."""
         pairings = tuple(interface.pairing() for interface in interfaces)
         reference = tuple(
@@ -210,7 +203,7 @@ class Contact:
             [interface.friction for interface, kin in zip(interfaces, reference, strict=True) for _ in kin.gap],
             axes=reference[0].normals.shape[1] if reference else 1,
         )
-        sides = tuple((Side.of(item.slave, layout), Side.of(item.master, layout)) for item in interfaces)
+        sides = tuple((ContactSide.of(item.slave, layout), ContactSide.of(item.master, layout)) for item in interfaces)
         steady, blocks = [], []
         for interface, pairing, kin, pair in zip(interfaces, pairings, reference, sides, strict=True):
             both = sp.csr_array(sp.vstack([side.rows for side in pair], format="csr"))
@@ -249,12 +242,12 @@ class Contact:
         """Whether a rigid part touches: its few coordinates do not determine the forces at all its points."""
         return any(side.rigid for pair in self.sides for side in pair)
 
-    def problem(self, points: NDArray[np.int64]) -> "Problem":
-        """The contact problem of some of the points; the last one is kept."""
+    def subset(self, points: NDArray[np.int64]) -> "ContactSubset":
+        """Laws and rows of some of the points; the last subset is cached."""
         if self._last and np.array_equal(self._last[0].points, points):
             return self._last[0]
         laws = self.laws
-        self._last[:] = [Problem(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
+        self._last[:] = [ContactSubset(points, laws.chosen(points), laws.rows_of(points), laws.histories_of(points))]
         return self._last[0]
 
     @cached_property
@@ -264,30 +257,30 @@ class Contact:
 
     @cached_property
     def sizes(self) -> Array:
-        """What changes of the rows of the basis (q,) are compared with, m or rad."""
+        """Scale of the change of each row of the basis (q,), m or rad."""
         sizes, extent = np.empty(self.basis.shape[0]), self.scale.extent
         for i, (a, b) in enumerate(pairwise(self.span)):
             sizes[a:b] = extent if self.steady[i] else self.scale.sizes([self.sides[i]])
         return sizes
 
-    def closed(self, gaps: Array, moves: Array) -> NDArray[np.bool_]:
-        """Points (…, k) that touch; a gap of round-off is none, as a point at rest on its partner keeps one.
+    def closed(self, gaps: Array, increment: Array) -> NDArray[np.bool_]:
+        """Mask (…, k) of closed points; gaps within round-off count as closed.
 
-        Nor is one of the size of the arcs of a step, moves (q,) = basis · Δt v: a corner on which a rigid part turns
-        rises by as much.
+        A gap within the arcs of a step, increment (q,) = basis · Δt v, is closed too: a corner on which a rigid part
+        turns rises by as much.
         """
         limit = np.full(gaps.shape, self.scale.touching)
         if self.indeterminate:
             for i, (a, b) in enumerate(pairwise(self.start)):
                 slave, master = self.sides[i]
-                own = moves[self.span[i] : self.span[i + 1]]
+                own = increment[self.span[i] : self.span[i + 1]]
                 if not self.steady[i]:
                     limit[a:b] += slave.sagitta(own[: slave.count]) + master.sagitta(own[slave.count :])
         return np.asarray(gaps <= limit)
 
     @cached_property
-    def moves(self) -> RowProduct:
-        """The basis, for many products."""
+    def basis_product(self) -> RowProduct:
+        """x ↦ basis · x and its transpose."""
         return RowProduct(self.basis)
 
     @cached_property
@@ -296,7 +289,7 @@ class Contact:
 
     @cached_property
     def wear_rate(self) -> Array | None:
-        """Depth (k,) that wears off by a unit of work, k/A by Archard's law, m/J; None where nothing wears."""
+        """Worn depth per work (k,), k/A by Archard's law, m/J; None without wear."""
         if all(interface.wear is None for interface in self.interfaces):
             return None
         each = [0.0 if interface.wear is None else interface.wear.coefficient for interface in self.interfaces]
@@ -334,7 +327,7 @@ class Contact:
         return self._join(found, place)
 
     def resultant(self, index: int) -> Array:
-        """Forces on the rows of an interface's basis (its span) to the resultant on the slave (a, rows)."""
+        """Matrix (a, rows) from forces on the rows of an interface's basis to the resultant on the slave."""
         interface, (slave, master) = self.interfaces[index], self.sides[index]
         axes, size = interface.slave.positions.shape[1], interface.slave.positions.size
         if not self.steady[index]:
@@ -363,7 +356,7 @@ class Contact:
 
     def gaps(self, u: Array) -> Array:
         """Gaps (k,), m, of the displacement u (d,)."""
-        place = self.moves.of(u)
+        place = self.basis_product(u)
         return self.kinematics(place).gaps(place)
 
     def _join(self, found: Sequence[Kinematics], place: Array) -> ContactKinematics:
@@ -383,7 +376,7 @@ class Contact:
             local = blocks[0] if len(blocks) == 1 else sp.csr_array(sp.block_diag(blocks, format="csr"))
         axes = found[0].normals.shape[1] if found else 1
         return ContactKinematics(
-            moves=self.moves,
+            basis_product=self.basis_product,
             local=local,
             first=self.laws.first[:-1],
             gap=np.concatenate([kin.gap for kin in found]) if found else np.zeros(0),

@@ -19,13 +19,14 @@ class ContactKinematics:
     """Contact kinematics of the whole system in one configuration: gaps g = gap + N (u − u*), rates H v.
 
     H (r, d) has a row for the normal of each point and, where there is friction, for its tangents; N are its normal
-    rows, `first` (k,). H = local · basis: basis (q, d), `moves`, is the same at all times; local (r, q), None for the
-    identity, turns and mixes its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
-    normals (k, a), tangents (k, a − 1, a), positions (k, a). found: what the interfaces' pairings gave.
-    opening (k,), m: what wear opens in the step, at a constant rate; `gap` is that at its end. None without wear.
+    rows, `first` (k,). H = local · basis: basis (q, d) is the same at all times; local (r, q), None for the
+    identity, rotates and combines its rows. gap (k,), m, at a configuration u*, of which `place` (q,) is basis · u*.
+    normals (k, a), tangents (k, a − 1, a), positions (k, a). found: the kinematics of each interface.
+    opening (k,), m: increase of the gap by wear in the step, at a constant rate; `gap` is that at its end. None without
+    wear.
     """
 
-    moves: RowProduct
+    basis_product: RowProduct
     local: sp.csr_array | None
     first: NDArray[np.int64]
     gap: Array
@@ -43,7 +44,7 @@ class ContactKinematics:
     @property
     def basis(self) -> sp.csr_array:
         """The basis (q, d)."""
-        return self.moves.matrix
+        return self.basis_product.matrix
 
     @property
     def frictional(self) -> bool:
@@ -60,18 +61,18 @@ class ContactKinematics:
         """Points that have a partner (k,)."""
         return np.isfinite(self.gap)
 
-    def turn(self, moves: Array) -> Array:
-        """H x (r,) from basis · x (q,), or of some (…, q)."""
-        return moves if self.local is None else applied(self.local, moves)
+    def apply_local(self, values: Array) -> Array:
+        """local · z (r,) of values z (q,) on the rows of the basis, or of many (…, q); z = basis · x gives H x."""
+        return values if self.local is None else applied(self.local, values)
 
     def rates(self, field: Array) -> Array:
         """H x (r,) of a field x (d,), or of some (…, d)."""
-        return self.turn(self.moves.of(field))
+        return self.apply_local(self.basis_product(field))
 
     def gaps(self, place: Array, left: float = 0.0) -> Array:
         """Gaps (k,), m, of the displacement u by the linearised kinematics, place = basis · u (q,); left: share of the
         step that is still to come, with what wear opens in it."""
-        gaps = self.gap + np.take(self.turn(place - self.place), self.first, axis=-1)
+        gaps = self.gap + np.take(self.apply_local(place - self.place), self.first, axis=-1)
         return gaps if self.opening is None else gaps - left * self.opening
 
     def openings(self, moved: Array) -> Array:
@@ -79,10 +80,10 @@ class ContactKinematics:
         moved = np.take(moved, self.first, axis=-1)
         return moved if self.opening is None else moved + self.opening
 
-    def speeds(self, rates: Array, time: float) -> Array:
+    def relative_velocities(self, rates: Array, time: float) -> Array:
         """Relative velocities (r,) from basis · v (q,), with the rates at which wear opens the gaps in the time, s."""
-        turned = self.turn(rates)
-        return turned if self.opening is None else turned + self.normal(self.opening / time)
+        values = self.apply_local(rates)
+        return values if self.opening is None else values + self.normal(self.opening / time)
 
     def normal(self, forces: Array) -> Array:
         """Normal forces (k,) as forces on all rows (r,)."""
@@ -90,13 +91,13 @@ class ContactKinematics:
         out[self.first] = forces
         return out
 
-    def spread(self, impulse: Array) -> Array:
-        """The impulses (r,) on the rows of the basis (q,)."""
+    def apply_local_transposed(self, impulse: Array) -> Array:
+        """localᵀ P (q,): impulses (r,) on the rows of H as impulses on the rows of the basis."""
         return impulse if self.local is None else applied(self.local.T, impulse)
 
-    def pull(self, impulse: Array) -> Array:
-        """Hᵀ P (d,)."""
-        return self.moves.back(self.spread(impulse))
+    def generalised_force(self, impulse: Array) -> Array:
+        """Hᵀ P (d,), of forces or impulses (r,)."""
+        return self.basis_product.transposed(self.apply_local_transposed(impulse))
 
     def delassus(self, compliance: Answers, rows: NDArray[np.int64]) -> Array:
         """H A⁻¹ Hᵀ between some of the rows of H."""

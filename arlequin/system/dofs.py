@@ -1,4 +1,4 @@
-"""Where the coordinates of each part stand among those of a system, and how its nodes move with them."""
+"""Numbering of the coordinates of a system, and the nodal displacements of its parts in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from arlequin.models.part import Assembled, Constrained, Part
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class DofLayout:
     """Coordinates of the parts one after the other: start (parts + 1,) bounds them; shapes: S (nodal, d) by part.
 
-    turning: the parts whose nodes move on circles; rigid: those that do not deform.
+    rotating: the parts with finite rotations; rigid: those that do not deform.
     """
 
     start: NDArray[np.int64]
@@ -24,7 +24,7 @@ class Layout:
     rigid: frozenset[str]
 
     @classmethod
-    def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "Layout":
+    def of(cls, parts: Sequence[Part], assembled: Sequence[Assembled]) -> "DofLayout":
         start = np.concatenate([[0], np.cumsum([own.mass.shape[0] for own in assembled])]).astype(np.int64)
         names = [part.name for part in parts]
         shapes = {name: own.shapes for name, own in zip(names, assembled, strict=True)}

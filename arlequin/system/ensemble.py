@@ -1,9 +1,9 @@
-"""The members of an ensemble assembled: one set of matrices, and what drives each of them."""
+"""The assembly of an ensemble: common matrices, and the loads and initial fields of each member."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,9 +32,9 @@ class Members:
 
     @classmethod
     def of(cls, systems: Sequence[System]) -> "Members":
-        """Of the members; UserError where they are not of one system."""
+        """The members; `UserError` where their matrices differ."""
         first = _linear(0, systems[0])
-        _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # found once for all
+        _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # cached before the copies
         each, source = [first], [0]
         for i, system in enumerate(systems[1:], 1):
             like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
@@ -50,18 +50,32 @@ class Members:
                 raise _differs(i, "contact method")
         return cls(first, tuple(each), np.array(source))
 
+    @classmethod
+    def alone(cls, assembly: Assembly) -> "Members":
+        """An ensemble of one system, of any kind."""
+        return cls(assembly, (assembly,), np.zeros(1, dtype=np.int64))
+
     @property
     def count(self) -> int:
         """Members."""
         return len(self.each)
 
     def load(self, t: float) -> Array:
-        """External forces (n, d) at the time t, N; (1, d) where they are those of all."""
+        """External forces (n, d) at the time t, N; (1, d) where all members have the same."""
         return self._of_each(lambda own: own.load(t))
+
+    def loads(self, times: Array) -> Array:
+        """External forces (t, n, d), or (t, 1, d), at the times (t,), N."""
+        return np.ascontiguousarray(np.swapaxes(self._of_each(lambda own: own.loads(times)), 0, 1))
 
     def imposed(self, t: float) -> Array:
         """Given values (n, p), or (1, p), at the time t: m where a displacement is imposed, m/s where a velocity is."""
         return self._of_each(lambda own: own.imposed(t))
+
+    def of_each(self, fields: Callable[[Assembly], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Fields (d,) of every member, each as one array (n, d); errors name the member."""
+        each = [named(i, partial(fields, own)) for i, own in enumerate(self.each)]
+        return tuple(np.array(values) for values in zip(*each, strict=True))
 
     def _of_each(self, what: Callable[[Assembly], Array]) -> Array:
         first, place = self._sources
@@ -75,8 +89,7 @@ class Members:
 
 
 def _linear(i: int, system: System) -> Assembly:
-    """A member assembled; UserError where its steps are not linear in one set of matrices, but for contact on fixed
-    pairings."""
+    """The assembly of a member; `UserError` where anything but contact with fixed pairings is nonlinear."""
     assembly = assemble(system)
     for part, own in zip(system.parts, assembly.parts, strict=True):
         if isinstance(own, Nonlinear | PathDependent) or own.rotating:
@@ -101,14 +114,14 @@ def _linear(i: int, system: System) -> Assembly:
 
 
 def _with(assembly: Assembly, system: System) -> Assembly:
-    """The assembly of another system of the same parts, with all that is known of it."""
+    """The assembly with another system of the same parts; cached properties are kept."""
     out = copy(assembly)
     object.__setattr__(out, "system", system)
     return out
 
 
 def _same_parts(a: System, b: System) -> bool:
-    """Whether all that is assembled are the same objects."""
+    """Whether parts, junctions, interfaces, springs and relations are the same objects."""
     pairs = [(getattr(a, what), getattr(b, what)) for what in _SHARED]
     return all(len(x) == len(y) and all(s is t for s, t in zip(x, y, strict=True)) for x, y in pairs)
 
@@ -118,7 +131,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
-    """What one factor, one contact and one record are made of must be the same."""
+    """Raise `UserError` where matrices, contact or meshes of two members differ."""
     for what in _SHARED:
         names = ([item.name for item in getattr(assembly.system, what)] for assembly in (first, own))
         if len({tuple(some) for some in names}) > 1:
@@ -146,7 +159,7 @@ def _check_alike(i: int, first: Assembly, own: Assembly) -> None:
 
 
 def _equal(a: sp.csr_array | None, b: sp.csr_array | None) -> bool:
-    """Whether two matrices are the same, to the last bit."""
+    """Whether two matrices are bitwise equal."""
     if a is None or b is None:
         return a is b
     return a.shape == b.shape and (a != b).nnz == 0
@@ -154,13 +167,13 @@ def _equal(a: sp.csr_array | None, b: sp.csr_array | None) -> bool:
 
 def _differs(i: int, what: str) -> UserError:
     return UserError(
-        f"member {i}: its {what} is not that of member 0: members share all but their starts, loads, gravity and the "
-        "values of imposed motions"
+        f"member {i}: its {what} is not that of member 0: members may differ only in initial fields, loads, gravity "
+        "and the values of imposed motions"
     )
 
 
 def named(i: int, action: Callable[[], T]) -> T:
-    """What an action gives; an error names the member."""
+    """The value of an action; an error names the member."""
     try:
         return action()
     except UserError as error:

@@ -1,4 +1,4 @@
-"""What parts and springs do at the end of a step, where some of them remember what they went through."""
+"""Internal forces of parts and springs at the end of a step, with internal variables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ import numpy as np
 from arlequin.models.part import Response
 from arlequin.models.types import Array
 
-Memory = tuple[Array, ...]  # of the points of each part; of no size where it has none
+Memory = tuple[Array, ...]  # internal variables of the points of each part; empty without any
 
 
 def response_of(part: Any, remembers: bool, memory: Array, u: Array, step: float) -> Response:
-    """What a part does at u (d,), with or without a memory."""
+    """Response of a part at u (d,), with or without internal variables."""
     if remembers:
         return part.respond(u, memory, step)
     force, stored = part.internal(u)
@@ -22,9 +22,9 @@ def response_of(part: Any, remembers: bool, memory: Array, u: Array, step: float
 
 @dataclass(frozen=True)
 class BulkResponse:
-    """Internal forces (d,), N; stored energy, J; what the step dissipated, J; the memory of its end.
+    """Internal forces (d,), N; stored energy, J; dissipated energy of the step, J; internal variables at its end.
 
-    inverted: of each part a cell that is inside out, −1: none.
+    inverted: of each part a cell of negative volume, −1: none.
     """
 
     force: Array
@@ -35,7 +35,7 @@ class BulkResponse:
 
     @classmethod
     def gathered(cls, parts: Sequence[Response]) -> "BulkResponse":
-        """Of the parts, one after the other."""
+        """The responses of the parts, concatenated."""
         return cls(
             force=np.concatenate([part.force for part in parts]),
             stored=sum(part.stored for part in parts),

@@ -1,4 +1,4 @@
-"""What makes coordinates of different kinds comparable."""
+"""Scale factors between coordinates and displacements."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -7,8 +7,8 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 
-def lengths(assembly: Assembly) -> Array:
-    """The largest displacement of a node by a unit of each coordinate (d,): motions as lengths, forces by them as N.
+def displacement_per_unit(assembly: Assembly) -> Array:
+    """Largest displacement of a node per unit of each coordinate (d,): scales coordinates to m, and forces to N.
 
     1 of a node's displacement, the largest value of a mode, the arm of a body's angle; a rotation of a beam counts as
     the displacement at its part's extent.

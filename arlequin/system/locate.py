@@ -1,4 +1,4 @@
-"""Where in a system something happens, for the lines that say it."""
+"""Location of the largest entry of a vector of the system, for messages."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from arlequin.system.assembly import Assembly
 
 
 def locate_maximum(assembly: Assembly, values: Array) -> str:
-    """The part, and of a part with a mesh the cell, where the values (d,) are largest; those not finite are."""
+    """Part, and cell of a meshed part, of the largest |value| (d,); non-finite values count as infinite."""
     sizes = assembly.split(np.where(np.isfinite(values), np.abs(values), np.inf))
     most = int(np.argmax([size.max(initial=0.0) for size in sizes]))
     part, size = assembly.system.parts[most], sizes[most]

@@ -1,4 +1,4 @@
-"""What keeps the rigid parts of a system rigid."""
+"""Rigidity constraints of the rigid parts of a system."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class RigidConstraints:
         return bool(self.parts)
 
     def refuse(self, what: str) -> None:
-        """UserError where there is such a part: `what` does without."""
+        """Raise `UserError` where there is such a part, which `what` does not support."""
         if self.parts:
             raise UserError(f"Rigid parts are not for {what}")
 
@@ -45,7 +45,7 @@ class RigidConstraints:
         return np.concatenate([part.strains(u[at]) for part, at in self.parts]) if self.parts else np.zeros(0)
 
     def rounding(self, u: Array) -> float:
-        """What the round-off of u (d,) does to the strains, m."""
+        """Round-off of the strains at u (d,), m."""
         sizes = [np.abs(part.points).max() + np.abs(u[at]).max() for part, at in self.parts]
         return _ROUND_OFF * max(sizes, default=0.0)
 
@@ -58,7 +58,7 @@ class RigidConstraints:
         return sp.csr_array((data, columns, starts), shape=(count, self.size))
 
     def placed(self, u: Array) -> Array:
-        """u (d,) with every part at the rigid motion that comes nearest."""
+        """u (d,) with each part replaced by its nearest rigid motion."""
         out = u.copy()
         for part, at in self.parts:
             out[at] = part.placed(u[at])

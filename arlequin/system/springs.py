@@ -1,4 +1,4 @@
-"""What springs and relations put between the dofs of a system."""
+"""Springs and linear relations in the dofs of a system."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
-from arlequin.system.dofs import Layout
+from arlequin.system.dofs import DofLayout
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class SpringSet:
     """The springs of a system: elongations e = B u (s,), m, forces f = −Bᵀ(k e + c ė), energy ½ Σ k e².
 
     span (springs + 1,) bounds the rows of each spring. The elongations are taken as differences of displacements, so
-    that no round-off of a common motion enters the energy.
+    that the round-off of a common motion does not enter the energy.
     """
 
     rows: sp.csr_array
@@ -27,7 +27,7 @@ class Links:
     span: np.ndarray
 
     @classmethod
-    def of(cls, springs: Sequence[Spring], layout: Layout) -> "Links":
+    def of(cls, springs: Sequence[Spring], layout: DofLayout) -> "SpringSet":
         """The springs between parts of the layout."""
         blocks, stiffness, damping, sizes = [], [], [], []
         for spring in springs:
@@ -71,7 +71,7 @@ class Links:
             return float(np.sqrt(np.divide(sums, mass, out=np.zeros_like(sums), where=sums > 0.0).max(initial=0.0)))
 
 
-def _ends(spring: Spring, layout: Layout) -> sp.csr_array:
+def _ends(spring: Spring, layout: DofLayout) -> sp.csr_array:
     """Elongations (node × vector, d) of a spring."""
 
     def side(surface: Surface, nodes: np.ndarray | slice) -> sp.csr_array:
@@ -85,7 +85,7 @@ def _ends(spring: Spring, layout: Layout) -> sp.csr_array:
     return sp.csr_array(first - side(spring.second, spring.partners))
 
 
-def relation_rows(relation: Relation, layout: Layout) -> sp.csr_array:
+def relation_rows(relation: Relation, layout: DofLayout) -> sp.csr_array:
     """The rows (m, d) of a relation, the largest coefficient of each being 1."""
     count, scale = relation.count, max(abs(a) for *_, a in relation.terms) or 1.0
     total = sp.csr_array((count, layout.count))

@@ -1,4 +1,4 @@
-"""Strains of a system of bars, beams, masses and springs in short form."""
+"""Strains of a system of bars, beams, masses and springs as one sparse operator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.products import applied
 from arlequin.models.part import Part
 from arlequin.models.types import Array
-from arlequin.system.springs import Links
+from arlequin.system.springs import SpringSet
 
 _STILL = 1e-12  # strain of a translation, relative to its terms, that is none
 
@@ -19,8 +19,8 @@ _STILL = 1e-12  # strain of a translation, relative to its terms, that is none
 class Strains:
     """Strains e = B (u − u_anchor) (s,) and internal forces f = Bᵀ (w e), energy ½ Σ w e².
 
-    rows B (s, d), weights w (s,). anchor (d,): a dof whose displacement is taken off, as the strains of a part do not
-    see it (−1: none): no round-off of large translations. The rows from `own` on are those of springs, and see u.
+    rows B (s, d), weights w (s,). anchor (d,): a dof whose displacement is subtracted, as strains do not depend on
+    translations (−1: none), so that large ones leave no round-off. The rows from `own` on are those of springs, of u.
     """
 
     rows: sp.csr_array
@@ -29,7 +29,7 @@ class Strains:
     own: int
 
     @classmethod
-    def of(cls, forms: Sequence[tuple[sp.csr_array, Array]], parts: Sequence[Part], links: Links) -> "Strains":
+    def of(cls, forms: Sequence[tuple[sp.csr_array, Array]], parts: Sequence[Part], links: SpringSet) -> "Strains":
         """forms: of each part."""
         anchors, first = [], 0
         for (rows, _), part in zip(forms, parts, strict=True):

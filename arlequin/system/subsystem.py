@@ -1,4 +1,4 @@
-"""Some of the parts of a system, and the interfaces between them, as an assembly of their own."""
+"""The assembly of a subset of the parts of a system and of the interfaces between them."""
 
 from dataclasses import replace
 
@@ -11,8 +11,8 @@ from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Surface
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
-from arlequin.system.dofs import Layout
-from arlequin.system.springs import Links
+from arlequin.system.dofs import DofLayout
+from arlequin.system.springs import SpringSet
 
 
 def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
@@ -33,17 +33,17 @@ def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
 
 
 def _ends(spring: Spring) -> list[str]:
-    """Names of the parts that a spring holds."""
+    """Names of the parts at the ends of a spring."""
     return [end.part.name for end in (spring.first, spring.second) if end is not None]
 
 
-def restricted(
+def restrict_assembly(
     assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
 ) -> Assembly:
     """The assembly of some of the parts, their springs and their interfaces (masks)."""
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
     assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
-    layout = Layout.of(parts, assembled)
+    layout = DofLayout.of(parts, assembled)
     kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
     names = {part.name for part in parts}
     springs = [spring for spring in assembly.system.springs if names.issuperset(_ends(spring))]
@@ -69,6 +69,6 @@ def restricted(
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),
         contact=Contact.of(kept, layout, assembly.contact.method),
-        links=Links.of(springs, layout),
+        links=SpringSet.of(springs, layout),
         **block,
     )

@@ -68,10 +68,10 @@ def made_by(result: xarray.DataTree, named: str | None = None) -> tuple[registry
 def figures_of(result: xarray.DataTree, made: tuple[registry.Case, Any] | None) -> dict[str, Figure]:
     """The figures of the case that made a result, and its energies; general ones where there is no case."""
     from arlequin import plots
-    from arlequin.results.damage import without
+    from arlequin.results.damage import warn_and_skip
 
     if made is not None and made[0].has("figures"):
-        with without("the figures of its case"):
+        with warn_and_skip("the figures of its case"):
             figures: dict[str, Figure] = dict(made[0].call("figures", result, made[1]))
             if "energies" not in figures and "energy" in result.dataset:
                 figures["energies"] = plots.energies(result)

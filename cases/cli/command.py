@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger("asyncio").addHandler(logging.NullHandler())
     if not sys.warnoptions:  # what goes wrong is said in one line; python -W default shows the libraries' warnings
         warnings.simplefilter("ignore")
-    limits.hold_memory()
+    limits.limit_memory()
     try:
         with pending():
             code = _dispatch(sys.argv[1:] if argv is None else list(argv))

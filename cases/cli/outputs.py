@@ -28,7 +28,7 @@ def plot(arguments: Namespace) -> int:
     """PNG figures of a result or a sweep; prints their paths."""
     import matplotlib
 
-    from arlequin.results.damage import without
+    from arlequin.results.damage import warn_and_skip
 
     matplotlib.use("Agg")
     with read(arguments.path) as damaged:
@@ -43,7 +43,7 @@ def plot(arguments: Namespace) -> int:
                 figures = _figures_of(arguments.path, swept)
         folder.mkdir(parents=True, exist_ok=True)
         for name, figure in figures.items():
-            with without(f"the figure {name}"):
+            with warn_and_skip(f"the figure {name}"):
                 target = folder / (re.sub(r"[^\w.-]+", "-", name).strip("-") + ".png")
                 figure.savefig(target, dpi=DPI)
                 print(target, flush=True)
@@ -64,7 +64,7 @@ def _figures_of(path: str, dataset: xarray.Dataset) -> dict[str, Figure]:
     from arlequin.plots import sweep_points
 
     if not (sweep_points.states(dataset) == "").any():
-        raise UserError(f"{path}: {sweep_points.counted(dataset)}: nothing to plot", code=1)
+        raise UserError(f"{path}: {sweep_points.counts_text(dataset)}: nothing to plot", code=1)
     return plots.sweep_figures(dataset)
 
 
@@ -73,7 +73,7 @@ def _say_what_is_missing(path: str, swept: xarray.Dataset | None) -> None:
     from arlequin.plots import sweep_points
 
     if swept is not None and (sweep_points.states(swept) != "").any():
-        print(f"{path}: {sweep_points.counted(swept)}", file=sys.stderr)
+        print(f"{path}: {sweep_points.counts_text(swept)}", file=sys.stderr)
 
 
 def animate(arguments: Namespace) -> int:
@@ -145,7 +145,7 @@ def read(path: str | Path) -> Iterator[list[str]]:
 
     Whatever is wrong with a result, which may be of anybody, ends in one line.
     """
-    from arlequin.results.damage import DamageWarning, ResultWarning, why
+    from arlequin.results.damage import DamageWarning, ResultWarning, error_text
 
     damaged: list[str] = []
     seen: set[str] = set()
@@ -165,4 +165,4 @@ def read(path: str | Path) -> Iterator[list[str]]:
         except (UserError, OSError, MemoryError, OverflowError):  # end in a line of their own
             raise
         except Exception as error:
-            raise UserError(f"{path}: not as a result is, or damaged: {why(error)}", FAILURE) from error
+            raise UserError(f"{path}: not as a result is, or damaged: {error_text(error)}", FAILURE) from error

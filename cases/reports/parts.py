@@ -13,7 +13,7 @@ from arlequin.cases.case.parameters import fields
 from arlequin.cases.cli import tables
 from arlequin.cases.cli.tables import versions
 from arlequin.cases.reports import page
-from arlequin.results.damage import without
+from arlequin.results.damage import warn_and_skip
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def parameters(case: Case | None, given: Mapping[str, Any], leave: Collection[st
 def pictures(figures: Mapping[str, Figure]) -> Iterator[str]:
     """The figures with captions."""
     for name, figure in figures.items():
-        with without(f"the figure {name}"):
+        with warn_and_skip(f"the figure {name}"):
             stream = io.BytesIO()
             figure.savefig(stream, format="png", dpi=DPI)
             yield page.image(stream.getvalue(), "png", caption(name, figure))

@@ -11,7 +11,7 @@ from arlequin.cases.case.results import figures_of, made_by
 from arlequin.cases.cli import tables
 from arlequin.cases.reports import page
 from arlequin.cases.reports import parts as report_parts
-from arlequin.results.damage import without
+from arlequin.results.damage import warn_and_skip
 from arlequin.results.reading import Summary, summary
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any
     if _stopped_early(about):
         yield page.section("Checks", page.paragraph("The run stopped early: it is not compared with the reference."))
         return
-    with without("the comparison with the reference"):
+    with warn_and_skip("the comparison with the reference"):
         checks = list(case.call("check", result, parameters))
         passed = sum(c.passed for c in checks)
         rows = page.table(tables.rows_of_checks(checks), tables.CHECKED, numbers=tables.CHECKED_NUMBERS)

@@ -68,7 +68,7 @@ def _case(dataset: xarray.Dataset, named: str | None) -> Case | None:
 
 def _facts(dataset: xarray.Dataset, rows: Any) -> str:
     """How many points, how long they took, what computed them."""
-    facts = [("points", sweep_points.counted(dataset))]
+    facts = [("points", sweep_points.counts_text(dataset))]
     seconds = rows["seconds"][np.isfinite(rows["seconds"])] if "seconds" in rows else np.zeros(0)
     if seconds.size:
         span = f"{seconds.min():.3g} to {seconds.max():.3g} s each, {seconds.sum():.4g} s in all"
@@ -178,7 +178,7 @@ def _fixed(dataset: xarray.Dataset, case: Case | None) -> Iterator[str]:
 def _at(dataset: xarray.Dataset, rows: Any, n: int) -> str:
     """«velocity = 10 m/s, law = soft»."""
     names = sweep_points.parameters(dataset)
-    return ", ".join(f"{name} = {sweep_points.said(rows[name][n], dataset[name].attrs)}" for name in names)
+    return ", ".join(f"{name} = {sweep_points.value_with_unit(rows[name][n], dataset[name].attrs)}" for name in names)
 
 
 def _cell(value: Any, whole: bool) -> str:

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from arlequin.models.beams.element import across, element_integrals, relative
 from arlequin.models.errors import UserError
-from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BeamAssembled(Loaded):
+class BeamAssembled(LoadedCoordinates):
     """M, K, D, internal force, load and imposed motions of a beam.
 
     strains B (c, q, strain, d) of the elements, rigidity (c, q, strain): weighted rigidities × dx; under tension the
@@ -33,7 +33,7 @@ class BeamAssembled(Loaded):
     fluid: csr_array | None
     drag: csr_array | None
     imposed: tuple[Imposed, ...]
-    loads: Loads
+    loads: ExternalLoads
     beam: "Beam"
     strains: Array
     rigidity: Array

@@ -15,7 +15,6 @@ from arlequin.models.beams.loads import make_beam_loads
 from arlequin.models.beams.section import Section, SectionPoints, check_points
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
-from arlequin.models.fem.elements import order_of
 from arlequin.models.fem.stress import displacements
 from arlequin.models.fem.surface import line
 from arlequin.models.loads.body import Given
@@ -23,7 +22,7 @@ from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import Turbulence, local_axes
 from arlequin.models.materials.elastic import LinearElastic, Rayleigh
 from arlequin.models.mesh import interval
-from arlequin.models.nodal import Loads
+from arlequin.models.nodal import ExternalLoads
 from arlequin.models.part import Imposed, Surface, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -85,7 +84,7 @@ class Beam:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
-        if not isinstance(self.mesh, skfem.MeshLine1) or order_of(self.mesh) != 1:
+        if not isinstance(self.mesh, skfem.MeshLine1):
             raise UserError(f"{self.name}: a beam needs a mesh of lines (mesh.interval)")
         if not isinstance(self.material, LinearElastic):
             raise UserError.parameter("material", self.material, "must be a LinearElastic")
@@ -272,7 +271,7 @@ class Beam:
         own = [rho * s.area + self.carried_mass] * self.dimension + [rho * i for i in rotary]
         return np.array(own) + across(self, self.added_mass)
 
-    def loads(self, weight: Array) -> Loads:
+    def loads(self, weight: Array) -> ExternalLoads:
         """Distributed and end loads under the load weight (c, q)."""
         if np.ptp(weight) == 0 and weight.flat[0] == 1:
             return self._loads_uniform
@@ -285,7 +284,7 @@ class Beam:
         return make_imposed(self.name, given, self.end, self.axes)  # type: ignore[arg-type]
 
     @cached_property
-    def _loads_uniform(self) -> Loads:
+    def _loads_uniform(self) -> ExternalLoads:
         return make_beam_loads(self, np.ones(self.basis.dx.shape))
 
     def end(self, name: str) -> Indices:

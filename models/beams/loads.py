@@ -11,14 +11,14 @@ from arlequin.models.errors import UserError
 from arlequin.models.loads.body import point_values, weight_at_facets
 from arlequin.models.loads.harmonics import Harmonics
 from arlequin.models.loads.turbulence import Stations, Turbulence
-from arlequin.models.nodal import Force, Loads, Varying
+from arlequin.models.nodal import ExternalLoads, Force, LoadFunction
 from arlequin.models.types import Array
 
 if TYPE_CHECKING:
     from arlequin.models.beams.beam import Beam
 
 
-def make_beam_loads(beam: "Beam", weight: Array) -> Loads:
+def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
     """Loads of a beam under the load weight (c, q): work-equivalent, so that nodal statics stay exact."""
     constant = np.zeros(beam.dof_count)
     varying: list[Force] = []
@@ -30,7 +30,9 @@ def make_beam_loads(beam: "Beam", weight: Array) -> Loads:
             field = given
             point_values(label, field(points, 0.0), axes, points.shape[1])
             varying.append(
-                Varying(lambda t: operator @ point_values(label, field(points, t), axes, points.shape[1]).T.ravel())
+                LoadFunction(
+                    lambda t: operator @ point_values(label, field(points, t), axes, points.shape[1]).T.ravel()
+                )
             )
         else:
             constant += operator @ point_values(label, given, axes, points.shape[1]).T.ravel()
@@ -39,12 +41,12 @@ def make_beam_loads(beam: "Beam", weight: Array) -> Loads:
         end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
         if callable(value):
             end.forces(value(0.0))
-            varying.append(Varying(lambda t, end=end, value=value: end.forces(value(t))))  # type: ignore[misc]
+            varying.append(LoadFunction(lambda t, end=end, value=value: end.forces(value(t))))  # type: ignore[misc]
         else:
             constant += end.forces(value)
     if beam.turbulence is not None:
         varying.append(_turbulence(beam, beam.turbulence, weight))
-    return Loads(constant, tuple(varying))
+    return ExternalLoads(constant, tuple(varying))
 
 
 def _turbulence(beam: "Beam", given: Turbulence, weight: Array) -> Harmonics:

@@ -137,7 +137,7 @@ class Section:
 
     def __post_init__(self) -> None:
         for name in ("area", "inertia_y", "inertia_z", "torsion", "shear_y", "shear_z"):
-            checks.hold(self, **{name: checks.positive})
+            checks.check_fields(self, **{name: checks.positive})
 
     @property
     def polar(self) -> float:

@@ -1,10 +1,9 @@
 """Forces and tangents of cells whose points are materials of finite strain (see
 `arlequin.models.materials._point_kernels`).
 
-All kernels take nodes (c, n), gradients (c, q, axis, n), hoop (c, q, n) = φ_n/r (axisymmetric only, else of no size),
-weight (c, q) (the weighted measure of the reference), the material's `kind` and coefficients, whether the volume is
-that of the cell (`mean`) or of the point, and the displacement u (d,). F has a third axis in plane problems too: F₃₃ =
-1, or 1 + u_r/r around the axis. With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
+The kernels take cells (a `KernelCells`), law (a `KernelLaw`), the step in s, the displacement u (d,), the internal
+variables before the step (c, q, 9) and, for tangents, pattern (a `KernelPattern`). F has a third axis in plane problems
+too: F₃₃ = 1, or 1 + u_r/r around the axis. With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
 
     E = ∫ ψ_iso dV + ∫ ½ K (ln J̄)² dV,    τ = τ_dev + p J 1,  p = K ln J̄ / J̄,    f_a = ∫ τ F⁻ᵀ ∇φ_a dV.
 
@@ -86,9 +85,11 @@ def _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, g
 
 
 @njit(inline="always")
-def _respond_cells(axes, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force):
+def _respond_cells(axes, cells, law, step, u, before, after, force):
     """`respond_cells` on a constant number of axes."""
-    cells, points, _, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    kind, coefficients, mean = law
+    count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
     local, out = np.empty((axes, size)), np.empty((axes, size))
@@ -96,7 +97,7 @@ def _respond_cells(axes, nodes, gradients, hoop, weight, kind, coefficients, mea
     J, grown = np.empty(points), np.empty(points)
     stored = 0.0
     dissipated = 0.0
-    for c in range(cells):
+    for c in range(count):
         if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
             return stored, dissipated, c
         out[:] = 0.0
@@ -131,16 +132,14 @@ def _respond_cells(axes, nodes, gradients, hoop, weight, kind, coefficients, mea
 
 
 @njit(cache=True, nogil=True)
-def respond_cells(nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force):
+def respond_cells(cells, law, step, u, before, after, force):
     """Adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills `after`.
 
     Returns the stored energy, what the step dissipated (J), and a cell that is inside out (−1: none).
     """
-    if gradients.shape[2] == 2:
-        return _respond_cells(
-            2, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force
-        )
-    return _respond_cells(3, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, after, force)
+    if cells.gradients.shape[2] == 2:
+        return _respond_cells(2, cells, law, step, u, before, after, force)
+    return _respond_cells(3, cells, law, step, u, before, after, force)
 
 
 @njit(cache=True)
@@ -161,11 +160,12 @@ def scatter(axes, nodes, slots, starts, K, data):
 
 
 @njit(inline="always")
-def _tangent_cells(
-    axes, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
-):
+def _tangent_cells(axes, cells, law, step, u, before, pattern):
     """`tangent_cells` on a constant number of axes."""
-    cells, points, _, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    kind, coefficients, mean = law
+    starts, slots, data = pattern
+    count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
     pairs = axes * axes + (1 if axisymmetric else 0)
@@ -184,7 +184,7 @@ def _tangent_cells(
             row[axes * i + j], column[axes * i + j] = i, j
     if axisymmetric:
         row[pairs - 1] = column[pairs - 1] = 2
-    for c in range(cells):
+    for c in range(count):
         if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
             return c
         K[:] = 0.0
@@ -253,8 +253,8 @@ def _tangent_cells(
 
 
 @njit(cache=True)
-def tangent_cells(nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data):
-    """Adds ∂f/∂u of `respond_cells` to data, the values of a CSR matrix (see `_finite_kernels.block_slots`).
+def tangent_cells(cells, law, step, u, before, pattern):
+    """Adds ∂f/∂u of `respond_cells` to the values of a CSR matrix.
 
     With g = F⁻ᵀ ∇φ and c = ∂τ_dev/∂h (δF = h F):
 
@@ -262,10 +262,6 @@ def tangent_cells(nodes, gradients, hoop, weight, kind, coefficients, mean, step
 
     Returns a cell that is inside out (−1: none).
     """
-    if gradients.shape[2] == 2:
-        return _tangent_cells(
-            2, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
-        )
-    return _tangent_cells(
-        3, nodes, gradients, hoop, weight, kind, coefficients, mean, step, u, before, starts, slots, data
-    )
+    if cells.gradients.shape[2] == 2:
+        return _tangent_cells(2, cells, law, step, u, before, pattern)
+    return _tangent_cells(3, cells, law, step, u, before, pattern)

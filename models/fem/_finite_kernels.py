@@ -6,8 +6,8 @@ size), weight (c, q) (the weighted measure), the Lamé constants and the two dis
     F = (F₀ + F₁)/2,  D = F₁ − F₀,  ½(E₀ + E₁) = ½(FᵀF − 1) + ⅛ DᵀD,  E₁ − E₀ = sym(FᵀD),
 
 and S = C:(elastic · ½(E₀ + E₁) + viscous · (E₁ − E₀)). u₀ = u₁ gives the force and the tangent at one
-displacement. Displacements are taken relative to the cell's first node, so that a translation gives exactly nothing.
-What is inlined takes the number of axes: as a constant, it unrolls the loops and makes the force twice as fast.
+displacement. Displacements are taken relative to the cell's first node, so that a translation gives exactly
+zero. Inlined functions take the number of axes as a constant: the loops are unrolled and the force is twice as fast.
 """
 
 import numba
@@ -19,7 +19,7 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 def _given(dtype, axes):
-    """The type of an array that is only read: writable ones are taken too."""
+    """The type of a read-only argument; writable arrays are accepted too."""
     return types.Array(dtype, axes, "C", readonly=True)
 
 
@@ -182,19 +182,23 @@ def least_volume(nodes, gradients, hoop, u):
 
 @numba.njit(
     types.void(
-        *_CELLS, _REAL, _REAL, _REAL, _VECTOR, _VECTOR,
+        *_CELLS[:4], types.UniTuple(_REAL, 2), types.UniTuple(_REAL, 3), _VECTOR, _VECTOR,
         _given(types.int32, 1), _given(types.int32, 3), types.Array(_REAL, 1, "C"),
     ),
     cache=True,
     fastmath=FAST,
 )  # fmt: skip
-def mean_tangent(nodes, gradients, hoop, weight, lam, mu, viscous, lead, scale, u0, u1, starts, slots, data):
+def mean_tangent(nodes, gradients, hoop, weight, lame, factors, u0, u1, starts, slots, data):
     """Add scale · ∂f/∂u₁ of `mean_force` (elastic 1) to data, the values of a CSR matrix (see `block_slots`).
+
+    lame: (λ, μ); factors: (viscous, lead, scale).
 
     With R = F + lead · D (R = F₁ for lead = ½), p_a = F ∇φ_a, r_a = R ∇φ_a, and m = ½ + viscous:
     K_ab = m ∫ [λ p_a ⊗ r_b + μ p_b ⊗ r_a + μ (∇φ_a·∇φ_b) F Rᵀ] + ½ ∫ (∇φ_a·S ∇φ_b) 1; lead = 0 makes it symmetric.
     The hoop strain adds F_θθ φ_a/r to the λ term's p_a, and terms of its own in rr.
     """
+    lam, mu = lame
+    viscous, lead, scale = factors
     cells, points, axes, size = gradients.shape
     mid = np.empty((axes, size))
     delta = np.empty((axes, size))

@@ -1,4 +1,4 @@
-"""The largest frequency of cells as they are: of elastic moduli, on lumped masses."""
+"""Largest angular frequency of deformed cells, with elastic moduli and lumped masses, by power iteration."""
 
 import numpy as np
 from numba import njit
@@ -7,8 +7,8 @@ from arlequin.models.fem._cell_kernels import _deform, _gather, _inverse
 from arlequin.models.materials._point_kernels import volume_change
 
 _ITERATIONS = 300
-_STANDS = 1e-5
-_SHORT = 1.02  # what the power iteration may fall short of, on the frequency's square
+_CONVERGED = 1e-5  # relative change of the square
+_MARGIN = 1.02  # on the square: the power iteration converges from below
 
 
 @njit(cache=True)
@@ -36,9 +36,9 @@ def _stiffened(axes, weight, slopes, ring, lam, mu, x, out):
     out[:] = 0.0
     strain = np.empty((axes, axes))
     for q in range(weight.size):
-        trace, round_ = 0.0, 0.0
+        trace, ring_strain = 0.0, 0.0
         for n in range(ring.shape[1]):
-            round_ += ring[q, n] * x[0, n]
+            ring_strain += ring[q, n] * x[0, n]
         for i in range(axes):
             for j in range(axes):
                 total = 0.0
@@ -46,7 +46,7 @@ def _stiffened(axes, weight, slopes, ring, lam, mu, x, out):
                     total += x[i, n] * slopes[q, j, n]
                 strain[i, j] = total
             trace += strain[i, i]
-        pressure = lam * (trace + round_)
+        pressure = lam * (trace + ring_strain)
         for i in range(axes):
             for j in range(axes):
                 stress = mu * (strain[i, j] + strain[j, i])
@@ -55,7 +55,7 @@ def _stiffened(axes, weight, slopes, ring, lam, mu, x, out):
                 stress *= weight[q]
                 for n in range(ring.shape[1]):
                     out[i, n] += stress * slopes[q, j, n]
-        push = weight[q] * (pressure + 2.0 * mu * round_)
+        push = weight[q] * (pressure + 2.0 * mu * ring_strain)
         for n in range(ring.shape[1]):
             out[0, n] += push * ring[q, n]
 
@@ -65,7 +65,7 @@ def largest_square(nodes, gradients, hoop, weight, masses, lam, mu, u):
     """ω² (1/s²) of the stiffest cell at u (d,): the largest eigenvalue of M_c⁻¹ K_c, by power iteration.
 
     weight (c, q) of the reference; masses (c, n) > 0; K_c with the gradients of the deformed cell and the moduli of
-    Kirchhoff's stress. Cells whose trace is below the largest eigenvalue so far are passed over.
+    Kirchhoff's stress. Cells whose trace is below the largest eigenvalue so far are skipped.
     """
     cells, points, axes, size = gradients.shape
     local, H, inverse = np.empty((axes, size)), np.zeros((3, 3)), np.zeros((3, 3))
@@ -81,9 +81,9 @@ def largest_square(nodes, gradients, hoop, weight, masses, lam, mu, u):
                 square = 0.0
                 for i in range(axes):
                     square += slopes[q, i, n] ** 2
-                own = (lam + mu + axes * mu) * square
-                own += (lam + 2.0 * mu) * ring[q, n] ** 2 + 2.0 * lam * ring[q, n] * slopes[q, 0, n]
-                total += weight[c, q] * own / masses[c, n]
+                entry = (lam + mu + axes * mu) * square
+                entry += (lam + 2.0 * mu) * ring[q, n] ** 2 + 2.0 * lam * ring[q, n] * slopes[q, 0, n]
+                total += weight[c, q] * entry / masses[c, n]
         bounds[c] = total
     largest = 0.0
     for c in np.argsort(-bounds):
@@ -112,7 +112,7 @@ def largest_square(nodes, gradients, hoop, weight, masses, lam, mu, u):
             for i in range(axes):
                 for n in range(size):
                     x[i, n] = y[i, n] / norm
-            if square - before <= _STANDS * square:
+            if square - before <= _CONVERGED * square:
                 break
-        largest = max(largest, _SHORT * square)
+        largest = max(largest, _MARGIN * square)
     return largest

@@ -1,9 +1,9 @@
-"""Internal force and stored energy of linear elasticity from the strains at the quadrature points, in a pass.
+"""Internal force and stored energy of linear elasticity from the strains at the quadrature points.
 
 Every kernel takes nodes (c, n), gradients (c, q, axis, n), weight (c, q) (the weighted measure), the Lamé
 constants and u (d,), adds the internal force to force (d,) and returns the energy ½ ∫ σ:ε. Displacements are
-taken relative to the cell's first node (Σ_n ∂φ_n = 0), so that a translation gives exactly nothing, whatever
-its size.
+taken relative to the cell's first node (Σ_n ∂φ_n = 0), so that a translation of any size gives exactly
+zero.
 """
 
 import numba
@@ -11,7 +11,7 @@ import numpy as np
 
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
-SIDE = 16  # displacements taken side by side
+SIDE = 16  # displacement vectors per vectorised block
 
 
 @numba.njit(cache=True, nogil=True, fastmath=FAST)
@@ -189,7 +189,7 @@ def internal_solid(nodes, gradients, weight, lam, mu, u, force):
     return energy
 
 
-# the same of the rows of u (n, d), into those of force (n, d) and energies (n,)
+# the same for each row of u (n, d), added to the rows of force (n, d) and to energies (n,)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -201,7 +201,7 @@ def each_line(nodes, gradients, weight, modulus, u, force, energies):
 
 @numba.njit(cache=True, nogil=True, fastmath=FAST)
 def each_plane(nodes, gradients, weight, lam, mu, u, force, energies):
-    """`internal_plane`, some rows side by side: loops over them become vector instructions, those over nodes do not."""
+    """`internal_plane` in blocks of SIDE rows, over which the inner loops vectorise."""
     cells, points, _, size = gradients.shape
     local, out = np.empty((2 * size, SIDE)), np.empty((2 * size, SIDE))
     strain, total = np.empty((3, SIDE)), np.empty(SIDE)

@@ -13,7 +13,7 @@ det C₁ − det C₀ = G:(C₁ − C₀), exact by Simpson's rule. The differen
 
 of order 2, with ∫ S̄:(E₁ − E₀) = E(u₁) − E(u₀) at any step, mean dilatation or not; (θ − ½)(S₁ − S₀) is added to it.
 
-All kernels take what those of `_cell_kernels` take. Source: Gonzalez, CMAME 190 (2000) 1763–1783; Betsch, Janz & Hesch,
+The arguments are those of `_cell_kernels`. Source: Gonzalez, CMAME 190 (2000) 1763–1783; Betsch, Janz & Hesch,
 CMAME 335 (2018) 660–696 (the mean of the cofactor).
 """
 
@@ -121,9 +121,10 @@ def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
 
 
 @njit(cache=True)
-def _mean_stress(kind, axes, theta, step, m, elastic, H0, H1, J, grown, before, work, after, S):
-    """S̄ (3, 3) at a point; H0, H1 (3, 3), J and J̄ − 1 (2,) of both ends; work (5, 3, 3), zero at first."""
-    first, last = work[3], work[4]
+def _mean_stress(axes, law, elastic, step, theta, H0, H1, J, grown, before, work, after):
+    """S̄ at a point, to work[5]; H0, H1 (3, 3), J and J̄ − 1 (2,) of both ends; work (6, 3, 3), zero at first."""
+    kind, m, _ = law
+    first, last, S = work[3], work[4], work[5]
     if kind != NEO_HOOKE or theta != 0.5:
         _stress(kind, axes, H0, J[0], grown[0], before, 0.0, elastic, work[0], work[1], after, first)
         _stress(kind, axes, H1, J[1], grown[1], before, step, m, work[0], work[1], after, last)
@@ -149,16 +150,19 @@ def _without_flow(kind, m):
 
 
 @njit(inline="always")
-def _mean_force(axes, nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force):
+def _mean_force(axes, cells, law, step, theta, u0, u1, before, force):
     """`mean_force` on a constant number of axes."""
-    cells, points, _, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    kind, m, mean = law
+    count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     elastic = _without_flow(kind, m)
     local, out = np.empty((axes, size)), np.empty((axes, size))
     H = np.zeros((2, points, 3, 3))
     J, grown = np.empty((2, points)), np.empty((2, points))
-    S, work, after = np.empty((3, 3)), np.zeros((5, 3, 3)), np.empty(MEMORY)
-    for c in range(cells):
+    work, after = np.zeros((6, 3, 3)), np.empty(MEMORY)
+    S = work[5]
+    for c in range(count):
         _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], grown[0])
         if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], grown[1]):
             return c
@@ -166,20 +170,7 @@ def _mean_force(axes, nodes, gradients, hoop, weight, kind, m, mean, step, theta
         for q in range(points):
             w = weight[c, q]
             _mean_stress(
-                kind,
-                axes,
-                theta,
-                step,
-                m,
-                elastic,
-                H[0, q],
-                H[1, q],
-                J[:, q],
-                grown[:, q],
-                before[c, q],
-                work,
-                after,
-                S,
+                axes, law, elastic, step, theta, H[0, q], H[1, q], J[:, q], grown[:, q], before[c, q], work, after
             )
             for i in range(axes):
                 for j in range(axes):
@@ -200,26 +191,29 @@ def _mean_force(axes, nodes, gradients, hoop, weight, kind, m, mean, step, theta
 
 
 @njit(cache=True, nogil=True)
-def mean_force(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force):
+def mean_force(cells, law, step, theta, u0, u1, before, force):
     """Adds the mean force of the step from u₀, of the memory `before` (c, q, 9), to u₁.
 
     Returns a cell that is inside out at u₁ (−1: none).
     """
-    if gradients.shape[2] == 2:
-        return _mean_force(2, nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force)
-    return _mean_force(3, nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, force)
+    if cells.gradients.shape[2] == 2:
+        return _mean_force(2, cells, law, step, theta, u0, u1, before, force)
+    return _mean_force(3, cells, law, step, theta, u0, u1, before, force)
 
 
 @njit(cache=True)
-def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0, u1, before, starts, slots, data):
-    """Adds ∂f/∂u₁ of `mean_force` to data, the values of a CSR matrix: symmetric, an approximation where u₀ ≠ u₁.
+def mean_tangent(cells, law, step, theta, u0, u1, before, pattern):
+    """Adds ∂f/∂u₁ of `mean_force` to the values of a CSR matrix: symmetric, an approximation where u₀ ≠ u₁.
 
         K = θ ∫ B_½ᵀ C₁ B_½ dV + θ V p′(J̄) ∂J̄/∂u ⊗ ∂J̄/∂u + ½ ∫ (∇φ_a·S̄ ∇φ_b) 1 dV,   B_½ δu = sym(F_½ᵀ δF),
 
     C₁ = ∂S/∂E at the end; it is taken there in space, L_v τ = a:h, with h_ij = (F_½ F₁⁻¹)_ki (δF F₁⁻¹)_kj.
     Returns a cell that is inside out (−1: none).
     """
-    cells, points, axes, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    kind, m, mean = law
+    starts, slots, data = pattern
+    count, points, axes, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = m[BULK]
     elastic = _without_flow(kind, m)
@@ -227,7 +221,8 @@ def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0,
     local = np.empty((axes, size))
     H = np.zeros((2, points, 3, 3))
     J, grown = np.empty((2, points)), np.empty((2, points))
-    S, work, after = np.empty((3, 3)), np.zeros((5, 3, 3)), np.empty(MEMORY)
+    work, after = np.zeros((6, 3, 3)), np.empty(MEMORY)
+    S = work[5]
     tau, inverse, moduli, middle = np.empty((3, 3)), np.zeros((3, 3)), np.empty((3, 3, 3, 3)), np.zeros((3, 3))
     D, B = np.empty((pairs, pairs)), np.empty((pairs, axes * size))
     K, opening = np.empty((axes * size, axes * size)), np.empty(axes * size)
@@ -237,7 +232,7 @@ def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0,
             row[axes * i + j], column[axes * i + j] = i, j
     if axisymmetric:
         row[pairs - 1] = column[pairs - 1] = 2
-    for c in range(cells):
+    for c in range(count):
         _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u0, local, H[0], J[0], grown[0])
         if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u1, local, H[1], J[1], grown[1]):
             return c
@@ -248,20 +243,7 @@ def mean_tangent(nodes, gradients, hoop, weight, kind, m, mean, step, theta, u0,
             w = weight[c, q]
             whole += w
             _mean_stress(
-                kind,
-                axes,
-                theta,
-                step,
-                m,
-                elastic,
-                H[0, q],
-                H[1, q],
-                J[:, q],
-                grown[:, q],
-                before[c, q],
-                work,
-                after,
-                S,
+                axes, law, elastic, step, theta, H[0, q], H[1, q], J[:, q], grown[:, q], before[c, q], work, after
             )
             linearised(kind, axes, H[1, q], before[c, q], step, m, tau, after, moduli)
             _, push, stiffer = volumetric(bulk, grown[1, q])

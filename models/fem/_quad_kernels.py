@@ -9,7 +9,10 @@ from numba import njit
 # sums may be reordered and fused (that is what lets them vectorise); nan and inf keep their meaning
 FAST = {"reassoc", "contract", "nsz"}
 
-_TILE, _SHORT = 128, 8  # cells taken at once: their forces stay in the first cache; runs too short for that
+_TILE, _SHORT = (
+    128,
+    8,
+)  # cells computed together, whose forces fit in the L1 cache; runs taken cell by cell
 
 
 @njit(inline="always")
@@ -39,14 +42,14 @@ def _cell(m, c, lam, mu, x0, y0, x1, y1, x2, y2, x3, y3):
 
 
 @njit(inline="always")
-def _one(nodes, m, own, c, lam, mu, first, last, u, force):
-    """Adds the forces of cell c, whose moments are those of `own`, on the nodes from `first` up to `last`.
+def _add_cell(nodes, m, column, c, lam, mu, first, last, u, force):
+    """Add the forces of cell c, whose moments are m[:, column], on the nodes from `first` up to `last`.
 
-    Returns its energy where its first node is one of them.
+    Returns the energy of the cell if its first node is one of them, else 0.
     """
     n0, n1, n2, n3 = nodes[c, 0], nodes[c, 1], nodes[c, 2], nodes[c, 3]
     fx0, fy0, fx1, fy1, fx2, fy2, fx3, fy3, energy = _cell(
-        m, own, lam, mu, u[2 * n0], u[2 * n0 + 1], u[2 * n1], u[2 * n1 + 1], u[2 * n2], u[2 * n2 + 1], u[2 * n3],
+        m, column, lam, mu, u[2 * n0], u[2 * n0 + 1], u[2 * n1], u[2 * n1 + 1], u[2 * n2], u[2 * n2 + 1], u[2 * n3],
         u[2 * n3 + 1],
     )  # fmt: skip
     if first <= n1 < last:
@@ -91,7 +94,7 @@ def internal_quads(runs, nodes, m, lam, mu, first, last, u, force):
         begin, end = runs[r, 0], runs[r, 0] + runs[r, 1]
         if end - begin < _SHORT:
             for c in range(begin, end):
-                energy += _one(nodes, m, 0 if congruent else c, c, lam, mu, first, last, u, force)
+                energy += _add_cell(nodes, m, 0 if congruent else c, c, lam, mu, first, last, u, force)
             continue
         for c in range(begin, end, _TILE):
             size = min(_TILE, end - c)

@@ -34,15 +34,17 @@ def _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, gro
 
 
 @njit(inline="always")
-def _respond(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force):
+def _respond(axes, cells, law, step, u, before, after, force):
     """`respond_small` on a constant number of axes."""
-    cells, points, _, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    _, coefficients, mean = law
+    count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
     local, out = np.empty((axes, size)), np.empty((axes, size))
     H, tau, grown = np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(points)
     stored, dissipated = 0.0, 0.0
-    for c in range(cells):
+    for c in range(count):
         _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
         out[:] = 0.0
         for q in range(points):
@@ -67,20 +69,23 @@ def _respond(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, 
 
 
 @njit(cache=True, nogil=True)
-def respond_small(nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force):
+def respond_small(cells, law, step, u, before, after, force):
     """Adds the internal force at u, reached in a step from the memory `before` (c, q, 9), and fills `after`.
 
     Returns the stored energy and what the step dissipated (J).
     """
-    if gradients.shape[2] == 2:
-        return _respond(2, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force)
-    return _respond(3, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, after, force)
+    if cells.gradients.shape[2] == 2:
+        return _respond(2, cells, law, step, u, before, after, force)
+    return _respond(3, cells, law, step, u, before, after, force)
 
 
 @njit(inline="always")
-def _tangent(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data):
+def _tangent(axes, cells, law, step, u, before, pattern):
     """`tangent_small` on a constant number of axes."""
-    cells, points, _, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    _, coefficients, mean = law
+    starts, slots, data = pattern
+    count, points, _, size = gradients.shape
     axisymmetric = hoop.size > 0
     bulk = coefficients[BULK]
     pairs = axes * axes + (1 if axisymmetric else 0)
@@ -92,7 +97,7 @@ def _tangent(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, 
     tau, after, moduli = np.empty((3, 3)), np.empty(MEMORY), np.empty((3, 3, 3, 3))
     D, B = np.empty((pairs, pairs)), np.empty((pairs, axes * size))
     K, opening = np.empty((axes * size, axes * size)), np.empty(axes * size)
-    for c in range(cells):
+    for c in range(count):
         _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
         K[:] = 0.0
         opening[:] = 0.0
@@ -126,12 +131,12 @@ def _tangent(axes, nodes, gradients, hoop, weight, coefficients, mean, step, u, 
 
 
 @njit(cache=True)
-def tangent_small(nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data):
-    """Adds ∂f/∂u of `respond_small` to data, the values of a CSR matrix (see `_finite_kernels.block_slots`).
+def tangent_small(cells, law, step, u, before, pattern):
+    """Adds ∂f/∂u of `respond_small` to the values of a CSR matrix.
 
     K_ab = ∫ ∇φ_a · c · ∇φ_b dV + K V ∂ē/∂u_a ∂ē/∂u_b, c = ∂s/∂∇u of the law.
     """
-    if gradients.shape[2] == 2:
-        _tangent(2, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data)
+    if cells.gradients.shape[2] == 2:
+        _tangent(2, cells, law, step, u, before, pattern)
     else:
-        _tangent(3, nodes, gradients, hoop, weight, coefficients, mean, step, u, before, starts, slots, data)
+        _tangent(3, cells, law, step, u, before, pattern)

@@ -1,8 +1,8 @@
 """Cauchy stress of the points of cells that have a memory (see `arlequin.models.fem._cell_kernels`,
 `arlequin.models.fem._small_kernels`).
 
-Arguments as there, but for `still`, the coefficients of the material without a yield stress, and the memory of the
-state whose stress it is: nothing flows. `out` (c, q, 6): xx, yy, zz, yz, xz, xy.
+Arguments as there, the law with the coefficients of the material without a yield stress, so that the evaluation has no
+plastic flow, and memory (c, q, 9) the internal variables at u. out (c, q, 6): xx, yy, zz, yz, xz, xy.
 """
 
 import numpy as np
@@ -30,12 +30,14 @@ def _write(tau, J, mean, out):
 
 
 @njit(cache=True)
-def finite_stress(nodes, gradients, hoop, weight, kind, still, mean, u, memory, out):
+def finite_stress(cells, law, u, memory, out):
     """σ = τ_dev/J + K ln J̄/J̄ 1; returns a cell that is inside out (−1: none)."""
-    cells, points, axes, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    kind, still, mean = law
+    count, points, axes, size = gradients.shape
     local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
     J, grown = np.empty(points), np.empty(points)
-    for c in range(cells):
+    for c in range(count):
         if not _shape_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, J, grown):
             return c
         for q in range(points):
@@ -45,12 +47,14 @@ def finite_stress(nodes, gradients, hoop, weight, kind, still, mean, u, memory, 
 
 
 @njit(cache=True)
-def small_stress(nodes, gradients, hoop, weight, still, mean, u, memory, out):
+def small_stress(cells, law, u, memory, out):
     """σ = s + K ē 1 of small strains."""
-    cells, points, axes, size = gradients.shape
+    nodes, gradients, hoop, weight = cells
+    _, still, mean = law
+    count, points, axes, size = gradients.shape
     local, H, tau, after = np.empty((axes, size)), np.zeros((points, 3, 3)), np.empty((3, 3)), np.empty(MEMORY)
     grown = np.empty(points)
-    for c in range(cells):
+    for c in range(count):
         _strain_cell(axes, c, nodes, gradients, hoop, weight, mean, u, local, H, grown)
         for q in range(points):
             _deviatoric(SMALL_J2, axes, H[q], memory[c, q], still, tau, after)

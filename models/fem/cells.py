@@ -1,15 +1,50 @@
 """Element arrays at the quadrature points, prepared once for the kernels."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from skfem.quadrature import get_quadrature
 
 from arlequin.models.checks import LARGEST
 from arlequin.models.errors import UserError
-from arlequin.models.fem.elements import forget_jacobians
+from arlequin.models.fem.elements import drop_jacobians
 from arlequin.models.types import Array, Indices
+
+
+class KernelCells(NamedTuple):
+    """Cells as compiled functions take them.
+
+    nodes (c, n); gradients (c, q, axis, n) ∂φ_n/∂x_axis, 1/m; hoop (c, q, n) φ_n/r, 1/m, of size 0 but around an axis;
+    weight (c, q): weighted measure, m³.
+    """
+
+    nodes: Indices
+    gradients: Array
+    hoop: Array
+    weight: Array
+
+    def part(self, chosen: slice) -> "KernelCells":
+        """Some of the cells."""
+        hoop = self.hoop[chosen] if self.hoop.size else self.hoop
+        return KernelCells(self.nodes[chosen], self.gradients[chosen], hoop, self.weight[chosen])
+
+
+class KernelLaw(NamedTuple):
+    """A law of `_point_kernels` for a cell: its number, coefficients, and whether J̄ is the mean over the cell."""
+
+    kind: int
+    coefficients: Array
+    mean: bool
+
+
+class KernelPattern(NamedTuple):
+    """A CSR matrix of node blocks to add to: row starts (d + 1,), slots (c, a, b) of `block_slots`, values."""
+
+    starts: NDArray[np.int32]
+    slots: NDArray[np.int32]
+    data: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +103,12 @@ def check_cells(mesh: Any, label: str, code: int = 2) -> None:
         given = ", ".join(map(str, nodes[:, cell]))
         raise UserError(f"{label}: cell {cell} has nodes {given}, of which the mesh has {mesh.p.shape[1]}", code)
     if not np.isfinite(mesh.doflocs).all() or np.abs(mesh.doflocs).max() > LARGEST:
-        raise UserError(f"{label}: the mesh has nodes at no finite place", code)
+        raise UserError(f"{label}: the mesh has nodes whose coordinates are not finite", code)
     points, weights = get_quadrature(mesh.refdom, 5)
     with np.errstate(all="ignore"):  # the inverse of a flat cell's mapping, which is not used here
         mapping = mesh.mapping()
         jacobian = np.moveaxis(np.asarray(mapping.DF(points)), (0, 1), (2, 3))
-    forget_jacobians(mapping)
+    drop_jacobians(mapping)
     determinant = np.broadcast_to(np.linalg.det(jacobian), (mesh.nelements, weights.size))
     corners = mesh.p[:, mesh.t]
     extent = np.ptp(corners, axis=1).max(axis=0)

@@ -12,32 +12,35 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
-from arlequin.models.fem.elements import facet_basis, order_of, scalar_basis, shape_of
+from arlequin.models.fem.elements import FiniteElement, element_of
 from arlequin.models.fem.mass import KINDS
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
 from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.loads.turbulence import SpanForce
 from arlequin.models.materials.elastic import LinearElastic, Material, Rayleigh
-from arlequin.models.nodal import Force, Loads
+from arlequin.models.nodal import ExternalLoads, Force
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Continuum:
-    """A linear elastic part: mesh, material, order, mass, damping, loads and imposed motions.
+    """A continuum part on a scikit-fem mesh: material, element, mass, damping, loads and imposed motions.
 
-    order: 1 or 2, by default that of the mesh; mass: consistent, lumped or redistributed (no mass at the
-    nodes named massless at assembly); body_force in N/m³ and tractions (boundary → Pa): a vector or a
-    function f(x, t) of the points (axis, p) and the time that gives the components, or for the body force of a solid
-    a `SpanForce`; imposed displacements (m) and imposed_velocity (m/s): boundary → component → number or function of t.
+    order: 1 or 2, by default that of the mesh's geometry; element: the finite element (and with it the order), by
+    default the registered one (`arlequin.models.fem.elements`); mass: "consistent", "lumped" or "redistributed" (no
+    mass at the nodes named massless at assembly); body_force (N/m³) and tractions (boundary → Pa): a vector, or a
+    function f(x, t) of the points x (axis, p) in m and the time in s that returns the components, or for the body
+    force of a solid a `SpanForce`; imposed displacements (m) and imposed_velocity (m/s): boundary → component →
+    number or function of t. Raises UserError where the mesh, material or a boundary does not suit.
     """
 
     name: str
     mesh: Any
     material: Material
     order: int | None = field(default=None, kw_only=True)
+    element: FiniteElement | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
     damping: Rayleigh | None = field(default=None, kw_only=True)
     body_force: Given | SpanForce | None = field(default=None, kw_only=True)
@@ -47,15 +50,19 @@ class Continuum:
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
-        shape_of(self.mesh)
+        default = element_of(self.mesh, self.order if self.element is None else None)
         if not isinstance(self.material, self.laws):
             names = " or ".join(law.__name__ for law in self.laws)
             raise UserError.parameter("material", self.material, f"must be a {names}")
         if self.damping is not None and not isinstance(self.damping, Rayleigh):
             raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
-        order = order_of(self.mesh) if self.order is None else self.order
-        checks.one_of("order", order, (1, 2))
-        object.__setattr__(self, "order", order)
+        element = default if self.element is None else self.element
+        if not isinstance(element, FiniteElement):
+            raise UserError.parameter("element", self.element, "must be a FiniteElement or None")
+        element.check_mesh(self.mesh)
+        if self.order not in (None, element.order):
+            raise UserError.parameter("order", self.order, f"must be {element.order}, that of the element, or left out")
+        object.__setattr__(self, "order", element.order)
         checks.one_of("mass", self.mass, KINDS)
         self._check_geometry()
         check_cells(self.mesh, self.name)
@@ -113,10 +120,15 @@ class Continuum:
         """Displacement components per node."""
         return int(self.mesh.dim())
 
+    @property
+    def finite_element(self) -> FiniteElement:
+        """The element of each displacement component."""
+        return element_of(self.mesh, self.order) if self.element is None else self.element
+
     @cached_property
     def basis(self) -> Any:
         """The scalar scikit-fem basis, whose dofs are the nodes."""
-        return scalar_basis(self.mesh, self._order)
+        return self.finite_element.cell_basis(self.mesh)
 
     @cached_property
     def positions(self) -> Array:
@@ -146,7 +158,7 @@ class Continuum:
 
     def boundary(self, name: str) -> Surface:
         """The named boundary as a surface."""
-        return make_surface(self, name, self._order, self.depth, self.axisymmetric)
+        return make_surface(self, name, self.depth, self.axisymmetric)
 
     @property
     def connectivity(self) -> Indices:
@@ -171,7 +183,7 @@ class Continuum:
             raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {self.cells.dx.shape}")
         return assemble_elastic(self, weighting, massless)
 
-    def loads(self, weighting: Weighting) -> Loads:
+    def loads(self, weighting: Weighting) -> ExternalLoads:
         """Body force and tractions under the load weights."""
         if np.ptp(weighting.load) == 0 and weighting.load.flat[0] == 1:
             return self._loads_uniform
@@ -182,13 +194,8 @@ class Continuum:
         """Imposed motions on disjoint dofs."""
         return self._motions
 
-    @property
-    def _order(self) -> int:
-        assert self.order is not None
-        return self.order
-
     @cached_property
-    def _loads_uniform(self) -> Loads:
+    def _loads_uniform(self) -> ExternalLoads:
         return self._make_loads(None)
 
     @cached_property
@@ -200,7 +207,7 @@ class Continuum:
         facets = facet_indices(self.name, self.mesh, name)
         return np.unique(self.basis.get_dofs(facets).all()).astype(np.int64)
 
-    def _make_loads(self, weighting: Weighting | None) -> Loads:
+    def _make_loads(self, weighting: Weighting | None) -> ExternalLoads:
         given: dict[str, tuple[Given, LoadRegion]] = {}
         spans: tuple[Force, ...] = ()
         weight = None if weighting is None else weighting.load
@@ -208,7 +215,7 @@ class Continuum:
             if self.components == 1 or self.axisymmetric:
                 rule = "must not be a SpanForce on a bar or a body of revolution: it acts across an axis"
                 raise UserError.parameter(f"{self.name}: body_force", self.body_force, rule)
-            spans = (self.body_force.on(self._cell_region(weight), self.positions, self._order),)
+            spans = (self.body_force.on(self._cell_region(weight), self.positions, self.finite_element.order),)
         elif self.body_force is not None:
             given[f"{self.name}: body_force"] = (self.body_force, self._cell_region(weight))
         for boundary, value in checks.mapping("tractions", self.tractions, "must map boundaries to tractions").items():
@@ -223,7 +230,7 @@ class Continuum:
         return LoadRegion(self.quadrature_points(), dx, values, cells.nodes)
 
     def _facet_region(self, boundary: str, weighting: Weighting | None) -> LoadRegion:
-        basis = facet_basis(self.mesh, self._order, facet_indices(self.name, self.mesh, boundary))
+        basis = self.finite_element.facet_basis(self.mesh, facet_indices(self.name, self.mesh, boundary))
         points = np.asarray(basis.global_coordinates())
         measure = facet_measure(basis, self.depth, self.axisymmetric)
         for weight in () if weighting is None else weighting.facets:

@@ -14,7 +14,7 @@ from arlequin.models.fem.frequency import highest_frequency
 from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
-from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ElasticAssembled(Loaded):
+class ElasticAssembled(LoadedCoordinates):
     """M, K, D, internal force, load and imposed motions of a linear elastic part.
 
     kernel: element arrays for the internal force (one point per cell where the strain is uniform in it), with
@@ -34,7 +34,7 @@ class ElasticAssembled(Loaded):
     stiffness: csr_array
     damping: csr_array | None
     imposed: tuple[Imposed, ...]
-    loads: Loads
+    loads: ExternalLoads
     components: int
     lame: tuple[float, float]
     kernel: CellArrays
@@ -154,7 +154,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
     mass_weight = weighting.mass * cells.dx * part.material.density
     kind = part.mass
     if kind == "lumped":
-        scalar = lumped(cells, mass_weight, part._order, part.node_count)
+        scalar = lumped(cells, mass_weight, part.finite_element.order, part.node_count)
     else:
         scalar = scalar_mass(basis, weighting.mass * depth * part.material.density)
         if kind == "redistributed" and massless is not None and len(massless):
@@ -179,7 +179,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         stiffness_weight=weighting.stiffness * cells.dx,
         mass_weight=mass_weight,
         mass_kind=kind,
-        order=part._order,
+        order=part.finite_element.order,
     )
 
 
@@ -187,7 +187,7 @@ def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
     """Element arrays of the internal force: cells with weight; one point where the strain is uniform."""
     cells = part.cells
     active = np.flatnonzero(weight.any(axis=1))
-    uniform = not part.axisymmetric and part._order == 1 and cells.nodes.shape[1] == part.mesh.dim() + 1
+    uniform = not part.axisymmetric and part.finite_element.order == 1 and cells.nodes.shape[1] == part.mesh.dim() + 1
     if active.size == cells.count and not uniform:
         return cells, weight
     points = slice(0, 1) if uniform else slice(None)

@@ -1,93 +1,24 @@
-"""Which scalar scikit-fem element and which quadrature a mesh and an order give."""
+"""Finite elements of continuum parts: scalar scikit-fem elements, their quadrature, and a registry of them.
+
+A part takes a `FiniteElement`, or finds one in the registry by its mesh and order. `register` adds an element from
+outside: it is then the default of meshes of its own class, and cells of its type are read from Gmsh files.
+"""
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import skfem
 
+from arlequin.models import checks
 from arlequin.models.errors import UserError
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 
-# A weight may be a linear polynomial, so the weighted mass has degree 2p + 1 (per direction on quadrilaterals
-# and hexahedra). On triangles scikit-fem's rule of degree 3 has a negative weight, which could make a
-# weighted mass indefinite: the rule of degree 4 has none.
-_ELEMENTS: dict[tuple[str, int], tuple[type, int]] = {
-    ("Line", 1): (skfem.ElementLineP1, 3),
-    ("Line", 2): (skfem.ElementLineP2, 5),
-    ("Tri", 1): (skfem.ElementTriP1, 4),
-    ("Tri", 2): (skfem.ElementTriP2, 5),
-    ("Quad", 1): (skfem.ElementQuad1, 3),
-    ("Quad", 2): (skfem.ElementQuad2, 5),
-    ("Tet", 1): (skfem.ElementTetP1, 3),
-    ("Tet", 2): (skfem.ElementTetP2, 6),
-    ("Hex", 1): (skfem.ElementHex1, 3),
-    ("Hex", 2): (skfem.ElementHex2, 5),
-}
-_SHAPES = {
-    skfem.MeshLine1: "Line",
-    skfem.MeshTri1: "Tri",
-    skfem.MeshQuad1: "Quad",
-    skfem.MeshTet1: "Tet",
-    skfem.MeshHex1: "Hex",
-}
-_SECOND_ORDER = (skfem.MeshTri2, skfem.MeshQuad2, skfem.MeshTet2, skfem.MeshHex2)
-
-# Local coordinates of points on facets: next to a corner of nearly 180° round-off leaves more than scikit-fem's 1e-12.
-INVERSE = 1e-9
-
-
-def shape_of(mesh: Any) -> str:
-    """The cells' shape: Line, Tri, Quad, Tet or Hex."""
-    for mesh_class, name in _SHAPES.items():
-        if isinstance(mesh, mesh_class):
-            return name
-    raise UserError(f"mesh: {type(mesh).__name__} is not a mesh of lines, triangles, quads, tetrahedra or hexahedra")
-
-
-def order_of(mesh: Any) -> int:
-    """The order of the geometry: 2 for cells with mid-edge nodes (curved cells), else 1."""
-    return 2 if isinstance(mesh, _SECOND_ORDER) else 1
-
-
-def scalar_basis(mesh: Any, order: int) -> Any:
-    """The scalar `CellBasis` of the order; quadrature of positive weights, exact to degree 2·order + 1."""
-    shape = shape_of(mesh)
-    element, degree = _ELEMENTS[shape, order]
-    if shape == "Tet" and order == 1:
-        basis = skfem.CellBasis(mesh, element(), quadrature=tetrahedron_rule())
-    else:
-        basis = skfem.CellBasis(mesh, element(), intorder=degree)
-    forget_jacobians(basis.mapping)
-    return basis
-
-
-def forget_jacobians(mapping: Any) -> None:
-    """Frees what scikit-fem keeps of a mapping for good, for each set of points: more than the gradients take."""
-    vars(mapping).pop("_cache", None)
-
-
-def facet_basis(mesh: Any, order: int, facets: np.ndarray) -> Any:
-    """The scalar `FacetBasis` on the facets, exact to degree 2·order + 1.
-
-    Local coordinates of its points are found by Newton's method, which the round-off of coordinates far from the origin
-    would keep from its end: about the middle of such a mesh.
-    """
-    shape = shape_of(mesh)
-    element, degree = _ELEMENTS[shape, order]
-    middle = mesh.p.mean(axis=1, keepdims=True)
-    far = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
-    near = replace(mesh, doflocs=mesh.doflocs - middle) if far else mesh
-    mapping = copy(near.mapping())
-    if isinstance(mapping, skfem.MappingIsoparametric):
-        mapping.invF = partial(mapping.invF, newton_tol=INVERSE)
-    degree = 4 if (shape, order) == ("Tet", 1) else degree
-    basis = skfem.FacetBasis(mesh, element(), mapping=mapping, facets=facets, intorder=degree)
-    if far:
-        basis.mapping = mesh.mapping()  # of which `global_coordinates` are
-    return basis
+# Tolerance of the local coordinates of points on facets: next to a corner of nearly 180° round-off is more than the
+# 1e-12 of scikit-fem.
+INVERSE_TOLERANCE = 1e-9
 
 
 def tetrahedron_rule() -> tuple[Array, Array]:
@@ -101,3 +32,179 @@ def tetrahedron_rule() -> tuple[Array, Array]:
         points.append(corners[:, 1:])
         weights.append(np.full(4, weight / 6))
     return np.ascontiguousarray(np.vstack(points).T), np.concatenate(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteElement:
+    """A nodal finite element: the scalar scikit-fem element of each displacement component, and its quadrature.
+
+    cell_type: meshio's name of the cell ("quad8"), by which Gmsh files are read; scalar: H¹ element whose dofs are
+    nodal values, at most one on each edge, facet and cell; order: 1 or 2, degree of the complete polynomials that it
+    contains; cell_degree, facet_degree: degrees to which the quadratures are exact (facet_degree: that of the cells by
+    default); cell_rule: points (axis, q) and weights (q,) that replace cell_degree; mesh: class of the scikit-fem
+    meshes whose geometry has these shape functions, if any; facet: shape functions of the geometry of their facets,
+    where scikit-fem does not find them itself; node_order: the n-th node of scikit-fem is number
+    node_order[n] of meshio (the same order by default); mean_dilatation: whether the pressure of hyperelastic and
+    plastic materials is by default that of the cell, which prevents the locking of linear cells.
+
+    A junction's weight may be linear, so that the weighted mass needs 2·order + 1, with weights that are positive.
+    """
+
+    cell_type: str
+    scalar: type[skfem.Element]
+    order: int
+    cell_degree: int
+    facet_degree: int | None = None
+    cell_rule: tuple[Array, Array] | None = None
+    mesh: type[skfem.Mesh] | None = None
+    facet: type[skfem.Element] | None = None
+    node_order: tuple[int, ...] | None = None
+    mean_dilatation: bool = False
+
+    def __post_init__(self) -> None:
+        checks.one_of("order", self.order, (1, 2))
+        checks.positive_integer("cell_degree", self.cell_degree)
+        if self.facet_degree is not None:
+            checks.positive_integer("facet_degree", self.facet_degree)
+        if self.mesh is not None and self.mesh.elem is not self.scalar:
+            rule = f"must have the geometry of {self.scalar.__name__}, not {self.mesh.elem.__name__}"
+            raise UserError.parameter("mesh", self.mesh.__name__, rule)
+
+    @property
+    def corners(self) -> int:
+        """Number of corners of a cell."""
+        return int(self.scalar.refdom.nnodes)
+
+    def check_mesh(self, mesh: Any) -> None:
+        """Raise a UserError where the cells of a mesh have another shape."""
+        if mesh.refdom is not self.scalar.refdom:
+            rule = f"has cells of another shape than the element {self.cell_type!r}"
+            raise UserError.parameter("mesh", type(mesh).__name__, rule)
+
+    def cell_basis(self, mesh: Any) -> Any:
+        """The scalar `CellBasis` on a mesh of these cells."""
+        if self.cell_rule is None:
+            basis = skfem.CellBasis(mesh, self.scalar(), intorder=self.cell_degree)
+        else:
+            basis = skfem.CellBasis(mesh, self.scalar(), quadrature=self.cell_rule)
+        drop_jacobians(basis.mapping)
+        return basis
+
+    def facet_basis(self, mesh: Any, facets: np.ndarray) -> Any:
+        """The scalar `FacetBasis` on the facets (f,) of a mesh of these cells.
+
+        Newton's method for the local coordinates of the points does not converge far from the origin, where the
+        round-off of the coordinates exceeds its tolerance: such meshes are moved to their centre first.
+        """
+        middle = mesh.p.mean(axis=1, keepdims=True)
+        far = bool((np.abs(middle).max(axis=1) > np.ptp(mesh.p, axis=1)).any())
+        near = replace(mesh, doflocs=mesh.doflocs - middle) if far else mesh
+        mapping = self._facet_mapping(near)
+        degree = self.facet_degree or self.cell_degree
+        basis = skfem.FacetBasis(mesh, self.scalar(), mapping=mapping, facets=facets, intorder=degree)
+        if far:
+            basis.mapping = self._facet_mapping(mesh)  # for `global_coordinates`
+        return basis
+
+    def _facet_mapping(self, mesh: Any) -> Any:
+        mapping = copy(mesh.mapping())
+        if isinstance(mapping, skfem.MappingIsoparametric):
+            mapping.invF = partial(mapping.invF, newton_tol=INVERSE_TOLERANCE)
+            if mapping.bndelem is None and self.facet is not None:
+                mapping.bndelem = self.facet()
+        return mapping
+
+
+# scikit-fem's order of the 27 nodes of a hexahedron, as numbers of meshio's
+_HEXAHEDRON = (
+    0, 4, 3, 1, 7, 5, 2, 6, 16, 11, 8, 15, 12, 19, 10, 17, 9, 14, 13, 18, 20, 24, 22, 23, 25, 21, 26,
+)  # fmt: skip
+
+_REGISTRY: dict[str, FiniteElement] = {}  # by cell type
+
+
+def register(element: FiniteElement) -> FiniteElement:
+    """Add an element to the registry; UserError where one of its cell type is there.
+
+    Meshes whose geometry is that of the element (`mesh.elem`) take it by default, and `mesh.read` reads cells of its
+    type. On other meshes `order=` finds the first element registered of the shape and the order.
+    """
+    if element.cell_type in _REGISTRY:
+        raise UserError.parameter("cell_type", element.cell_type, "must be a cell type that is not registered")
+    _REGISTRY[element.cell_type] = element
+    return element
+
+
+# Triangles: scikit-fem's rule of degree 3 has a negative weight, which could make a weighted mass indefinite.
+for _element in (
+    FiniteElement("line", skfem.ElementLineP1, 1, 3, mesh=skfem.MeshLine1),
+    FiniteElement("line3", skfem.ElementLineP2, 2, 5),
+    FiniteElement("triangle", skfem.ElementTriP1, 1, 4, mesh=skfem.MeshTri1),
+    FiniteElement("triangle6", skfem.ElementTriP2, 2, 5, mesh=skfem.MeshTri2),
+    FiniteElement("quad", skfem.ElementQuad1, 1, 3, mesh=skfem.MeshQuad1, mean_dilatation=True),
+    FiniteElement("quad9", skfem.ElementQuad2, 2, 5, mesh=skfem.MeshQuad2),
+    FiniteElement("tetra", skfem.ElementTetP1, 1, 3, facet_degree=4, cell_rule=tetrahedron_rule(), mesh=skfem.MeshTet1),
+    FiniteElement("tetra10", skfem.ElementTetP2, 2, 6, mesh=skfem.MeshTet2),
+    FiniteElement(
+        "hexahedron",
+        skfem.ElementHex1,
+        1,
+        3,
+        mesh=skfem.MeshHex1,
+        node_order=_HEXAHEDRON[:8],
+        mean_dilatation=True,
+    ),
+    FiniteElement("hexahedron27", skfem.ElementHex2, 2, 5, mesh=skfem.MeshHex2, node_order=_HEXAHEDRON),
+):
+    register(_element)
+
+
+def registered() -> tuple[FiniteElement, ...]:
+    """All elements of the registry, in the order in which they were added."""
+    return tuple(_REGISTRY.values())
+
+
+def element_of(mesh: Any, order: int | None = None) -> FiniteElement:
+    """The element of a mesh: that of its geometry if it has the order, else the first one registered of the order.
+
+    UserError where the mesh has a shape of cells without an element.
+    """
+    shape = mesh.refdom if isinstance(mesh, skfem.Mesh) else None
+    alike = [element for element in _REGISTRY.values() if element.scalar.refdom is shape]
+    if not alike:
+        name = type(mesh).__name__
+        raise UserError(f"mesh: {name} is not a mesh of lines, triangles, quads, tetrahedra or hexahedra")
+    if order is not None:
+        checks.one_of("order", order, (1, 2))
+    found = [element for element in alike if order in (None, element.order)]
+    isoparametric = [element for element in found if element.scalar is mesh.elem]
+    if not isoparametric and (order is None or not found):
+        rule = f"has cells of {mesh.elem.__name__}, of which no element is registered"
+        raise UserError.parameter("mesh", type(mesh).__name__, rule)
+    return (isoparametric or found)[0]
+
+
+def scalar_basis(mesh: Any, order: int) -> Any:
+    """The scalar `CellBasis` of the element of an order; quadrature of positive weights, exact to 2·order + 1."""
+    return element_of(mesh, order).cell_basis(mesh)
+
+
+def drop_jacobians(mapping: Any) -> None:
+    """Empty the cache of a scikit-fem mapping, which keeps its Jacobians at each set of points, more than the basis."""
+    vars(mapping).pop("_cache", None)
+
+
+def reversed_facet(axes: int, corners: int, nodes: int) -> Indices:
+    """Numbers (nodes,) of the nodes of a facet seen from its other side: corners, mid-edges, centre.
+
+    The corners are cyclic and the first one stays; a facet of a plane mesh has two corners.
+
+    >>> reversed_facet(3, 4, 9).tolist(), reversed_facet(2, 2, 3).tolist()
+    ([0, 3, 2, 1, 7, 6, 5, 4, 8], [1, 0, 2])
+    """
+    if axes == 2:
+        return np.array([1, 0, *range(2, nodes)])
+    order = [0, *range(corners - 1, 0, -1)]
+    if nodes >= 2 * corners:
+        order += range(2 * corners - 1, corners - 1, -1)
+    return np.array([*order, *range(len(order), nodes)])

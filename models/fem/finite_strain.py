@@ -1,12 +1,10 @@
-"""A solid of finite rotations assembled under given weights: the St. Venant–Kirchhoff law, total Lagrangian.
+"""Solids of the St. Venant–Kirchhoff law, assembled under given weights; base class of nonlinear solids.
 
     F = 1 + ∂u/∂X,   E = ½(FᵀF − 1),   S = λ tr(E) 1 + 2μ E,   W = ½ S:E,   f_a = ∫ F S ∇φ_a dΩ
 
-on the reference mesh, under the stiffness weight α. A rigid motion makes no strain, whatever its size. The law
-is meant for large rotations with moderate strains: it softens in strong compression (uniaxial: beyond a stretch of
-1/√3) and does not keep a cell from turning inside out.
-
-What solids share whose force is not K u: the small-strain matrices and the element arrays of their kernels.
+on the reference mesh (total Lagrangian), under the stiffness weight α. A rigid motion gives no strain, whatever its
+size. The law is meant for large rotations with moderate strains: it softens in strong compression (uniaxial: beyond a
+stretch of 1/√3) and does not prevent the inversion of a cell.
 """
 
 from dataclasses import dataclass
@@ -17,16 +15,17 @@ from scipy.sparse import csr_array
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import KernelCells, KernelPattern
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.materials.elastic import Rayleigh
-from arlequin.models.nodal import Loaded, Loads
+from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed
-from arlequin.models.types import Array, Indices
+from arlequin.models.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FiniteNodal(Loaded):
-    """Mass, loads, motions, the pattern of the tangents and the element arrays.
+class FiniteNodal(LoadedCoordinates):
+    """Base class of nonlinear solids: mass, loads, motions, pattern of the tangents, element arrays.
 
     linear: the part's small-strain matrices and element arrays under the same weights.
     """
@@ -49,8 +48,8 @@ class FiniteNodal(Loaded):
         return self.linear.imposed
 
     @property
-    def loads(self) -> Loads:  # type: ignore[override]
-        """Loads."""
+    def loads(self) -> ExternalLoads:  # type: ignore[override]
+        """External loads."""
         return self.linear.loads
 
     def strain_form(self) -> None:
@@ -61,8 +60,15 @@ class FiniteNodal(Loaded):
         return self.linear.highest_frequency()
 
     def frequency(self, u: Array) -> float:
-        """The largest angular frequency of the cells as they are at u, with the elastic moduli, rad/s."""
+        """The largest angular frequency of the deformed cells at u (d,), with the elastic moduli, rad/s."""
         return self.linear.frequency_at(self._displacement(u))
+
+    def everywhere(self, values: Array) -> Array:
+        """Values (c, …) of the cells that weigh, on all cells of the part: 0 in the others."""
+        active = self.linear.stiffness_weight.any(axis=1)
+        out = np.zeros((active.size, *values.shape[1:]))
+        out[active] = values
+        return out
 
     def _displacement(self, u: Array) -> Array:
         u = np.ascontiguousarray(u, dtype=float)
@@ -71,19 +77,26 @@ class FiniteNodal(Loaded):
         return u
 
     @cached_property
-    def _cells(self) -> tuple[Indices, Array, Array, Array]:
-        """Nodes, gradients, hoop (of no size but around an axis) and weighted measure."""
+    def _cells(self) -> KernelCells:
+        """The cells that weigh."""
         cells = self.linear.kernel
         hoop = np.empty((0, 0, 0)) if cells.hoop is None else np.ascontiguousarray(cells.hoop)
         weight = np.ascontiguousarray(self.linear.kernel_weight)
-        return np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients), hoop, weight
+        return KernelCells(np.ascontiguousarray(cells.nodes), np.ascontiguousarray(cells.gradients), hoop, weight)
+
+    def _matrix_to_fill(self) -> tuple[csr_array, KernelPattern]:
+        """A matrix of zeros on the sparsity pattern of K, and the arrays by which a kernel adds to it."""
+        pattern = self.stiffness
+        data = np.zeros(pattern.nnz)
+        matrix = csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+        return matrix, KernelPattern(pattern.indptr, self._slots, matrix.data)
 
     @cached_property
     def _slots(self) -> np.ndarray:
         """Places (c, a, b) of the element blocks in the rows of the pattern."""
         from arlequin.models.fem._finite_kernels import block_slots
 
-        nodes = self._cells[0]
+        nodes = self._cells.nodes
         slots = np.empty((*nodes.shape, nodes.shape[1]), dtype=np.int32)
         block_slots(nodes, self.linear.components, self.stiffness.indptr, self.stiffness.indices, slots)
         return slots
@@ -102,7 +115,7 @@ class FiniteAssembled(FiniteNodal):
 
     @cached_property
     def damping(self) -> csr_array | None:
-        """The part of the damping that is linear, a M, N·s/m (see `mean_viscous` for the other)."""
+        """The linear damping a M, N·s/m; `mean_viscous` is the rest."""
         return csr_array(self.rayleigh.mass * self.mass) if self.rayleigh.mass else None
 
     def internal(self, u: Array) -> tuple[Array, float]:
@@ -119,8 +132,8 @@ class FiniteAssembled(FiniteNodal):
         """The smallest det F at the quadrature points (of the area, in plane problems), and its cell."""
         from arlequin.models.fem import _finite_kernels
 
-        nodes, gradients, hoop, *_ = self._arrays
-        least, cell = _finite_kernels.least_volume(nodes, gradients, hoop, self._displacement(u))
+        cells = self._cells
+        least, cell = _finite_kernels.least_volume(cells.nodes, cells.gradients, cells.hoop, self._displacement(u))
         return float(least), int(cell)
 
     def mean_internal(self, u0: Array, u1: Array, theta: float = 0.5) -> Array:
@@ -150,8 +163,8 @@ class FiniteAssembled(FiniteNodal):
         """∂f/∂u₁ (d, d) of `mean_internal`, and with the step Δt of `mean_internal` + `mean_viscous`.
 
         (θ + b/Δt) ∫ B_½ᵀ C B₁ + ½ ∫ ∇φ_a·S̄ ∇φ_b 1, with B δu = sym(Fᵀ δF): not symmetric where F₁ ≠ F₀.
-        symmetric: B_½ in the place of B₁, off by half the rotation in the step; its material part is semi-definite
-        (with it, a part that turns by 0.1 rad a step takes some 6 iterations for 3, by 0.5 rad some 16 for 5).
+        symmetric: B_½ replaces B₁, an error of half the rotation in the step; the material part is then semi-definite
+        (a part that rotates by 0.1 rad a step takes some 6 iterations instead of 3, by 0.5 rad some 16 instead of 5).
         """
         viscous = theta - 0.5 + (0.0 if step is None else self._viscous(step))
         lead = 0.0 if symmetric else 0.5
@@ -164,7 +177,7 @@ class FiniteAssembled(FiniteNodal):
         from arlequin.models.fem import _finite_kernels
 
         force = np.zeros_like(u0)
-        energy = _finite_kernels.mean_force(*self._arrays, elastic, viscous, u0, u1, force)
+        energy = _finite_kernels.mean_force(*self._cells, *self.linear.lame, elastic, viscous, u0, u1, force)
         return force, float(energy)
 
     def _tangent(self, u0: Array, u1: Array, viscous: float, lead: float, scale: float) -> csr_array:
@@ -172,10 +185,6 @@ class FiniteAssembled(FiniteNodal):
 
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
-        _finite_kernels.mean_tangent(*self._arrays, viscous, lead, scale, u0, u1, pattern.indptr, self._slots, data)
+        factors = self.linear.lame, (float(viscous), float(lead), float(scale))
+        _finite_kernels.mean_tangent(*self._cells, *factors, u0, u1, pattern.indptr, self._slots, data)
         return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-    @property
-    def _arrays(self) -> tuple[Indices, Array, Array, Array, float, float]:
-        """What every kernel takes first: element arrays, weighted measure, Lamé constants."""
-        return *self._cells, *self.linear.lame

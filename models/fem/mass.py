@@ -9,8 +9,8 @@ from arlequin.models.types import Array, Indices
 
 KINDS = ("consistent", "lumped", "redistributed")
 
-# Nodes that take a massless node's mass, by dimension. Many: extrapolated from the nearest two alone, the mass
-# makes a heavy node on a light spring, which rings (an impact pressure then varies 7.1 times its jump, not 2.7).
+# Number of nodes that receive the mass of a massless node, by dimension. With the nearest two alone, the mass would
+# concentrate in one node and oscillate (an impact pressure then varies by 7.1 times its jump, not 2.7).
 NEIGHBOURS = (10, 24, 48)
 
 # Share of a cell's lumped mass that is spread by the cell's mean weight (see element_lumped).
@@ -29,8 +29,8 @@ def element_lumped(cells: CellArrays, weight: Array, order: int) -> Array:
 
     Order 1: row sums ∫ ρφ_n. Order 2: the diagonal of the consistent mass scaled to the cell's mass, positive
     where row sums are not. Where a junction's weight varies in the cell, a quarter of the mass is shared out as if
-    the cell had its mean weight: nodes where the weight ends would else be light enough to cost 6 % of the stable
-    step of triangles (with it 3 %; wholly so, none, but six times the reflected energy of a long wave).
+    the cell had its mean weight: otherwise the light nodes where the weight ends cost 6 % of the stable
+    step of triangles (with it 3 %; with all of the mass, none, but six times the reflected energy of a long wave).
     Source: Hinton, Rock & Zienkiewicz, Earthquake Engineering and Structural Dynamics 4, 1976.
     """
     shapes = cells.values if order == 1 else cells.values**2

@@ -1,13 +1,13 @@
-"""Linear quadrilaterals in plane elasticity, by twelve numbers a cell.
+"""Linear quadrilaterals in plane elasticity, integrated by twelve moments per cell.
 
 The gradients of the four shape functions are, at any point of any quadrilateral,
 
     ∂φ_n/∂x_j = b_jn + γ_n h_j,   h = ∇(ξη),   γ_n = ¼ s_n − c_n,   s = (1, −1, 1, −1),
 
 with b the gradients at the centre and c_n = ¼ s_m x_jm b_jn; b and c change their signs from a node to the one across.
-(c is kept, not its factors ¼ s_m x_jm: these lose digits in thin cells that lie askew.) With G_ij = b_jn u_in and
-g_i = γ_n u_in the displacement gradient is G_ij + g_i h_j, and the quadrature of forces and energy needs its moments
-alone, exactly:
+(c is stored, not its factors ¼ s_m x_jm, which lose digits in thin skewed cells.) With G_ij = b_jn u_in and
+g_i = γ_n u_in the displacement gradient is G_ij + g_i h_j, and the quadrature of forces and energy is exactly that of
+its moments:
 
     W = Σ_q w_q,   W_j = Σ_q w_q h_j,   W_ij = Σ_q w_q h_i h_j.
 
@@ -20,18 +20,18 @@ from itertools import pairwise
 import numpy as np
 
 from arlequin.models.fem.cells import CellArrays
-from arlequin.models.linalg.threads import each
+from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array, Indices
 
 _SIDES = np.array([1.0, -1.0, 1.0, -1.0])  # s, that is ξη at the nodes
 _EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
-_PIECES, _WORTH = 8, 512  # of the nodes, the same on every machine, and nodes in a piece that are worth a thread
-_TWICE = 1.25  # cells that all pieces together may have, over those that there are
+_PIECES, _LEAST = 8, 512  # pieces of the nodes, the same on every machine; least number of nodes in a piece
+_OVERLAP = 1.25  # largest number of cells of all pieces together, relative to the number of cells
 
 
 @dataclass(frozen=True, eq=False)
-class CellRun:
-    """Nodes from `first` up to `last`, and the cells that have some of them, as runs (r, 2): first cell, count."""
+class NodeRange:
+    """A range of nodes, from `first` up to `last`, and the cells with such nodes, as runs (r, 2): first cell, count."""
 
     first: int
     last: int
@@ -43,14 +43,14 @@ class Quads:
     """Cells (c, 4) with their moments (12, c), or (12, 1) of congruent cells: b_x0, b_x1, b_y0, b_y1, c_0, c_1, W, W_j,
     W_ij.
 
-    Each piece of the nodes sums all its forces, and cells on its border are gone through by both sides: nothing
-    depends on the number of threads.
+    Each range of nodes sums all its forces, and cells on its border are computed in both ranges, so that results do
+    not depend on the number of threads.
     """
 
     nodes: Indices
     moments: Array
     lame: tuple[float, float]
-    pieces: tuple[CellRun, ...]
+    pieces: tuple[NodeRange, ...]
 
     @classmethod
     def of(cls, cells: CellArrays, weight: Array, lame: tuple[float, float], node_count: int) -> "Quads":
@@ -59,19 +59,19 @@ class Quads:
         nodes = np.ascontiguousarray(cells.nodes[order])
         return cls(nodes, _moments(cells.gradients[order], weight[order]), lame, _pieces(nodes, node_count))
 
-    def force(self, piece: CellRun, u: Array, out: Array) -> float:
+    def force(self, piece: NodeRange, u: Array, out: Array) -> float:
         """Writes the internal forces at u (d,) on the nodes of a piece to out (d,), N; their share of the energy, J."""
         from arlequin.models.fem import _quad_kernels
 
-        own = self.nodes, self.moments, *self.lame, piece.first, piece.last
-        return float(_quad_kernels.internal_quads(piece.runs, *own, u, out))
+        cells = self.nodes, self.moments, *self.lame, piece.first, piece.last
+        return float(_quad_kernels.internal_quads(piece.runs, *cells, u, out))
 
     def internal_each(self, u: Array, out: Array) -> Array:
-        """Internal forces of each u (n, d), written to out (n, d), N; their energies (n,), J: what `internal` gives."""
+        """Internal forces of each u (n, d), written to out (n, d), N; energies (n,), J; bitwise those of `internal`."""
         u, energies = np.ascontiguousarray(u), np.zeros(len(u))
         whole = out if out.flags.c_contiguous else np.empty_like(u)
         for piece in self.pieces:
-            for i in range(len(u)):  # the kernel of one: in a compiled loop its sums may be ordered otherwise
+            for i in range(len(u)):  # one call each: a compiled loop over u could order the sums differently
                 energies[i] += self.force(piece, u[i], whole[i])
         if whole is not out:
             out[:] = whole
@@ -80,12 +80,12 @@ class Quads:
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal force (d,) in N and stored energy in J."""
         out = np.empty_like(u)
-        energies = each(lambda piece: self.force(piece, u, out), self.pieces)
+        energies = map_pieces(lambda piece: self.force(piece, u, out), self.pieces)
         return out, sum(energies)
 
 
 def are_quads(cells: CellArrays, components: int) -> bool:
-    """Whether these are linear quadrilaterals of plane problems, with a quadrature that sees all their modes."""
+    """Whether these are linear quadrilaterals of plane problems, with more than one quadrature point."""
     _, points, axes, size = cells.gradients.shape
     return components == axes == 2 and size == 4 and cells.hoop is None and points > 1
 
@@ -111,28 +111,28 @@ def _moments(gradients: Array, weight: Array) -> Array:
     return moments
 
 
-def _pieces(nodes: Indices, node_count: int) -> tuple[CellRun, ...]:
-    """As many as there may be where the numbering of the nodes is near that of the cells."""
+def _pieces(nodes: Indices, node_count: int) -> tuple[NodeRange, ...]:
+    """Ranges of the nodes, fewer where the numbering of the nodes is far from that of the cells."""
     breaks = np.flatnonzero((np.diff(nodes, axis=0) != 1).any(axis=1)) + 1
     start = np.concatenate([[0], breaks]).astype(np.int64)
     lowest, highest = nodes.min(axis=1), nodes.max(axis=1)
-    count = max(1, min(_PIECES, node_count // _WORTH))
+    count = max(1, min(_PIECES, node_count // _LEAST))
     while True:
         bounds = [node_count * i // count for i in range(count + 1)]
         pieces = tuple(
-            CellRun(a, b, _touched(nodes, start, np.flatnonzero((lowest < b) & (highest >= a)), (a, b)))
+            NodeRange(a, b, _touched(nodes, start, np.flatnonzero((lowest < b) & (highest >= a)), (a, b)))
             for a, b in pairwise(bounds)
         )
-        if count == 1 or sum(piece.runs[:, 1].sum() for piece in pieces) <= _TWICE * len(nodes):
+        if count == 1 or sum(piece.runs[:, 1].sum() for piece in pieces) <= _OVERLAP * len(nodes):
             return pieces
         count //= 2
 
 
-def _touched(nodes: Indices, start: Indices, near: Indices, own: tuple[int, int]) -> Indices:
-    """Runs (r, 2) of the cells with nodes of their `own`, which `start` cuts; near: cells that may have some."""
-    some = near[((nodes[near] >= own[0]) & (nodes[near] < own[1])).any(axis=1)]
-    run = np.searchsorted(start, some, side="right") - 1
-    new = np.append(True, (np.diff(some) != 1) | (np.diff(run) != 0)) if some.size else np.zeros(0, dtype=bool)
-    first = some[new]
-    counts = np.diff(np.append(np.flatnonzero(new), some.size))
+def _touched(nodes: Indices, start: Indices, near: Indices, ends: tuple[int, int]) -> Indices:
+    """Runs (r, 2) of the cells with nodes in [ends), cut at `start`; near: the cells to search."""
+    touched = near[((nodes[near] >= ends[0]) & (nodes[near] < ends[1])).any(axis=1)]
+    run = np.searchsorted(start, touched, side="right") - 1
+    new = np.append(True, (np.diff(touched) != 1) | (np.diff(run) != 0)) if touched.size else np.zeros(0, dtype=bool)
+    first = touched[new]
+    counts = np.diff(np.append(np.flatnonzero(new), touched.size))
     return np.stack([first, counts], axis=1).astype(np.int64)

@@ -4,17 +4,25 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
-from skfem import MeshHex1, MeshQuad1
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.finite_strain import FiniteAssembled
 from arlequin.models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
-from arlequin.models.fem.stress import cauchy_stress, displacement_gradient, displacements
+from arlequin.models.fem.pointwise import PointwiseAssembled, pointwise_stress
+from arlequin.models.fem.stress import (
+    cauchy_stress,
+    displacement_gradient,
+    displacements,
+    part_cells,
+    part_components,
+    part_memory,
+)  # fmt: skip
 from arlequin.models.materials.elastic import LinearElastic, Rayleigh
 from arlequin.models.materials.hyperelastic import NeoHooke
 from arlequin.models.materials.plastic import J2
+from arlequin.models.materials.point import CompiledLaw, PointMaterial
 from arlequin.models.part import Assembled, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -24,7 +32,7 @@ KINEMATICS = ("small", "finite")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid(Continuum):
-    """An elastic solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2.
+    """A solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2, or of a given `FiniteElement`.
 
     plane: "strain", "stress" or "axisymmetric" for 2D meshes (axisymmetric: x is r ≥ 0, y is z, the whole
     circle), None in 3D; thickness (m) multiplies everything in plane problems. The other parameters: see
@@ -33,12 +41,13 @@ class Solid(Continuum):
     kinematics: "small", linear elasticity, or "finite", the St. Venant–Kirchhoff law S = λ tr(E) 1 + 2μ E of
     E = ½(FᵀF − 1), for large rotations with moderate strains (see `FiniteAssembled`), under `Theta`, `Midpoint` and
     `Static`. Plane stress has σ_zz = 0 by the λ* of `lame`; in finite kinematics it is S_zz = 0, exact, and loads are
-    per reference area and volume. `NeoHooke` is of large strains, "finite" alone, `J2` of either (`InelasticAssembled`,
-    `SmallInelasticAssembled`); volumetric: whether their pressure is that of the cell ("mean") or of the "points"; by
-    default what does not lock.
+    per reference area and volume. `NeoHooke` needs "finite", `J2` takes both, a `PointMaterial` what it says.
+
+    volumetric, with `NeoHooke` and `J2`: whether the pressure is the "mean" of the cell or that of the "points"; by
+    default the one without locking.
     """
 
-    laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2)
+    laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2, PointMaterial)
 
     plane: str | None = None
     thickness: float = field(default=1.0, kw_only=True)
@@ -57,17 +66,19 @@ class Solid(Continuum):
         checks.positive("thickness", self.thickness)
         if self.thickness != 1.0 and self.plane not in ("strain", "stress"):
             raise UserError.parameter("thickness", self.thickness, "is for plane strain and plane stress only")
-        if not isinstance(self.material, LinearElastic):
-            self._check_law()
-        elif self.volumetric is not None:
-            raise UserError.parameter("volumetric", self.volumetric, "is for NeoHooke and J2: leave it out")
+        self._check_law()
         if self.axisymmetric and self.mesh.p[0].min() < -1e-12 * np.ptp(self.mesh.p):
             raise UserError(f"{self.name}: axisymmetric: x is the radius, and some nodes have x < 0")
 
     def _check_law(self) -> None:
-        law = type(self.material).__name__
-        if self.kinematics != "finite" and not isinstance(self.material, J2):
-            raise UserError.parameter("kinematics", self.kinematics, f'must be "finite" with {law}')
+        law, compiled = type(self.material).__name__, isinstance(self.material, CompiledLaw)
+        if self.kinematics not in self.material.kinematics:
+            allowed = " or ".join(f'"{kind}"' for kind in self.material.kinematics)
+            raise UserError.parameter("kinematics", self.kinematics, f"must be {allowed} with {law}")
+        if self.volumetric is not None and not compiled:
+            raise UserError.parameter("volumetric", self.volumetric, "is for NeoHooke and J2: leave it out")
+        if not (compiled or isinstance(self.material, PointMaterial)):
+            return
         if self.plane == "stress":
             raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
         if self.volumetric is not None:
@@ -97,9 +108,8 @@ class Solid(Continuum):
 
     @property
     def mean_dilatation(self) -> bool:
-        """Whether the pressure of finite strains is that of the cell, by `volumetric` or where linear cells lock."""
-        whole = isinstance(self.mesh, MeshQuad1 | MeshHex1) and self.order == 1
-        return whole if self.volumetric is None else self.volumetric == "mean"
+        """Whether `NeoHooke` and `J2` take the mean pressure of the cell: `volumetric`, or the element's default."""
+        return self.finite_element.mean_dilatation if self.volumetric is None else self.volumetric == "mean"
 
     @property
     def depth(self) -> float:
@@ -120,7 +130,9 @@ class Solid(Continuum):
         massless: nodes without mass, used by `mass="redistributed"` only.
         """
         linear = self._elastic(weighting, massless)
-        if isinstance(self.material, NeoHooke | J2):
+        if isinstance(self.material, PointMaterial):
+            return PointwiseAssembled(linear, self.material)
+        if isinstance(self.material, CompiledLaw):
             small = self.kinematics == "small"
             make = SmallInelasticAssembled if small else InelasticAssembled
             return make(linear, self.material, self.mean_dilatation)
@@ -129,11 +141,15 @@ class Solid(Continuum):
     def stress(self, u: Array, memory: Array | None = None) -> Array:
         """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.
 
-        In finite kinematics the Cauchy stress, on the axes of space (not turned with the part). J2 needs the memory
-        (c, q, 9) that its points have at u, which no other material has.
+        In finite kinematics the Cauchy stress, on the axes of space (not turned with the part). memory (c, q, m): the
+        internal variables at u, needed by materials that have them.
         """
-        if self.kinematics == "finite" or isinstance(self.material, J2):
-            return cauchy_stress(self, displacements(u, self.dof_count), memory)
+        if self.kinematics == "finite" or isinstance(self.material, CompiledLaw | PointMaterial):
+            u = displacements(u, self.dof_count)
+            if isinstance(self.material, PointMaterial):
+                memory = part_memory(self, memory, len(self.material.variables), self.material.dissipates)
+                return part_components(self, *pointwise_stress(part_cells(self), self.material, u, memory))
+            return cauchy_stress(self, u, memory)
         u = displacements(u, self.dof_count)
         lam, mu = self.lame
         gradient = displacement_gradient(self.cells, u, self.components)

@@ -1,23 +1,16 @@
 """Named boundaries of a continuum part as surfaces: nodes, areas, normals, facets."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arlequin.models.errors import UserError
-from arlequin.models.fem.elements import facet_basis
-from arlequin.models.part import MeshedPart, Part, Surface
+from arlequin.models.fem.elements import reversed_facet
+from arlequin.models.part import Part, Surface
 from arlequin.models.types import Array, Indices
 
-# the same facet seen from the other side: corners reversed from the first one, mid-edges to match
-_REVERSED = {
-    (2, 2): [1, 0],
-    (2, 3): [1, 0, 2],
-    (3, 3): [0, 2, 1],
-    (3, 6): [0, 2, 1, 5, 4, 3],
-    (3, 4): [0, 3, 2, 1],
-    (3, 9): [0, 3, 2, 1, 7, 6, 5, 4, 8],
-}
+if TYPE_CHECKING:
+    from arlequin.models.fem.continuum import Continuum
 
 
 def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
@@ -34,10 +27,10 @@ def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
     return facets
 
 
-def make_surface(part: MeshedPart, name: str, order: int, depth: float, axisymmetric: bool) -> Surface:
+def make_surface(part: "Continuum", name: str, depth: float, axisymmetric: bool) -> Surface:
     """The surface of a named boundary; depth: thickness (m) of plane problems, section (m²) of bars."""
     facets = facet_indices(part.name, part.mesh, name)
-    basis = facet_basis(part.mesh, order, facets)
+    basis = part.finite_element.facet_basis(part.mesh, facets)
     measure = facet_measure(basis, depth, axisymmetric)
     outward = np.broadcast_to(np.asarray(basis.normals), (part.mesh.dim(), *measure.shape))
     areas = np.zeros(part.node_count)
@@ -48,7 +41,7 @@ def make_surface(part: MeshedPart, name: str, order: int, depth: float, axisymme
         # |φ|: corners of 6-node triangles have ∫ φ = 0 and still need a normal (r left out: it may vanish)
         weighted = np.abs(value) * np.asarray(basis.dx) * outward
         np.add.at(normals.T, basis.element_dofs[n], weighted.sum(axis=2).T)
-    ordered = _oriented(part, _facet_nodes(part.basis, facets, order), outward.mean(axis=2))
+    ordered = _oriented(part, _facet_nodes(part.basis, facets), outward.mean(axis=2))
     nodes = np.unique(ordered)
     # a corner of a folded surface could average to nothing: keep it finite
     length = np.maximum(np.linalg.norm(normals[:, nodes], axis=0), np.finfo(float).tiny)
@@ -62,19 +55,19 @@ def facet_measure(basis: Any, depth: float, axisymmetric: bool) -> Array:
     return np.asarray(basis.dx * depth)
 
 
-def _facet_nodes(basis: Any, facets: np.ndarray, order: int) -> Indices:
+def _facet_nodes(basis: Any, facets: np.ndarray) -> Indices:
     """Nodes of the facets (f, nodes): corners in cyclic order, mid-edges, centre."""
     mesh = basis.mesh
     rows = [basis.nodal_dofs[0][mesh.facets[:, facets]]]
-    if order == 2 and mesh.dim() == 3:
+    if mesh.dim() == 3 and basis.edge_dofs.shape[0] > 0:
         rows.append(basis.edge_dofs[0][mesh.f2e[:, facets]])
     # on the line a facet is a point: its only dof is the vertex's
-    if order == 2 and mesh.dim() > 1 and basis.facet_dofs.shape[0] > 0:
+    if mesh.dim() > 1 and basis.facet_dofs.shape[0] > 0:
         rows.append(basis.facet_dofs[:1, facets])
     return np.ascontiguousarray(np.vstack(rows).T.astype(np.int64))
 
 
-def _oriented(part: MeshedPart, facets: Indices, outward: Array) -> Indices:
+def _oriented(part: "Continuum", facets: Indices, outward: Array) -> Indices:
     """The facets turned counter-clockwise seen from outside; outward (axis, f)."""
     axes = part.mesh.dim()
     if axes == 1:
@@ -87,7 +80,8 @@ def _oriented(part: MeshedPart, facets: Indices, outward: Array) -> Indices:
         normal = np.cross(first, corners[:, 2] - corners[:, 0])
     wrong = np.einsum("fi,if->f", normal, outward) < 0
     turned = facets.copy()
-    turned[wrong] = facets[wrong][:, _REVERSED[axes, facets.shape[1]]]
+    corners_each = part.mesh.facets.shape[0]
+    turned[wrong] = facets[wrong][:, reversed_facet(axes, corners_each, facets.shape[1])]
     return turned
 
 

@@ -203,7 +203,7 @@ class CholeskyFactor:
         self.ordering = ordering
         self.analyses = 0
         self._nnz: int | None = None
-        self._engine: _Engine | None = None
+        self._analysis: _CholmodAnalysis | None = None
         self._pattern: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
         self.refactorise(A)
 
@@ -222,17 +222,17 @@ class CholeskyFactor:
         return self._ready().permutation(), lower
 
     def refactorise(self, A: Any) -> "CholeskyFactor":
-        engine, self._engine, self._nnz = self._engine, None, None  # a failure leaves no stale factor behind
+        engine, self._analysis, self._nnz = self._analysis, None, None  # a failure leaves no stale factor behind
         matrix = canonical(A)
         diagonal = symmetric_diagonal(matrix)
         self.shape = matrix.shape
         if engine is None or not self._same_pattern(matrix):
-            engine = _engine(matrix, self.ordering)
+            engine = _analyse(matrix, self.ordering)
             self._pattern = (matrix.indptr, matrix.indices)
             self.analyses += 1
         engine.factorise(matrix)
         _check_pivots(engine, diagonal)
-        self._engine = engine
+        self._analysis = engine
         return self
 
     def _same_pattern(self, A: Any) -> bool:
@@ -240,13 +240,13 @@ class CholeskyFactor:
         indptr, indices = self._pattern
         return np.array_equal(A.indptr, indptr) and np.array_equal(A.indices, indices)
 
-    def _ready(self) -> "_Engine":
-        if self._engine is None:
+    def _ready(self) -> "_CholmodAnalysis":
+        if self._analysis is None:
             raise UserError("the last factorisation failed: there is no factor to solve with", code=FAILURE)
-        return self._engine
+        return self._analysis
 
 
-def _check_pivots(engine: "_Engine", diagonal: Array) -> None:
+def _check_pivots(engine: "_CholmodAnalysis", diagonal: Array) -> None:
     """Refuse pivots that are negative (L D Lᵀ goes through) or pure round-off (a rigid motion left free)."""
     pivots, order = engine.pivots(), engine.permutation()
     bad = ~(pivots > _PIVOT * diagonal[order])
@@ -264,7 +264,7 @@ def _right_hand_side(b: ArrayLike, size: int) -> Array:
 # -- the two APIs of scikit-sparse --
 
 
-class _Engine(Protocol):
+class _CholmodAnalysis(Protocol):
     """What is asked of CHOLMOD, the same for both APIs of scikit-sparse."""
 
     def factorise(self, A: Any) -> None: ...
@@ -275,10 +275,10 @@ class _Engine(Protocol):
     def lower(self) -> Any: ...
 
 
-def _engine(A: Any, ordering: str) -> _Engine:
+def _analyse(A: Any, ordering: str) -> _CholmodAnalysis:
     """Analyse the pattern of A with whichever API is installed."""
     cholmod = _cholmod()
-    kind: Callable[..., _Engine] = _Engine05 if hasattr(cholmod, "CholeskyFactor") else _Engine04
+    kind: Callable[..., _CholmodAnalysis] = _Cholmod05 if hasattr(cholmod, "CholeskyFactor") else _Cholmod04
     try:
         return kind(cholmod, A, ordering)
     except (cholmod.CholmodNotInstalledError, *_invalid(cholmod)):
@@ -314,7 +314,7 @@ def _run(cholmod: ModuleType, action: Callable[..., Any], *arguments: Any) -> An
         raise UserError(f"CHOLMOD failed: {error}", code=FAILURE) from error
 
 
-class _Engine04:
+class _Cholmod04:
     """scikit-sparse 0.4.16: `analyze`, then `cholesky_inplace`; a supernodal factor stays supernodal."""
 
     def __init__(self, cholmod: ModuleType, A: Any, ordering: str) -> None:
@@ -340,7 +340,7 @@ class _Engine04:
         return self._factor.L()
 
 
-class _Engine05:
+class _Cholmod05:
     """scikit-sparse 0.5: `CholeskyFactor`, then `factorize`, which turns a supernodal factor simplicial.
 
     The symbolic factor is kept and copied each time: another `factorize` of the same object runs simplicial.

@@ -1,4 +1,4 @@
-"""Cells in slices that threads work on side by side."""
+"""Parallel loops over slices of cells, with results that do not depend on the number of threads."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,36 +11,36 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _SLICES = 4  # the same on every machine: sums over slices do not depend on the number of threads
-_WORTH = 256  # cells in a slice, below which threads cost more than they spare
+_LEAST = 256  # cells of a slice: smaller ones cost more than a thread saves
 
 
 def slices(count: int) -> list[slice]:
-    """Of `count` cells."""
-    pieces = max(1, min(_SLICES, count // _WORTH))
+    """The slices of `count` cells that `map_slices` works on."""
+    pieces = max(1, min(_SLICES, count // _LEAST))
     bounds = [count * i // pieces for i in range(pieces + 1)]
     return [slice(a, b) for a, b in pairwise(bounds)]
 
 
-def side_by_side(work: Callable[[slice], T], count: int) -> list[T]:
-    """What a function that frees the interpreter's lock gives of each slice, in their order."""
-    return each(work, slices(count))
+def map_slices(work: Callable[[slice], T], count: int) -> list[T]:
+    """The values of a function, which releases the GIL, for each slice of `count` cells, in order."""
+    return map_pieces(work, slices(count))
 
 
-def each(work: Callable[[S], T], pieces: Sequence[S]) -> list[T]:
-    """What a function that frees the interpreter's lock gives of each piece, in their order.
+def map_pieces(work: Callable[[S], T], pieces: Sequence[S]) -> list[T]:
+    """The values of a function, which releases the GIL, for each piece, in order.
 
-    The caller works too, and waits for no thread that has not begun: on a busy machine it is as fast as alone.
+    The calling thread takes part and cancels tasks that have not begun, so that a busy machine costs no waiting.
     """
     done: list[T | None] = [None] * len(pieces)
-    places = iter(range(len(pieces)))  # each thread takes the next
+    numbers = iter(range(len(pieces)))  # shared: each thread takes the next one
 
-    def some() -> None:
-        for place in places:
-            done[place] = work(pieces[place])
+    def run() -> None:
+        for number in numbers:
+            done[number] = work(pieces[number])
 
-    others = [_pool(os.getpid()).submit(some) for _ in range(min(_threads(), len(pieces)) - 1)]
+    others = [_pool(os.getpid()).submit(run) for _ in range(min(_threads(), len(pieces)) - 1)]
     try:
-        some()
+        run()
     finally:
         for other in others:
             if not other.cancel():
@@ -54,5 +54,5 @@ def _threads() -> int:
 
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
-    """One of each process: threads do not survive a fork."""
+    """The thread pool of a process: threads do not survive a fork."""
     return ThreadPoolExecutor(_threads())

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from arlequin.models.errors import UserError
-from arlequin.models.nodal import Force, Loads, Varying
+from arlequin.models.nodal import ExternalLoads, Force, LoadFunction
 from arlequin.models.types import Array
 
 Field = Callable[[Array, float], Any]
@@ -39,16 +39,16 @@ class LoadRegion:
         return np.outer(nodal, vector).ravel()
 
 
-def make_loads(given: Mapping[str, tuple[Given, LoadRegion]], components: int, node_count: int) -> Loads:
+def make_loads(given: Mapping[str, tuple[Given, LoadRegion]], components: int, node_count: int) -> ExternalLoads:
     """Loads from label → (vector or f(x, t), region)."""
     constant = np.zeros(node_count * components)
     varying: list[Force] = []
     for label, (value, region) in given.items():
         if callable(value):
-            varying.append(Varying(_nodal(label, value, region, components, node_count)))
+            varying.append(LoadFunction(_nodal(label, value, region, components, node_count)))
         else:
             constant += region.constant(point_values(label, value, components, 1)[:, 0], node_count)
-    return Loads(constant, tuple(varying))
+    return ExternalLoads(constant, tuple(varying))
 
 
 def _nodal(label: str, field: Field, region: LoadRegion, components: int, node_count: int) -> Callable[[float], Array]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.loads.motions import Motions, make_imposed
-from arlequin.models.nodal import Nodal
+from arlequin.models.nodal import NodalCoordinates
 from arlequin.models.part import Imposed, Surface, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -124,7 +124,7 @@ class PointMasses:
 
 
 @dataclass(frozen=True, eq=False)
-class LumpedAssembled(Nodal):
+class LumpedAssembled(NodalCoordinates):
     """M of point masses; no stiffness and no damping of their own."""
 
     part: PointMasses

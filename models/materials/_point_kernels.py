@@ -1,4 +1,4 @@
-"""Material points: Kirchhoff stress, memory, energy and tangent of the laws of `hyperelastic` and `plastic`.
+"""Kirchhoff stress, energy, tangent and memory at a point, of the laws of `hyperelastic` and `plastic`.
 
 A point takes H = ∂u/∂X = F − 1 (3, 3), of axes = 2 (H_xz = H_yz = H_zx = H_zy = 0: plane strain, or around the axis
 H_zz = u_r/r) or 3, the memory of the step's start (9,), the step Δt (s) and the coefficients of its material. Given H
@@ -8,16 +8,16 @@ and not F, stress and energy are exact to round-off of the strain, however small
     6    α, equivalent plastic strain     7    T − T_0, K     8    plastic work ∫ σ_y dα, J/m³
 
 `respond` writes τ_dev (3, 3) in Pa and the memory of the end, and returns the isochoric energy ψ_iso in J/m³;
-`linearise` writes besides c_ijkl = ∂τ_dev,ij/∂h_kl for δF = h F (small strains: δ∇u = h). Neither changes the memory of
-the start, nor reads what it writes. The volumetric part: `volume_change`, `volumetric`.
+`linearise` also writes c_ijkl = ∂τ_dev,ij/∂h_kl for δF = h F (small strains: δ∇u = h). Neither changes the memory of
+the start, nor reads its outputs. The volumetric part: `volume_change`, `volumetric`.
 
 The yield stress σ_y(x), x = Δα, is meant at the end of the step. Its work is Δw = ∫ σ_y dα: exact for the strain
 hardening, at the rate x/Δt of the step; the heat T′ = χ/(ρ c) σ_y(T) goes by the midpoint rule. A step Δt = 0 has no
 rate effect.
 
 Kernels of other files import `respond` and `linearise`, which are inlined in them, and pass the `kind` of the material,
-one for all points or as a constant (as fast). numba's cache does not see edits across files: who edits this file
-clears the `__pycache__` folders.
+the same for all points, or a constant. numba's cache does not notice edits across files: clear the `__pycache__`
+folders after an edit of this file.
 """
 
 import math
@@ -45,16 +45,16 @@ from arlequin.models.materials.plastic import (
 ALPHA, RISE, WORK = 6, 7, 8  # places in the memory, after the tensor
 MEMORY = 9
 
-_CLOSE = 1e-13  # |q − σ_y| of σ_y where the return stops
-_TRIES = 200  # bisection alone needs some 60
+_CLOSE = 1e-13  # |q − σ_y|/σ_y at which the return has converged
+_ITERATIONS = 200  # bisection alone needs some 60
 _THIRD = 1.0 / 3.0
-_SMALL_RATIO, _SMALL_POWER = 1.0 / 32.0, 1.0 / 64.0  # up to which series stand for logarithms and exponentials
-_NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # no plastic strain
+_SMALL_RATIO, _SMALL_POWER = 1.0 / 32.0, 1.0 / 64.0  # bounds of the series for logarithms and exponentials
+_NO_PLASTIC_STRAIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 # of the arithmetic only a·b + c may be fused: the sums are written in the order that keeps small strains exact
 _kernel = njit(cache=True, error_model="numpy", fastmath={"contract"})
-# what a point of two axes calls: a third of its time goes with the calls
+# helpers of points of two axes: without inlining, calls take a third of the time
 _small = njit(cache=True, error_model="numpy", fastmath={"contract"}, forceinline=True)
-# what the caller does not use goes from its loop, a quarter of the time of a point
+# inlined, so that unused outputs are removed from the caller's loop: a quarter of the time of a point
 _inlined = njit(cache=True, error_model="numpy", fastmath={"contract"}, inline="always")
 
 
@@ -124,7 +124,7 @@ def _flow(m, trial, stiffness, first, step, alpha, work, rise, soft):
     low, high, left, right = 0.0, trial, trial / stiffness, 0.0  # q and x at the ends
     q, x, change = first, (trial - first) / stiffness, trial
     slope, after, done = 0.0, rise, 0.0
-    for _ in range(_TRIES):
+    for _ in range(_ITERATIONS):
         stress, slope, after, done = _flow_stress(m, x, step, alpha, work, rise, soft)
         off = stress - q
         if abs(off) <= _CLOSE * stress:
@@ -488,7 +488,7 @@ def _neo_hooke(H, before, m, tau, after):
     """
     for i in range(MEMORY):
         after[i] = before[i]
-    _, (xx, yy, zz, yz, xz, xy) = _trial_3(H, _NOTHING)
+    _, (xx, yy, zz, yz, xz, xy) = _trial_3(H, _NO_PLASTIC_STRAIN)
     third, dxx, dyy, dzz = _deviator(xx, yy, zz)
     half = 0.5 * (dxx * dxx + dyy * dyy + dzz * dzz) + yz * yz + xz * xz + xy * xy
     det = dxx * (dyy * dzz - yz * yz) - xy * (xy * dzz - yz * xz) + xz * (xy * yz - dyy * xz)
@@ -563,7 +563,7 @@ def linearise(kind, axes, H, before, step, m, tau, after, c):
 @_kernel
 def _neo_hooke_tangent(H, s, tau, c):
     """c_ijkl = s (δ_ik b_jl + δ_jk b_il − ⅔ δ_ij b_kl) − ⅔ τ_ij δ_kl, s = μ J^(−2/3)."""
-    _, (xx, yy, zz, yz, xz, xy) = _trial_3(H, _NOTHING)
+    _, (xx, yy, zz, yz, xz, xy) = _trial_3(H, _NO_PLASTIC_STRAIN)
     b = ((1.0 + xx, xy, xz), (xy, 1.0 + yy, yz), (xz, yz, 1.0 + zz))
     for i in range(3):
         for j in range(3):
@@ -619,13 +619,13 @@ def _hencky_tangent(axes, shear, scale, rate, lam, e, p, q, r, c):
         for l in range(3):  # noqa: E741
             if axes == 2 and (k == 2) != (l == 2):
                 continue
-            own = (p[k] * p[l], q[k] * q[l], r[k] * r[l])
-            part = scale * _THIRD * (own[0] + own[1] + own[2])
-            turned = turn * (e[0] * own[0] + e[1] * own[1] + e[2] * own[2])
+            product = (p[k] * p[l], q[k] * q[l], r[k] * r[l])
+            part = scale * _THIRD * (product[0] + product[1] + product[2])
+            turned = turn * (e[0] * product[0] + e[1] * product[1] + e[2] * product[2])
             y = (
-                2.0 * shear * (scale * own[0] - part + turned * e[0]),
-                2.0 * shear * (scale * own[1] - part + turned * e[1]),
-                2.0 * shear * (scale * own[2] - part + turned * e[2]),
+                2.0 * shear * (scale * product[0] - part + turned * e[0]),
+                2.0 * shear * (scale * product[1] - part + turned * e[1]),
+                2.0 * shear * (scale * product[2] - part + turned * e[2]),
             )
             z0 = forth[0] * p[k] * q[l] + back[0] * q[k] * p[l]
             z1 = forth[1] * p[k] * r[l] + back[1] * r[k] * p[l]

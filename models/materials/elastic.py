@@ -1,13 +1,13 @@
 """Constitutive data: isotropic linear elasticity and Rayleigh damping."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from arlequin.models import checks
 
 
 class Material(Protocol):
-    """What every material of a continuum says."""
+    """A material of a continuum part."""
 
     @property
     def density(self) -> float:
@@ -17,6 +17,11 @@ class Material(Protocol):
     @property
     def linear(self) -> "LinearElastic":
         """The law of small elastic strains."""
+        ...
+
+    @property
+    def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
+        """The strains for which the law is meant."""
         ...
 
 
@@ -35,13 +40,18 @@ class LinearElastic:
     density: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.hold(self, young=checks.positive, density=checks.positive)
+        checks.check_fields(self, young=checks.positive, density=checks.positive)
         checks.within("poisson", self.poisson, -1.0, 0.5, open_low=True, open_high=True)
 
     @property
     def linear(self) -> "LinearElastic":
         """Itself: the law of small strains."""
         return self
+
+    @property
+    def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
+        """Small strains; finite rotations as the St. Venant–Kirchhoff law."""
+        return "small", "finite"
 
     @property
     def shear(self) -> float:
@@ -69,4 +79,4 @@ class Rayleigh:
     stiffness: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.hold(self, mass=checks.non_negative, stiffness=checks.non_negative)
+        checks.check_fields(self, mass=checks.non_negative, stiffness=checks.non_negative)

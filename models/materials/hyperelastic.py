@@ -10,6 +10,7 @@ Sources: Simo & Hughes, Computational Inelasticity, ch. 9; Simo, Taylor & Pister
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -67,6 +68,21 @@ class NeoHooke(VolumeSplit):
 
     def __post_init__(self) -> None:
         LinearElastic(self.young, self.poisson, self.density)  # has the same parameters, and checks them
+
+    @property
+    def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
+        """Finite strains only."""
+        return ("finite",)
+
+    @property
+    def dissipates(self) -> bool:
+        """False: the law is elastic."""
+        return False
+
+    @property
+    def heats(self) -> bool:
+        """False: the law has no temperature."""
+        return False
 
     @property
     def kind(self) -> int:

@@ -24,6 +24,7 @@ Ballistics, 1983.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -39,7 +40,9 @@ FINITE_J2, SMALL_J2 = 1, 2  # what `_point_kernels.respond` calls these laws
 SHEAR, BULK, YIELD, LINEAR, SATURATION, SATURATION_RATE, POWER, EXPONENT, RATE, REFERENCE_RATE = range(10)
 START, PER_KELVIN, HEAT_EXPONENT, HEATING = range(10, 14)
 
-MEMORY = 9  # values of a point: C_p⁻¹ − 1 or ε_p, α, temperature rise, dissipated work
+# internal variables of a point: C_p⁻¹ − 1 or ε_p, α, temperature rise (K), dissipated work (J/m³)
+MEMORY_NAMES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating", "work")
+MEMORY = len(MEMORY_NAMES)
 
 
 @dataclass(frozen=True)
@@ -175,14 +178,24 @@ class J2(VolumeSplit):
         return self.hardening if isinstance(self.hardening, tuple) else (self.hardening,)
 
     @property
+    def kinematics(self) -> tuple[Literal["small", "finite"], ...]:
+        """Small and finite strains."""
+        return "small", "finite"
+
+    @property
     def kind(self) -> int:
         """The number in `_point_kernels` of the law of large strains."""
         return FINITE_J2
 
     @property
-    def small_kind(self) -> int:
-        """The number in `_point_kernels` of the law of small strains."""
-        return SMALL_J2
+    def dissipates(self) -> bool:
+        """True: plastic flow dissipates."""
+        return True
+
+    @property
+    def heats(self) -> bool:
+        """Whether plastic work raises the temperature."""
+        return bool(self.coefficients[HEATING] > 0.0)
 
     @cached_property
     def coefficients(self) -> Array:

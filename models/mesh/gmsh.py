@@ -10,25 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import skfem
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
+from arlequin.models.fem.elements import registered
 from arlequin.models.types import Array, Indices
 
-# meshio's cell type → mesh class, and its dimension and number of corners for the blocks that name things
-_MESHES: dict[str, Any] = {
-    "line": skfem.MeshLine1,
-    "triangle": skfem.MeshTri1,
-    "triangle6": skfem.MeshTri2,
-    "quad": skfem.MeshQuad1,
-    "quad9": skfem.MeshQuad2,
-    "tetra": skfem.MeshTet1,
-    "tetra10": skfem.MeshTet2,
-    "hexahedron": skfem.MeshHex1,
-    "hexahedron27": skfem.MeshHex2,
-}
+# corners of meshio's cell types, whose names end in the number of nodes
 _CORNERS = {"vertex": 1, "line": 2, "triangle": 3, "quad": 4, "tetra": 4, "hexahedron": 8}
 _NOUNS = {0: "points", 1: "lines", 2: "surfaces", 3: "volumes"}
 
@@ -138,8 +127,9 @@ def _build_cells(
     kinds = sorted({block.kind for block in blocks})
     if len(kinds) > 1:
         raise UserError(f"{path}: the mesh mixes {' and '.join(kinds)}; one kind of cell is needed", code=1)
-    if kinds[0] not in _MESHES:
-        known = ", ".join(_MESHES)
+    elements = {element.cell_type: (element, element.mesh) for element in registered() if element.mesh is not None}
+    if kinds[0] not in elements:
+        known = ", ".join(elements)
         raise UserError(f"{path}: cells of type {kinds[0]} are not supported (supported: {known})", code=1)
     cells = np.vstack([block.cells for block in blocks])
     # format 2.2 repeats a cell for each group it is in
@@ -153,21 +143,14 @@ def _build_cells(
         for name, members in block.groups.items():
             groups[name] = np.union1d(groups.get(name, []), number[start + members]).astype(np.int32)
         start += len(block.cells)
-    corners = _CORNERS[kinds[0].rstrip("0123456789")]
+    element, mesh_class = elements[kinds[0]]
     used, compact = np.unique(cells, return_inverse=True)
     compact = compact.reshape(cells.shape)
-    vertices = np.unique(compact[:, :corners])
+    vertices = np.unique(compact[:, : element.corners])
     positions = _flat(path, points[used], top)
-    columns = _node_order(kinds[0], cells.shape[1])
-    mesh = _MESHES[kinds[0]](positions, np.ascontiguousarray(compact[:, columns].T.astype(np.int32)))
+    columns = range(cells.shape[1]) if element.node_order is None else element.node_order
+    mesh = mesh_class(positions, np.ascontiguousarray(compact[:, list(columns)].T.astype(np.int32)))
     return mesh, groups, used[vertices]
-
-
-def _node_order(kind: str, size: int) -> list[int]:
-    """meshio's order of a cell's nodes → scikit-fem's (they differ for hexahedra)."""
-    from skfem.io.meshio import INV_HEX_MAPPING
-
-    return INV_HEX_MAPPING[:size] if kind.startswith("hexahedron") else list(range(size))
 
 
 def _flat(path: Path, points: Array, top: int) -> Array:

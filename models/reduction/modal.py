@@ -23,7 +23,7 @@ from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.linalg.matrix import binade
-from arlequin.models.nodal import DelegatingPart, Force, LinearNodal, Loaded
+from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
 from arlequin.models.reduction.static_shapes import diagonalised, enriched
@@ -31,7 +31,7 @@ from arlequin.models.types import Array, Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModalAssembled(LinearNodal):
+class ModalAssembled(LinearCoordinates):
     """M, K, D, forces and motions in the coordinates (q, s): u = Φ q + Ψ' s, with s the moved supports' values.
 
     Φ (nodal, r) are M-orthonormal shapes at rest on the supports, of squares ω² (r,). Ψ (nodal, g) are the static
@@ -328,7 +328,7 @@ class Modal(DelegatingPart):
         if weighting is None and not pulls:
             return self._whole
         for last in self._last:
-            if last.serves(weighting, pulls):
+            if last.matches(weighting, pulls):
                 return last.assembled
         own = self._reduced(weighting, pulls)
         self._last[:] = [_Reduction(weighting, tuple(pulls), own)]
@@ -354,7 +354,7 @@ class Modal(DelegatingPart):
 
     def _reduced(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> ModalAssembled:
         nodal = self.part.assemble(weighting)
-        assert isinstance(nodal, Loaded)
+        assert isinstance(nodal, LoadedCoordinates)
         flexibility = Flexibility.of(self.part, nodal)
         highest = math.inf if self.frequency is None else 2 * np.pi * self.frequency
         free = np.zeros(self.dof_count)
@@ -407,7 +407,7 @@ class _Reduction:
     pulls: tuple[csr_array, ...]
     assembled: ModalAssembled
 
-    def serves(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> bool:
+    def matches(self, weighting: Weighting | None, pulls: Sequence[csr_array]) -> bool:
         """Whether these are the same."""
         if (self.weighting is None) != (weighting is None) or len(self.pulls) != len(pulls):
             return False

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, kron
 
 from arlequin.models.errors import UserError
 from arlequin.models.fem.solid import Solid
-from arlequin.models.nodal import DelegatingPart, LinearNodal
+from arlequin.models.nodal import DelegatingPart, LinearCoordinates
 from arlequin.models.part import Assembled, Imposed, Weighting
 from arlequin.models.types import Array, Indices
 
@@ -112,7 +112,7 @@ class Simplex:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RigidPartAssembled(LinearNodal):
+class RigidPartAssembled(LinearCoordinates):
     """M, loads and constraints in the displacements (d,) of the masses of `simplex`, d = n (n + 1).
 
     The nodes move linearly with the masses, M = m/(n + 1) is constant, and no internal force acts but that of the

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from arlequin.models.checks import hold, non_negative, one_of, positive, within
+from arlequin.models.checks import check_fields, non_negative, one_of, positive, within
 from arlequin.models.types import Array
 
 
@@ -37,7 +37,7 @@ class Asperities:
     def __post_init__(self) -> None:
         # Pa/m^m: of a large exponent it is a large number
         positive("stiffness", self.stiffness, 1e300)
-        hold(self, height=non_negative, damping=non_negative, damping_exponent=non_negative)
+        check_fields(self, height=non_negative, damping=non_negative, damping_exponent=non_negative)
         object.__setattr__(self, "exponent", within("exponent", self.exponent, 1.0, 100.0))
         one_of("damping_acts", self.damping_acts, ("loading", "both"))
 

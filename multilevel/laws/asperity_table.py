@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.checks import finite_array, hold, non_negative, positive
+from arlequin.models.checks import check_fields, finite_array, non_negative, positive
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
@@ -48,7 +48,7 @@ class AsperityTable:
             raise UserError("gaps: must be finite and grow from each value to the next")
         if not (np.isfinite(pressure).all() and (pressure > 0.0).all() and (np.diff(pressure) < 0.0).all()):
             raise UserError("pressures: must be positive and fall from each value to the next")
-        hold(self, loss_factor=non_negative, frequency=positive)
+        check_fields(self, loss_factor=non_negative, frequency=positive)
         object.__setattr__(self, "gaps", tuple(gap.tolist()))
         object.__setattr__(self, "pressures", tuple(pressure.tolist()))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from arlequin.models.checks import hold, non_negative, one_of, positive
+from arlequin.models.checks import check_fields, non_negative, one_of, positive
 from arlequin.multilevel.laws.asperities import Asperities
 
 
@@ -37,7 +37,7 @@ class PerturbedLagrangian:
     level: Literal["gap", "velocity"] = "gap"
 
     def __post_init__(self) -> None:
-        hold(self, stiffness=positive)
+        check_fields(self, stiffness=positive)
         one_of("level", self.level, ("gap", "velocity"))
 
     @property
@@ -61,7 +61,7 @@ class VelocityPenalty:
     level: Literal["gap", "velocity"] = "velocity"
 
     def __post_init__(self) -> None:
-        hold(self, viscosity=positive)
+        check_fields(self, viscosity=positive)
         one_of("level", self.level, ("gap", "velocity"))
 
     @property

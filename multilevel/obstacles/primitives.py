@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from arlequin.models.checks import finite_array, flag, hold, positive
+from arlequin.models.checks import check_fields, finite_array, flag, positive
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 
@@ -23,7 +23,7 @@ class RigidSphere:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", _vector("centre", self.centre, (2, 3)))
-        hold(self, radius=positive)
+        check_fields(self, radius=positive)
         flag("inside", self.inside)
 
     @property
@@ -61,7 +61,7 @@ class RigidCylinder:
         if length == 0.0:
             raise UserError.parameter("axis", self.axis, "must not be zero")
         object.__setattr__(self, "axis", axis / length)
-        hold(self, radius=positive)
+        check_fields(self, radius=positive)
         flag("inside", self.inside)
 
     @property

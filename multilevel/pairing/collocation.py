@@ -9,7 +9,6 @@ from scipy.sparse import csr_array, hstack
 
 from arlequin.models.checks import finite_array, non_negative, one_of, positive
 from arlequin.models.errors import UserError
-from arlequin.models.fem.elements import facet_basis
 from arlequin.models.fem.surface import facet_indices, facet_measure
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
@@ -73,7 +72,6 @@ class SlavePoints:
     """Contact points k of a slave surface at Σ_m weights_km x_nodes(k,m).
 
     nodes (k, m): numbered within the surface; weights (k, m) = φ_m;
-
     areas (k,), m², in the reference configuration: they sum to the area of the surface.
     """
 
@@ -93,11 +91,10 @@ def at_nodes(surface: Surface) -> SlavePoints:
 
 
 def at_gauss_points(surface: Surface) -> SlavePoints:
-    """The quadrature points of the facets (`arlequin.models.fem.elements.facet_basis`), facet by facet, with their
-    measures."""
+    """The quadrature points of the facets (`FiniteElement.facet_basis`), facet by facet, with their measures."""
     part = surface.meshed.model
-    order = 1 if surface.facets.shape[1] in (2, 4) or _is_plain_triangle(surface) else 2
-    basis = facet_basis(part.mesh, order, facet_indices(part.name, part.mesh, surface.name))
+    facets = facet_indices(part.name, part.mesh, surface.name)
+    basis = part.finite_element.facet_basis(part.mesh, facets)  # type: ignore[attr-defined]
     measure = facet_measure(basis, part.depth, part.axisymmetric)  # type: ignore[attr-defined]
     values = np.stack([np.broadcast_to(np.asarray(function[0]), measure.shape) for function in basis.basis])
     # a basis function of the cell → the node of the facet that it belongs to (none: it vanishes on the facet)
@@ -105,10 +102,6 @@ def at_gauss_points(surface: Surface) -> SlavePoints:
     weights = np.einsum("bfq,fbm->fqm", values, same.astype(float)).reshape(measure.size, -1)
     nodes = np.repeat(np.searchsorted(surface.nodes, surface.facets), measure.shape[1], axis=0)
     return SlavePoints(nodes, np.ascontiguousarray(weights), measure.ravel())
-
-
-def _is_plain_triangle(surface: Surface) -> bool:
-    return surface.positions.shape[1] == 3 and surface.facets.shape[1] == 3
 
 
 GRAZING = 0.05  # cosine to the normal of the master below which a direction has no intersection, as in the search

@@ -25,7 +25,7 @@ from arlequin import cases
 from arlequin.cases.case.execution import execute, prepare
 from arlequin.results import recorder as record
 from arlequin.run import run
-from arlequin.run.multi_run import Measure, gather
+from arlequin.run.multi_run import Measure, collect_runs
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 METAL = aq.J2(1.0, 0.3, 1.0, yield_stress=5e-4, hardening=aq.LinearHardening(0.1))
@@ -75,7 +75,9 @@ def several(record, progress):
     def one(i):
         return {("", "a"): np.sin([i + 0.5, i + 1.5]), ("ends", "b"): np.nan if i == 1 else 1.0 / (i + 1.0)}
 
-    return gather(one, measures, ("run", ["x", "y", "z"]), of=1, record=record, time=(0.0, 0.1), progress=progress)
+    return collect_runs(
+        one, measures, ("run", ["x", "y", "z"]), of=1, record=record, time=(0.0, 0.1), progress=progress
+    )
 
 
 def of(system, scheme, step, steps, every):

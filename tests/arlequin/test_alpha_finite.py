@@ -57,13 +57,13 @@ class Run:
         stepper = scheme.prepare(self.assembly, step)
         self.states = [stepper.start(*start_fields(self.assembly, step))]
         audit = Audit(self.states[0].kinetic, *self.states[0].stored)
-        self.reports: list[Any] = []
+        self.batches: list[Any] = []
         self.energies = [audit.start]
         for _ in range(steps):
-            state, report = stepper.advance(self.states[-1])
-            self.energies.append(audit.add(report.work.values[None])[0][0])
+            state, batch = stepper.advance(self.states[-1])
+            self.energies.append(audit.add(batch.works)[0][0])
             self.states.append(state)
-            self.reports.append(report)
+            self.batches.append(batch)
         self.balance = float(np.abs(audit.balance).max())
 
 
@@ -127,7 +127,7 @@ def test_steps_are_cut_where_they_fail() -> None:
     touch = aq.Interface("wall", part.boundary("left"), wall, aq.Unilateral(level="gap"))
     system = aq.System([part], interfaces=[touch], velocity=(-0.8, 0.0))
     run = Run(system, aq.HHT(-0.2), 0.8, 5)
-    assert max(report.newton for report in run.reports) > 40
+    assert max(int(batch.newton[0]) for batch in run.batches) > 40
     assert run.balance <= 1e-12
     fine = Run(system, aq.HHT(-0.2), 0.2, 20)
     shapes = [own.states[-1].u for own in (run, fine)]
@@ -155,7 +155,7 @@ def test_contact_with_friction_changes_the_momentum_by_its_impulses() -> None:
     assert run.balance <= 1e-12
     momenta = np.array([(run.assembly.mass @ state.v).reshape(-1, 2).sum(axis=0) for state in run.states])
     basis = run.assembly.contact.basis
-    given = [basis.T @ report.kinematics.spread(report.impulse) for report in run.reports]
+    given = [basis.T @ batch.contact.spread[0] for batch in run.batches]
     impulses = np.array([pull.reshape(-1, 2).sum(axis=0) for pull in given])
     assert np.diff(momenta, axis=0) == pytest.approx(impulses, abs=1e-13)
     assert impulses[:, 1].sum() > 0.1 and impulses[:, 0].sum() < -0.01

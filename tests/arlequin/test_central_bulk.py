@@ -85,11 +85,11 @@ def test_steps_are_those_taken_one_by_one():
     stepper = CENTRAL.prepare(assembly, 2e-7)
     assert isinstance(stepper, BulkCentralStepper)
     single = stepper.start(*start_fields(assembly, 2e-7, False))
-    whole, seen = stepper.advance_frames(single, 40)
+    whole, seen = stepper.advance(single, 40)
     works = []
     for _ in range(40):
-        single, report = stepper.advance(single)
-        works.append(report.work.values)
+        single, batch = stepper.advance(single)
+        works.append(batch.works[0])
     for name in ("u", "v", "internal"):
         one, other = getattr(single, name), getattr(whole, name)
         np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-11 * np.abs(one).max())

@@ -60,9 +60,9 @@ def moment(positions: Any, forces: Any) -> float:
     return float(np.linalg.norm(np.cross(positions, forces).sum(axis=0)))
 
 
-def pair_forces(assembly: Assembly, report: Any, axes: int) -> list[Any]:
+def pair_forces(assembly: Assembly, batch: Any, axes: int) -> list[Any]:
     """Impulses (n, a) of each interface on all nodes."""
-    contact, spread = assembly.contact, report.kinematics.spread(report.impulse)
+    contact, spread = assembly.contact, batch.contact.spread[0]
     out = []
     for a, b in zip(contact.span[:-1], contact.span[1:], strict=True):
         own = np.zeros_like(spread)
@@ -90,19 +90,19 @@ def fly(system: aq.System, scheme: Any, steps: int, step: float = STEP) -> Fligh
     out, largest = Flight(), state.kinetic
     for _ in range(steps):
         before = state
-        state, report = stepper.advance(state)
-        table, balance = audit.add(report.work.values[None])
+        state, batch = stepper.advance(state)
+        table, balance = audit.add(batch.works)
         out.balance = max(out.balance, abs(float(balance[0])))
         out.momentum = max(out.momentum, float(np.abs((momentum(state) - start).sum(axis=0)).max()) / scale)
         positions = reference + 0.5 * (before.u + state.u).reshape(-1, axes) - middle
-        for forces in pair_forces(assembly, report, axes):
+        for forces in pair_forces(assembly, batch, axes):
             amount = float(np.abs(forces).sum())
             if amount > 0.0:
                 out.resultant = max(out.resultant, float(np.abs(forces.sum(axis=0)).max()) / amount)
                 out.moment = max(out.moment, moment(positions, forces) / (amount * size))
-        out.touching += bool((report.impulse != 0.0).any())
-        out.friction = min(out.friction, report.work["friction"] / largest)
-        out.slid += report.work["friction"]
+        out.touching += bool((batch.contact.spread != 0.0).any())
+        out.friction = min(out.friction, float(batch.work["friction"][0]) / largest)
+        out.slid += float(batch.work["friction"][0])
         largest = max(largest, state.kinetic)
     out.scheme = abs(float(table[-1, KINDS.index("scheme")])) / largest
     return out

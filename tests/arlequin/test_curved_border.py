@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from arlequin.junctions.curved_border import slivers
+from arlequin.junctions.curved_border import covered_but_for_curvature
 from arlequin.junctions.junction import Junction
 from arlequin.junctions.zone import LevelSet
 from arlequin.models.fem.solid import Solid
@@ -38,7 +38,7 @@ def test_slivers_are_told_from_parts_that_go_on():
     junction = ring(outer=1.5)
     pieces = junction.overlap
     cells = pieces.coarse_cells, pieces.fine_cells
-    coarse, _ = slivers(junction.coarse.basis, junction.fine.basis, cells, pieces.dx)
+    coarse, _ = covered_but_for_curvature(junction.coarse.basis, junction.fine.basis, cells, pieces.dx)
     radius = np.hypot(*junction.coarse.mesh.p)[junction.coarse.mesh.t].mean(axis=0)
     np.testing.assert_array_equal(np.flatnonzero(coarse), np.flatnonzero(radius < 1.2))
 
@@ -47,7 +47,7 @@ def test_straight_borders_have_no_slivers():
     coarse = Solid("coarse", rectangle((0, 1), (0, 1), cells=(4, 4)), STEEL, plane="strain")
     fine = Solid("fine", rectangle((0.3, 1.5), (0.001, 1), cells=(7, 9)), STEEL, plane="strain")
     pieces = Junction(coarse, fine).overlap
-    found = slivers(coarse.basis, fine.basis, (pieces.coarse_cells, pieces.fine_cells), pieces.dx)
+    found = covered_but_for_curvature(coarse.basis, fine.basis, (pieces.coarse_cells, pieces.fine_cells), pieces.dx)
     # a gap of 1 mm in cells of 250 mm belongs to the coarse part alone
     assert not any(kind.any() for kind in found)
 

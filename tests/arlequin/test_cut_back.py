@@ -12,7 +12,8 @@ import arlequin as aq
 from arlequin.models.errors import FAILURE
 from arlequin.schemes import cut_back
 from arlequin.solvers.newton_step import NewtonStep
-from arlequin.step.state import Failed, State
+from arlequin.step.acceptance import Failed
+from arlequin.step.state import State
 
 RUBBER = aq.NeoHooke(2.0, 0.3, 1.5)
 METAL = aq.J2(2.0, 0.3, 1.5, yield_stress=0.1, hardening=aq.LinearHardening(0.1))
@@ -22,6 +23,13 @@ def block(law: Any, high: Any = (1.0, 0.8), cells: Any = (3, 2), **options: Any)
     """A solid of finite strain in the plane."""
     mesh = aq.mesh.rectangle((0.0, high[0]), (0.0, high[1]), cells=cells)
     return aq.Solid(mesh=mesh, material=law, **{"name": "block", "plane": "strain", "kinematics": "finite", **options})
+
+
+class Spans(list[tuple[float, float]]):
+    """A batch of spans (start, end), s."""
+
+    def numbered(self, n: int) -> "Spans":
+        return self
 
 
 class Ticks:
@@ -36,15 +44,15 @@ class Ticks:
     def with_step(self, step: float) -> "Ticks":
         return Ticks(step, self._allowed, self._log)
 
-    def merge_substeps(self, reports: Any) -> Any:
-        return [piece for report in reports for piece in report]
+    def merge_substeps(self, batches: Any) -> Any:
+        return Spans(span for batch in batches for span in batch)
 
     def advance(self, state: State) -> Any:
         t0, t1 = state.n * self.step, (state.n + 1) * self.step
         if self.step > self._allowed(t0, t1):
             raise Failed(f"not from {t0}")
         self._log.append((t0, t1))
-        return replace(state, n=state.n + 1, u=state.u + self.step), [(t0, t1)]
+        return replace(state, n=state.n + 1, u=state.u + self.step), Spans([(t0, t1)])
 
 
 @given(st.floats(0.0, 2.9), st.floats(0.01, 2.0), st.integers(0, 8))
@@ -56,12 +64,12 @@ def test_parts_follow_one_another_and_are_no_smaller_than_they_have_to_be(first:
 
     log: list[tuple[float, float]] = []
     stepper = cut_back.CutBackStepper(Ticks(1.0, allowed, log))
-    state, reports = stepper.start(np.zeros(1), np.zeros(1)), []
+    state, spans = stepper.start(np.zeros(1), np.zeros(1)), []
     for n in range(4):
-        state, report = stepper.advance(state)
+        state, batch = stepper.advance(state)
         assert state.n == n + 1 and float(state.u[0]) == n + 1.0
-        reports += report
-    assert reports == log
+        spans += batch
+    assert spans == log
     starts, ends = np.array(log).T
     assert (starts[1:] == ends[:-1]).all() and starts[0] == 0.0 and ends[-1] == 4.0
     assert (ends - starts).min() >= 0.5**k

@@ -73,13 +73,13 @@ class Run:
         self.states = [self.stepper.start(*start_fields(self.assembly, step))]
         start = self.states[0]
         audit = Audit(start.kinetic, *start.stored)
-        self.reports: list[Any] = []
+        self.batches: list[Any] = []
         self.energies = [audit.start]
         for _ in range(steps):
-            state, report = self.stepper.advance(self.states[-1])
-            table, _ = audit.add(report.work.values[None])
+            state, batch = self.stepper.advance(self.states[-1])
+            table, _ = audit.add(batch.works)
             self.states.append(state)
-            self.reports.append(report)
+            self.batches.append(batch)
             self.energies.append(table[0])
         self.balance = float(np.abs(audit.balance).max())
         self.momenta = np.array([momenta(self.assembly, state) for state in self.states])
@@ -97,7 +97,7 @@ class Run:
     @property
     def newton(self) -> float:
         """Mean number of passes of a step."""
-        return float(np.mean([report.newton for report in self.reports]))
+        return float(np.mean([int(batch.newton[0]) for batch in self.batches]))
 
 
 BODIES = {
@@ -232,12 +232,12 @@ def check_contact(run: Run) -> None:
     axes = assembly.system.parts[0].components
     reference = np.concatenate([part.positions for part in assembly.system.parts])
     size = np.abs(run.momenta).max()
-    for n, report in enumerate(run.reports):
-        pushed = report.kinematics.pull(report.impulse).reshape(-1, axes)
+    for n, batch in enumerate(run.batches):
+        pushed = (assembly.contact.basis.T @ batch.contact.spread[0]).reshape(-1, axes)
         middle = reference + 0.5 * (run.states[n].u + run.states[n + 1].u).reshape(-1, axes)
         change = np.array([*pushed.sum(axis=0), *moment(middle, pushed)])
         assert np.abs(run.momenta[n + 1] - run.momenta[n] - change).max() <= 1e-12 * size
-    assert sum(bool(report.impulse.any()) for report in run.reports) >= 5
+    assert sum(bool(batch.contact.spread.any()) for batch in run.batches) >= 5
     assert np.all(np.diff(run.energy("friction")) >= 0.0)
     assert run.balance <= 1e-10 and np.abs(run.energy("scheme")).max() <= 1e-12
 

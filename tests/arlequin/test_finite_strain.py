@@ -55,16 +55,16 @@ class Run:
         self.stepper = scheme.prepare(self.assembly, step)
         self.states = [self.stepper.start(*start_fields(self.assembly, step, scheme.static))]
         audit = Audit(self.states[0].kinetic, *self.states[0].stored)
-        self.reports: list[Any] = []
+        self.batches: list[Any] = []
         energies = [audit.start]
         for _ in range(steps):
-            state, report = self.stepper.advance(self.states[-1])
-            energies.append(audit.add(report.work.values[None])[0][0])
+            state, batch = self.stepper.advance(self.states[-1])
+            energies.append(audit.add(batch.works)[0][0])
             self.states.append(state)
-            self.reports.append(report)
+            self.batches.append(batch)
         self.energies = dict(zip(KINDS, np.array(energies).T, strict=True))
         self.balance = float(np.abs(audit.balance).max())
-        self.newton = [report.newton for report in self.reports]
+        self.newton = [int(batch.newton[0]) for batch in self.batches]
 
     def momenta(self) -> Any:
         """Linear and angular momentum about the origin of every state."""
@@ -171,7 +171,7 @@ def test_contact_with_friction_balances(law: Any) -> None:
     ]
     system = aq.System([part], interfaces=interfaces, velocity=lambda x: spinning(0.5, 0.0)(x) - (0.1, 0.7))
     run = Run(system, aq.Midpoint(), step=0.04, steps=50)
-    assert sum(bool(report.impulse.any()) for report in run.reports) >= 5
+    assert sum(bool(batch.contact.spread.any()) for batch in run.batches) >= 5
     assert run.balance <= 1e-12 and (np.diff(run.energies["friction"]) >= 0.0).all()
     assert run.energies["friction"][-1] > 1e-3
     allowed = 1e-12 if law is RUBBER else 0.05 * run.energies["plastic"][-1]

@@ -8,7 +8,6 @@ from arlequin.cases.reference.rocking import RockingBlock
 from arlequin.cases.reference.rocking_motion import STILL, Shaking, rock
 from arlequin.cases.reference.shaken_slider import ShakenSlider
 from arlequin.solvers.initial_state import start_fields
-from arlequin.step.state import taker
 from arlequin.system.assembly import assemble
 
 LOCATE = aq.Theta(0.5, events="locate")
@@ -240,10 +239,10 @@ def test_blocks_of_steps_change_nothing():
     assembly = assemble(system)
     stepper = LOCATE.prepare(assembly, 1e-2)
     first = stepper.start(*start_fields(assembly, 1e-2))
-    whole, _ = taker(stepper, assembly)(first, 60)
+    whole, _ = stepper.advance(first, 60)
     single = first
     for _ in range(60):
-        single, _ = taker(stepper, assembly)(single, 1)
+        single, _ = stepper.advance(single)
     assert whole.n == single.n == 60
     np.testing.assert_array_equal(whole.u, single.u)
     np.testing.assert_array_equal(whole.v, single.v)

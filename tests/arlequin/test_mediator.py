@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import skfem
 
-from arlequin.junctions.mediator import reduced
+from arlequin.junctions.mediator import first_order_outside
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.mesh import box, interval, rectangle
 
@@ -23,7 +23,7 @@ def test_reduced_functions_are_of_first_order_outside_and_of_second_inside(name)
     basis = scalar_basis(mesh, 2)
     inner = ((mesh.p[0, mesh.t] > 0.1) & (mesh.p[0, mesh.t] < 0.9)).all(axis=0)
     assert inner.any() and not inner.all()
-    rows = reduced(basis, inner)
+    rows = first_order_outside(basis, inner)
     x = basis.doflocs
     kept = x[:, rows.argmax(axis=1)]
     np.testing.assert_allclose(rows.sum(axis=0), 1.0, atol=1e-14)

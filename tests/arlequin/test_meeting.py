@@ -6,7 +6,7 @@ import pytest
 import arlequin as aq
 from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.solvers.contact_step import undetermined
-from arlequin.step.state import accept
+from arlequin.step.acceptance import accept
 
 SOFT = aq.LinearElastic(young=1e9, poisson=0.3, density=1200.0)
 

@@ -8,7 +8,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.multilevel.solvers.contact import ContactSolution
-from arlequin.step.state import accept
+from arlequin.step.acceptance import accept
 from arlequin.system.assembly import assemble
 from arlequin.system.locate import locate_maximum
 

@@ -10,8 +10,8 @@ import xarray
 
 import arlequin as aq
 from arlequin.run import run
-from arlequin.schemes import theta as theta_scheme
 from arlequin.schemes import theta_compiled as small_theta
+from arlequin.schemes import theta_sparse
 
 STEP, STEPS = 1e-3, 40
 PATHS = ("compiled", "audited together", "one by one")
@@ -108,7 +108,7 @@ def stepped(case: Case, path: str, patch: Any, blocks: tuple[int, ...] = (STEPS,
     with patch.context() as own:
         own.setattr(small_theta, "LARGEST", 500 if path == "compiled" else -1)
         if path == "one by one":
-            own.setattr(theta_scheme, "is_steady", lambda assembly: False)
+            own.setattr(theta_sparse, "is_steady", lambda assembly: False)
         given = iter(blocks * STEPS)
         own.setattr(run, "_next_block", lambda *_: next(given))
         own.setattr(run, "_BLOCK", blocks[0])

@@ -213,8 +213,8 @@ def test_a_block_ends_in_the_state_of_its_last_accepted_step(monkeypatch):
     monkeypatch.setattr("arlequin.models.checks.LARGEST", np.inf)
     one = aq.PointMasses("m", 0.0, 1e-12, forces={"all": lambda t: 1e303 * (t > 0.0305)})
     stepper = aq.Theta(0.5).prepare(assemble(aq.System([one], velocity=1.0)), 1e-3)
-    state, block = stepper.advance_block(stepper.start(np.zeros(1), np.ones(1)), 50)
-    assert state.n == len(block) == 30
+    state, batch = stepper.advance(stepper.start(np.zeros(1), np.ones(1)), 50)
+    assert state.n == len(batch) == 30
     np.testing.assert_allclose([state.u[0], state.v[0]], [0.03, 1.0], rtol=1e-12)
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from arlequin.run.interrupts import deferred, pending
+from arlequin.run.interrupts import defer_interrupts, pending
 
 
 def press():
@@ -28,7 +28,7 @@ def test_ctrl_c_that_something_swallowed_is_heard():
 def test_ctrl_c_that_was_put_off_is_heard():
     done = False
     with pending() as check:
-        with pytest.raises(KeyboardInterrupt), deferred():
+        with pytest.raises(KeyboardInterrupt), defer_interrupts():
             press()
             done = True
         with pytest.raises(KeyboardInterrupt):

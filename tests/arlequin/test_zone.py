@@ -238,8 +238,8 @@ def test_choices_that_lose_something_warn_once():
     parts = inside((0.0412, 0.0), (0.15, 0.1))
     cases = [
         ({"mediator": "fine"}, "fine mediator with L2"),
-        ({"weights": Constant()}, "constant weights"),
-        ({"weights": Cubic(), "coupling": H1(0.01)}, "cubic weights with H1"),
+        ({"weights": Constant()}, "weights that jump"),
+        ({"weights": Cubic(), "coupling": H1(0.01)}, "weights of zero slope .* with H1"),
         ({"floor": 1e-3}, "floor 0.001 > 1e-06"),
         ({"mass_weights": Constant()}, "different weights"),
     ]

@@ -72,5 +72,5 @@ def volume(part, u):
 
 def test_the_stress_of_a_metal_needs_more_than_the_displacement():
     part = solid(J2(117e9, 0.35, 8930.0, yield_stress=4e8), "strain")
-    with pytest.raises(UserError, match=r"^block: the stress of J2 depends on what its points went through"):
+    with pytest.raises(UserError, match=r"^block: the stress of J2 depends on internal variables"):
         part.stress(np.zeros(part.dof_count))

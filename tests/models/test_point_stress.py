@@ -141,7 +141,7 @@ def test_invariants_of_uniaxial_stress():
 def test_bad_input(kinematics):
     part = solid(COPPER, "strain", kinematics=kinematics)
     u, memory = np.zeros(part.dof_count), part.assemble().fresh()
-    with pytest.raises(UserError, match=r"^block: the stress of J2 depends on .*: give their memory at u"):
+    with pytest.raises(UserError, match=r"^block: the stress of J2 depends on .*: give their values"):
         part.stress(u)
     for wrong in ((u[1:], memory), (u, memory[:1]), (u, memory[..., :6])):
         with pytest.raises(

@@ -1,0 +1,72 @@
+"""Acceptance of a step: convergence of contact, finite motion, cells that are not inside out."""
+
+import numpy as np
+
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import ContactSolution
+from arlequin.system.assembly import Assembly
+from arlequin.system.internal_forces import BulkResponse
+from arlequin.system.locate import locate_maximum
+
+RESIDUAL_LIMIT = 1e-10  # of the contact problem, relative to its largest impulse
+
+
+class Failed(UserError):
+    """A step without an end that can be accepted: what happened, and what to try."""
+
+    def __init__(self, what: str, remedy: str = "a smaller step") -> None:
+        super().__init__(f"{what}: try {remedy}", FAILURE)
+        self.what, self.remedy = what, remedy
+
+    def __reduce__(self) -> tuple[type["Failed"], tuple[str, str]]:  # type: ignore[override]
+        return type(self), (self.what, self.remedy)
+
+
+def accept(
+    contact: ContactSolution,
+    u: Array,
+    t: float,
+    remedy: str = "a smaller step or softer asperities",
+    assembly: Assembly | None = None,
+) -> None:
+    """Raises where a step must not be accepted: nothing is ever recorded from a step that did not converge.
+
+    assembly: of which u (d,) is the displacement, to say where it is not finite.
+    """
+    if contact.singular:
+        raise UserError(
+            f"contact at t = {t:.6g} s: the displacements do not determine all multipliers: take fewer of them "
+            '(multiplier="P1" or "P0") or ContactMethod(stabilised=True)',
+            code=1,
+        )
+    if not contact.residual <= RESIDUAL_LIMIT:
+        raise Failed(
+            f"contact did not converge at t = {t:.6g} s (residual {contact.residual:.2g}, allowed {RESIDUAL_LIMIT:g})",
+            remedy,
+        )
+    if not np.isfinite(u).all():
+        where = "" if assembly is None else f" ({locate_maximum(assembly, u)})"
+        raise Failed(f"the motion is no longer finite at t = {t:.6g} s{where}")
+
+
+def accept_shape(assembly: Assembly, u: Array, t: float) -> None:
+    """Raises where a cell of a nonlinear part is inside out: a solution of the equations, but none of a solid."""
+    for name, own, at in assembly.nonlinear:
+        least, cell = own.least_volume(u[at])
+        if not least > 0.0:
+            raise _inside_out(name, cell, t, "material")
+
+
+def accept_cells(assembly: Assembly, bulk: BulkResponse, t: float) -> None:
+    """Raises where a cell of a path-dependent part is inside out."""
+    for part, cell in zip(assembly.system.parts, bulk.inverted, strict=False):
+        if cell >= 0:
+            raise _inside_out(part.name, cell, t, "mesh")
+
+
+def _inside_out(name: str, cell: int, t: float, limit: str) -> Failed:
+    return Failed(
+        f"part '{name}': cell {cell} is turned inside out at t = {t:.6g} s",
+        f"a smaller step; if it stays, the strains are too large for the {limit}",
+    )

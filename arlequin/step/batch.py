@@ -1,0 +1,177 @@
+"""Steps of a run as they are recorded: states at their ends, energies and works, contact, figures of the solvers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.energy import Work
+from arlequin.models.types import Array
+from arlequin.step.impulses import ContactImpulses
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact_kinematics import ContactKinematics
+from arlequin.system.internal_forces import Memory
+
+
+@dataclass(frozen=True, eq=False)
+class StepBatch:
+    """Steps of a run, one or more: every array has the step as first axis and, in an ensemble, the member as second.
+
+    n (b,): numbers of the steps; u (b, d), m, and v (b, d), m/s, at their ends; works (b, kind), J: energies at the
+    ends and works done in the steps, kinds as in `arlequin.energy.KINDS`; multipliers (b, m): impulses of the
+    constraints, N·s; gaps (b, k), m; contact: impulses, slip and friction losses; iterations, residual (b,) of the
+    contact problems; newton (b,): linearisations of the bulk.
+
+    path (b, d), m: displacement on which the mean forces work, of steppers that take part in several time steps.
+    event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
+    at the end of the last step. worn (b, k), m: depths of wear; None where nothing wears or at the start.
+    momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone.
+    """
+
+    n: NDArray[np.int64]
+    u: Array
+    v: Array
+    works: Array
+    multipliers: Array
+    gaps: Array
+    contact: ContactImpulses
+    iterations: NDArray[np.int64]
+    residual: Array
+    newton: NDArray[np.int64]
+    path: Array | None = None
+    event: Array | None = None
+    memory: Memory = ()
+    worn: Array | None = None
+    momenta: tuple[Array, ...] | None = None
+
+    def __len__(self) -> int:
+        return self.n.size
+
+    @property
+    def work(self) -> Work:
+        """The energies and works by kind: `work["friction"]` (b,), J."""
+        return Work(self.works)
+
+    @classmethod
+    def single(
+        cls,
+        state: State,
+        kinematics: ContactKinematics,
+        work: Work,
+        contact: ContactImpulses,
+        *,
+        multipliers: Array,
+        path: Array | None = None,
+        iterations: int = 0,
+        residual: float = 0.0,
+        newton: int = 1,
+    ) -> "StepBatch":
+        """The one step that ends in a state; the arrays are those of the step, without an axis of steps."""
+        return cls(
+            n=np.array([state.n]),
+            u=state.u[None],
+            v=state.v[None],
+            works=work.values[None],
+            multipliers=multipliers[None],
+            gaps=kinematics.gaps(kinematics.basis_product(state.u))[None],
+            contact=contact.stacked(),
+            iterations=np.array([iterations]),
+            residual=np.array([residual]),
+            newton=np.array([newton]),
+            path=None if path is None else path[None],
+            memory=state.memory,
+            worn=None if state.worn is None else state.worn.depth[None],
+        )
+
+    @classmethod
+    def initial(cls, assembly: Assembly, state: State, works: Array) -> "StepBatch":
+        """The initial state (n = 0) with its energies (kind,), J, or that of an ensemble, works (member, kind)."""
+        basis_displacement = assembly.contact.basis_product(state.u)
+        kinematics = assembly.contact.kinematics(np.zeros(basis_displacement.shape[-1:]))
+        if state.u.ndim == 1:
+            kinematics = assembly.contact.kinematics(basis_displacement)
+            none = np.zeros(assembly.constraints.shape[0])
+            return cls.single(
+                state, kinematics, Work(works), ContactImpulses.none(kinematics), multipliers=none, newton=0
+            )
+        count, none_yet = len(state.u), ContactImpulses.none(kinematics)
+        each = {item.name: np.stack([getattr(none_yet, item.name)] * count)[None] for item in fields(none_yet)}
+        zeros = np.zeros((1, count), dtype=np.int64)
+        return cls(
+            n=np.array([state.n]),
+            u=state.u[None],
+            v=state.v[None],
+            works=works[None],
+            multipliers=np.zeros((1, count, assembly.constraints.shape[0])),
+            gaps=kinematics.gaps(basis_displacement)[None],
+            contact=ContactImpulses(**each),
+            iterations=zeros,
+            residual=np.zeros((1, count)),
+            newton=zeros,
+        )
+
+    def numbered(self, n: int) -> "StepBatch":
+        """The same single step as step n: of sub-steps, which are counted by themselves, merged into one step."""
+        return replace(self, n=np.array([n]))
+
+    def of_member(self, i: int) -> "StepBatch":
+        """The steps of one member of an ensemble."""
+        contact = ContactImpulses(**{name: values[:, i] for name, values in vars(self.contact).items()})
+        arrays = {name: value for name, value in self._arrays().items() if name != "n"}
+        own: Any = {name: None if value is None else value[:, i] for name, value in arrays.items()}
+        return replace(self, **own, contact=contact)
+
+    @classmethod
+    def of_members(cls, batches: Sequence[Self]) -> "StepBatch":
+        """The same steps of the members of an ensemble, from a batch of each."""
+        arrays = [batch._arrays() for batch in batches]
+        names = [name for name, value in arrays[0].items() if value is not None and name != "n"]
+        own: Any = {name: np.stack([one[name] for one in arrays], axis=1) for name in names}
+        contact = {
+            name: np.stack([getattr(batch.contact, name) for batch in batches], axis=1)
+            for name in vars(batches[0].contact)
+        }
+        return cls(n=batches[0].n, **own, contact=ContactImpulses(**contact))
+
+    def _arrays(self) -> dict[str, Any]:
+        """All fields with an axis of steps."""
+        return {name: value for name, value in vars(self).items() if name not in ("contact", "memory", "momenta")}
+
+
+def merge_load_steps(batches: Sequence[StepBatch]) -> StepBatch:
+    """Load steps as one: contact forces at the end, works, slips and paths of all."""
+    last = batches[-1].contact
+    lengths: Any = {
+        name: sum(getattr(batch.contact, name) for batch in batches)
+        for name in ("slip", "friction_work_per_mu", "friction_loss")
+    }
+    return _merged(batches, replace(last, **lengths))
+
+
+def merge_time_steps(batches: Sequence[StepBatch]) -> StepBatch:
+    """Sub-steps in time as one step: impulses, works and paths of all."""
+    contact = batches[0].contact
+    for batch in batches[1:]:
+        contact = contact.plus(batch.contact)
+    multipliers = np.sum([batch.multipliers for batch in batches], axis=0)
+    return replace(_merged(batches, contact), multipliers=multipliers)
+
+
+def _merged(batches: Sequence[StepBatch], contact: ContactImpulses) -> StepBatch:
+    last = batches[-1]
+    works = np.sum([batch.works for batch in batches], axis=0)
+    works[..., :3] = last.works[..., :3]
+    return replace(
+        last,
+        iterations=np.sum([batch.iterations for batch in batches], axis=0),
+        residual=np.max([batch.residual for batch in batches], axis=0),
+        works=works,
+        path=np.sum([batch.path for batch in batches if batch.path is not None], axis=0)
+        if last.path is not None
+        else None,
+        contact=contact,
+        newton=np.sum([batch.newton for batch in batches], axis=0),
+    )

@@ -1,0 +1,97 @@
+"""Protocols of time schemes and steppers, and what a scheme refuses."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar, runtime_checkable
+
+from arlequin.models.errors import UserError
+from arlequin.models.part import Constrained, Nonlinear, PathDependent
+from arlequin.models.types import Array
+from arlequin.step.batch import StepBatch
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
+from arlequin.system.ensemble import Members
+
+T = TypeVar("T")
+
+
+class Stepper(Protocol):
+    """A scheme made ready for one system, or the members of an ensemble, and one step Δt, s. Steppers inherit from it.
+
+    least_batch: steps that are worth taking at once, where a batch costs as much as several steps. locates_events:
+    whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and v of the last
+    one alone (with the momenta of all): they then end at the next recorded frame.
+    """
+
+    step: float
+    least_batch: int = 1
+    locates_events: bool = False
+    fields_at_end: bool = False
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0 from displacements u (d,), m, and velocities v (d,), m/s; (n, d) of an ensemble."""
+        ...
+
+    def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
+        """Up to `count` steps, at least one: the state at their end, and what is recorded of them.
+
+        Raises `Failed` or `UserError` where the first step is not accepted; steps before one that fails are returned.
+        """
+        ...
+
+
+@runtime_checkable
+class Scheme(Protocol):
+    """A time scheme; `order` is its order of accuracy in Δt for smooth motion."""
+
+    @property
+    def order(self) -> int: ...
+
+    @property
+    def static(self) -> bool: ...
+
+    def prepare(self, assembly: Assembly, step: float) -> Stepper: ...
+
+
+@runtime_checkable
+class EnsembleScheme(Scheme, Protocol):
+    """A time scheme that steps the members of an ensemble together."""
+
+    def prepare_ensemble(self, members: Members, step: float) -> Stepper:
+        """A stepper whose states and batches have a member axis."""
+        ...
+
+
+def linear_only(assembly: Assembly, scheme: str) -> None:
+    """Refuses nonlinear parts, which the scheme would step as linear ones."""
+    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        if isinstance(own, Nonlinear | PathDependent):
+            others = (
+                "Theta or Midpoint" if isinstance(own, Constrained) else "Theta, Midpoint or, without inertia, Static"
+            )
+            what = "has finite rotations" if isinstance(own, Nonlinear) else "is of finite strains"
+            raise UserError(f"part '{part.name}' {what}, which {scheme} does not step: take {others}")
+
+
+def unworn_only(assembly: Assembly, scheme: str) -> None:
+    """Refuses interfaces that wear, which the scheme would leave as they are."""
+    for interface in assembly.contact.interfaces:
+        if interface.wear is not None:
+            raise UserError(
+                f"interface '{interface.name}' wears, which {scheme} does not step: take Theta, Newmark or another of "
+                "its family, CentralDifference or Static"
+            )
+
+
+def as_many(given: Callable[[int], T], count: int) -> tuple[int, T]:
+    """Values of `count` steps given by functions of time (loads, motions), and their number.
+
+    Where one of them cannot be given (an error in a user's function), fewer steps are asked for, so that the steps
+    before it are taken.
+    """
+    while True:
+        try:
+            return count, given(count)
+        except Exception:
+            if count == 1:
+                raise
+            count //= 2
