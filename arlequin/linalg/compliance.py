@@ -21,14 +21,14 @@ Solve = Callable[[sp.csr_array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
-class Columns:
+class CompactColumns:
     """Columns of A⁻¹Rᵀ where they are more than round-off: they fall exponentially with the distance from R's dofs."""
 
     rows: NDArray[np.int64]
     matrix: Array
 
     @classmethod
-    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "Columns":
+    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "CompactColumns":
         """`columns` (u, r) on the unknowns, whose dofs are `dofs` (u,)."""
         peak = np.abs(columns).max(axis=1, initial=0.0)
         kept = np.flatnonzero(peak > _NOTHING * peak.max(initial=0.0))
@@ -64,8 +64,8 @@ class Columns:
             y[:, self.rows] += change
 
 
-class Answers(Protocol):
-    """How the rows of the contact's basis (q,) answer impulses on them, W (q, q)."""
+class ComplianceOperator(Protocol):
+    """W (q, q): velocities of the rows of the contact's basis by impulses on them."""
 
     def of(self, rows: sp.csr_array) -> Array:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
@@ -94,7 +94,7 @@ class Compliance:
         self._solve = solve
         self._place = np.full(basis.shape[0], -1)  # of a row's column among those made
         self._last: list[tuple[NDArray[np.int64], Array]] = []
-        self._blocks: list[tuple[NDArray[np.int64], Columns]] = []
+        self._blocks: list[tuple[NDArray[np.int64], CompactColumns]] = []
         self._multipliers: list[tuple[NDArray[np.int64], Array]] = []
         self._bare = np.zeros(basis.shape[0], dtype=bool)  # rows whose columns are not kept
         self._matrix = np.zeros((0, basis.shape[0]))  # made columns of W as rows
@@ -177,12 +177,14 @@ class Compliance:
             some = rows[first : first + size]
             columns, multipliers = self._solve(sp.csr_array(self._basis[some]))
             if not bare:
-                blocks.append((some, Columns.of(columns, self._dofs)))
+                blocks.append((some, CompactColumns.of(columns, self._dofs)))
             shares.append((some, multipliers))
             made.append(np.ascontiguousarray((self._basis @ columns).T))
         # full ones are added at once
         if blocks and all(np.array_equal(block.rows, blocks[0][1].rows) for _, block in blocks):
-            whole = Columns(blocks[0][1].rows, np.asfortranarray(np.hstack([block.matrix for _, block in blocks])))
+            whole = CompactColumns(
+                blocks[0][1].rows, np.asfortranarray(np.hstack([block.matrix for _, block in blocks]))
+            )
             blocks, shares = [(rows, whole)], [(rows, np.hstack([share for _, share in shares]))]
         self._bare[rows] = bare
         self._blocks.extend(blocks)

@@ -33,7 +33,7 @@ from arlequin.models.linalg.threads import each
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import CheckpointedColumns, Condensed
-from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
+from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.merge import merge_time_steps
 from arlequin.step.state import Block, State, StepReport, accept, accept_cells, accept_shape, reaction
@@ -195,7 +195,7 @@ class CentralStepper(CheckpointedColumns):
         meeting = solve_contact_step(
             assembly.contact,
             self._condensed.compliance,
-            Motion(place, speed, place + step * rate, rate, start, start),
+            ContactMotion(place, speed, place + step * rate, rate, start, start),
             gap_per_velocity=step,
             step=step,
             theta=0.0,

@@ -115,7 +115,7 @@ class StaticStepper:
         assembly, own = self._assembly, state.own
         external = assembly.load(t1)
         found = self._equilibrium.find(state, external, t0, t1)
-        meeting, du, constraint = found.meeting, found.du, found.multipliers
+        meeting, du, constraint = found.contact, found.y, found.multipliers
         kinematics, contact = meeting.kinematics, meeting.solution
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)", assembly=assembly)
@@ -151,6 +151,6 @@ class StaticStepper:
         pulled = kinematics.pull(contact.impulse)
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
-        report = meeting.report(constraint, work, du, rows.du, loss, found.passes)
+        report = meeting.report(constraint, work, du, rows.du, loss, found.newton)
         carried = _Carried(external, forces, contact.impulse, pulled, du / (t1 - t0))
         return state.following(assembly, u, none, bulk, report, contact.history, carried), report

@@ -19,9 +19,9 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.solvers.condensed import CheckpointedColumns
-from arlequin.solvers.contact_step import Motion
+from arlequin.solvers.contact_step import ContactMotion
 from arlequin.solvers.initial_state import start_fields
-from arlequin.solvers.linear_step import Drive, LinearStep, Solved, Start
+from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton_step import NewtonStep
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.impulses import ContactImpulses
@@ -106,17 +106,17 @@ class ThetaStepper:
 
         solved = self._bulk.solve(
             state,
-            Drive(
+            StepRhs(
                 momentum=state.own.momentum,
                 force=external if push is None else external + push,
-                rest=-state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
-                given=self._given(state.u, state.v, t1),
+                constraint_rate=-state.own.rest if theta == 0.5 else (1.0 - theta) * (assembly.constraints @ state.v),
+                imposed=self._given(state.u, state.v, t1),
                 t=t1,
             ),
         )
         u = state.u + step * solved.y
         v = state.v + (solved.y - state.v) / theta
-        accept(solved.meeting.solution, u, t1, assembly=assembly)
+        accept(solved.contact.solution, u, t1, assembly=assembly)
         accept_shape(assembly, u, t1)
         return self._finish(state, solved, (u, v), (external, load, push))
 
@@ -137,14 +137,14 @@ class ThetaStepper:
     def _finish(
         self,
         state: State,
-        solved: Solved,
+        solved: StepSolution,
         motion: tuple[Array, Array],
         loads: tuple[Array, Array, Array | None],
     ) -> tuple[State, StepReport]:
         """The new state (u, v in `motion`), its energies, the works of the step; loads: mean, at the end, push."""
         (u, v), (external, load, push) = motion, loads
         assembly, step = self._assembly, self.step
-        y, multipliers, meeting = solved.y, solved.multipliers, solved.meeting
+        y, multipliers, meeting = solved.y, solved.multipliers, solved.contact
         kinematics, contact = meeting.kinematics, meeting.solution
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
@@ -311,7 +311,7 @@ class ThetaMembers(CheckpointedColumns):
         moves = assembly.contact.moves
         gaps = self._touch.gaps(moves.of(u))
         stored = strain, assembly.laws.energy(gaps) * np.ones(len(u))
-        by_du, by_path = step * moves.of(y), 0.5 * step * (motion.speed + moves.of(v))
+        by_du, by_path = step * moves.of(y), 0.5 * step * (motion.velocity + moves.of(v))
         rates = WorkPaths.mean(self._touch.turn(by_du), self._touch.turn(by_path))
         path = 0.5 * step * applied(assembly.constraints, state.v + v) if multipliers.size else multipliers
         kinetic, outer, outer_path, resisted, dragged = sums.T
@@ -363,27 +363,30 @@ class ThetaMembers(CheckpointedColumns):
             newton=np.full((1, len(gaps)), newton),
         )
 
-    def _motion(self, state: State, free: Array) -> Motion:
-        """As `motion_of`, of each member."""
+    def _motion(self, state: State, free: Array) -> ContactMotion:
+        """The motion of the contact rows of each member."""
         moves, theta = self._assembly.contact.moves, self._theta
-        place, speed = moves.of(state.u), moves.of(state.v)
-        mean = (1.0 / theta - 1.0) * speed
-        return Motion(place, speed, place + self.step * free, free / theta - mean, mean)
+        return ContactMotion.of(moves.of(state.u), moves.of(state.v), free, theta, self.step)
 
-    def _contact(self, state: State, motion: Motion, t: float) -> BatchedSolution:
+    def _contact(self, state: State, motion: ContactMotion, t: float) -> BatchedSolution:
         """The impulses, by one Delassus operator on the points that come near contact in some member."""
         contact, kinematics, step, laws = self._assembly.contact, self._touch, self.step, self._assembly.laws
         out = BatchedSolution.none(laws, state.history)
         if not contact.count:
             return out
-        closed = contact.closed(kinematics.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
+        closed = contact.closed(
+            kinematics.gaps(motion.displacement + 0.5 * step * motion.velocity), step * motion.velocity
+        )
         near = (closed | laws.always) & kinematics.paired
         if not near.any():
             return out
         some = contact.problem(np.flatnonzero(near.any(axis=0)))
         delassus = kinematics.delassus(self._condensed.compliance, some.rows)
-        gaps, rates = kinematics.gaps(motion.end)[:, some.points], kinematics.speeds(motion.rate, step)[:, some.rows]
-        start = kinematics.speeds(motion.speed, step)[:, some.rows]
+        gaps, rates = (
+            kinematics.gaps(motion.end_displacement)[:, some.points],
+            kinematics.speeds(motion.end_velocity, step)[:, some.rows],
+        )
+        start = kinematics.speeds(motion.velocity, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             part = solve_members(
@@ -521,9 +524,9 @@ class Trail:
             new.held[0] = held
         return new
 
-    def put(self, i: int, assembly: Assembly, solved: Solved, kinematics: ContactKinematics, step: float) -> None:
+    def put(self, i: int, assembly: Assembly, solved: StepSolution, kinematics: ContactKinematics, step: float) -> None:
         """Takes what step i found, once it moved u and v."""
-        contact, moves = solved.meeting.solution, assembly.contact.moves
+        contact, moves = solved.contact.solution, assembly.contact.moves
         self.place[i + 1], self.speed[i + 1] = moves.of(self.u[i + 1]), moves.of(self.v[i + 1])
         self.moved[i] = moves.of(solved.y)
         self.multipliers[i], self.impulse[i], self.status[i] = solved.multipliers, contact.impulse, contact.status
@@ -623,15 +626,15 @@ class BlockedThetaStepper(ThetaStepper):
         loads, externals = self._loads(state, count)
         held = laws.held(state.history, self._touch.tangents) if laws.has_elastic_stick else None
         went = Trail.room(assembly, state, count, held)
-        start = Start(went.place[0], went.speed[0], state.internal, state.history, state.impulse)
+        start = StepStart(went.place[0], went.speed[0], state.internal, state.history, state.impulse)
         momentum, inertia, rest, taken = state.own.momentum, assembly.mass @ state.v, state.own.rest, 0
         for i in range(count):
             t1 = (state.n + i + 1) * step
             u0, v0, u1, v1 = went.u[i], went.v[i], went.u[i + 1], went.v[i + 1]
             external = externals[i]
             wanted = -rest if theta == 0.5 else (1.0 - theta) * applied(assembly.constraints, v0)
-            solved = self._bulk.solve_from(start, Drive(momentum, external, wanted, self._given(u0, v0, t1), t1))
-            contact, y = solved.meeting.solution, solved.y
+            solved = self._bulk.solve_from(start, StepRhs(momentum, external, wanted, self._given(u0, v0, t1), t1))
+            contact, y = solved.contact.solution, solved.y
             move(step, theta, y[None], u0[None], v0[None], u1[None], v1[None])
             internal, went.strain[i + 1] = assembly.internal(u1)
             finite = np.isfinite(went.strain[i + 1] + y @ y)
@@ -644,7 +647,7 @@ class BlockedThetaStepper(ThetaStepper):
             )
             rest = rest + applied(assembly.constraints, y)
             went.put(i, assembly, solved, self._touch, step)
-            start = Start(went.place[i + 1], went.speed[i + 1], internal, contact.history, contact.impulse)
+            start = StepStart(went.place[i + 1], went.speed[i + 1], internal, contact.history, contact.impulse)
             taken += 1
         if not taken:
             return None
@@ -677,7 +680,7 @@ class BlockedThetaStepper(ThetaStepper):
 
     def _settle(
         self,
-        solved: Solved,
+        solved: StepSolution,
         v: tuple[Array, Array],
         internal: tuple[Array, Array],
         external: Array,
@@ -698,7 +701,7 @@ class BlockedThetaStepper(ThetaStepper):
             step, theta, y[None], v[0][None], v[1][None], internal[0][None], internal[1][None], external[None],
             damping, momentum[None], inertia[None], self._moving, carried[None], sums[None],
         )  # fmt: skip
-        pull = assembly.pull(solved.multipliers, solved.meeting.impulse)
+        pull = assembly.pull(solved.multipliers, solved.contact.impulse)
         carried[self._pulled] += pull[self._pulled]
         dofs = assembly.imposed_dofs
         if dofs.size:  # their reactions, what the balance of momentum misses there, work as external forces

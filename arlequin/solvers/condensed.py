@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.linalg.compliance import Answers, Columns, Compliance
+from arlequin.linalg.compliance import CompactColumns, Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.batched_factor import BatchedFactor
@@ -89,7 +89,7 @@ class Condensed:
         if self._kept.size:
             schur = c @ response_c
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
-        self._from_c = Columns.of(response_c, unknown)
+        self._from_c = CompactColumns.of(response_c, unknown)
         self._inner_c = c
         self.compliance = Compliance(sp.csr_array(self._b[:, self._active]), unknown, self._contact_columns)
 
@@ -267,7 +267,7 @@ class RigidCondensed:
     def __init__(self, bare: Condensed, rows: sp.csr_array) -> None:
         self._bare = bare
         self._count = rows.shape[0]
-        self.compliance: Answers = bare.compliance
+        self.compliance: ComplianceOperator = bare.compliance
         self._kept = np.zeros(0, dtype=np.int64)
         if not self._count:
             return
@@ -283,7 +283,7 @@ class RigidCondensed:
         if self._kept.size:
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T), check_finite=False)
             self._answers = bare.basis @ self._columns
-            self.compliance = _Stiffened(bare.compliance, self._answers, self._inverse)
+            self.compliance = RigidCompliance(bare.compliance, self._answers, self._inverse)
 
     def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> RigidPredictor:
         """The solution for P = 0: b (d,), c (m,), g (k,), given (p,) values of y on the imposed dofs."""
@@ -318,10 +318,10 @@ class RigidCondensed:
         return np.asarray(scipy.linalg.cho_solve(self._schur, right, check_finite=False))
 
 
-class _Stiffened:
+class RigidCompliance:
     """W − V S⁻¹ Vᵀ: what rows G leave of the compliance W; V = B Y (q, k)."""
 
-    def __init__(self, bare: Answers, answers: Array, inverse: Callable[[Array], Array]) -> None:
+    def __init__(self, bare: ComplianceOperator, answers: Array, inverse: Callable[[Array], Array]) -> None:
         self._bare, self._answers, self._inverse = bare, answers, inverse
 
     def of(self, rows: sp.csr_array) -> Array:

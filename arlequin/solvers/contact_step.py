@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.energy import Work, WorkPaths
-from arlequin.linalg.compliance import Answers
+from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import Worn
 from arlequin.multilevel.solvers.closing import Closing, lasting
@@ -26,24 +26,36 @@ SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below w
 
 
 @dataclass(frozen=True)
-class Motion:
-    """Where the rows of the basis go in a step, all (q,): without contact impulses, and where they come from.
+class ContactMotion:
+    """Motion of the rows of the contact's basis in a step without contact impulses, all (q,).
 
-    place, speed: displacement (m) and velocity (m/s) at the start; end, rate: displacement and velocity at the end;
-    mean: what makes the velocity at the end one of the mean of the step, which is 0 where contact persists; before:
-    velocity before the impulses, where that is not the one at the start.
+    displacement (m), velocity (m/s): at the start; end_displacement, end_velocity: at the end; mean_offset: what
+    makes the end velocity (u₁ − u₀)/(λΔt), which is 0 where contact persists; velocity_before: before the impulses,
+    where that is not the one at the start.
     """
 
-    place: Array
-    speed: Array
-    end: Array
-    rate: Array
-    mean: Array
-    before: Array | None = None
+    displacement: Array
+    velocity: Array
+    end_displacement: Array
+    end_velocity: Array
+    mean_offset: Array
+    velocity_before: Array | None = None
+
+    @classmethod
+    def of(
+        cls, displacement: Array, velocity: Array, y: Array, weight: float, step: float, shift: Array | None = None
+    ) -> Self:
+        """Of the unknown y = (1 − λ) v₀ + λ v₁ (q,), λ the weight, with u₁ = u₀ + s + Δt y, s the shift (q,)."""
+        earlier = (1.0 / weight - 1.0) * velocity
+        end_velocity = y / weight - earlier
+        if shift is None:
+            return cls(displacement, velocity, displacement + step * y, end_velocity, earlier)
+        offset = earlier + shift / (weight * step)
+        return cls(displacement, velocity, displacement + shift + step * y, end_velocity, offset)
 
 
 @dataclass(frozen=True)
-class Projected:
+class VelocityCorrection:
     """What impulses Q (r,), N·s, on the kinematics at the end of a step change: v by dv (d,), m/s, and the works, J."""
 
     kinematics: ContactKinematics
@@ -100,7 +112,7 @@ class ContactStep:
         slip: Array,
         loss: FrictionLoss | None = None,
         newton: int = 1,
-        projected: Projected | None = None,
+        projected: VelocityCorrection | None = None,
     ) -> StepReport:
         """What the step did, after so many linearisations of the bulk; slip (r,): the way of
         friction, m; projected: what velocities at its end were changed by."""
@@ -120,8 +132,8 @@ class ContactStep:
 
 def solve_contact_step(
     contact: Contact,
-    compliance: Answers,
-    motion: Motion,
+    compliance: ComplianceOperator,
+    motion: ContactMotion,
     *,
     gap_per_velocity: float,
     step: float,
@@ -145,24 +157,24 @@ def solve_contact_step(
     """
     laws, time = contact.laws, 1.0 if static else step
     if not contact.count:
-        kinematics = contact.kinematics(motion.place)
+        kinematics = contact.kinematics(motion.displacement)
         return ContactStep(
             kinematics, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
         )
-    middle = motion.place if static else motion.place + 0.5 * step * motion.speed
+    middle = motion.displacement if static else motion.displacement + 0.5 * step * motion.velocity
     kinematics = contact.kinematics(middle, worn=worn)
     closed = (
         np.zeros(contact.count, dtype=bool)
         if static
-        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.speed)
+        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.velocity)
     )
     least, stuck, keep = np.inf, 0, False
     iterations, singular, at_start = 0, False, history
     for pairing in range(_PASSES):
         beyond = None
         if not contact.fixed and laws.has_regular:
-            seen = kinematics.gaps(motion.place, 1.0)
-            if static or motion.before is not None:
+            seen = kinematics.gaps(motion.displacement, 1.0)
+            if static or motion.velocity_before is not None:
                 history = laws.reopened(at_start, seen)
             else:
                 history, beyond = laws.carried(at_start, seen)
@@ -171,7 +183,7 @@ def solve_contact_step(
         delassus = kinematics.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
         closing = None if static else _closing(contact, kinematics, motion, step, gap_per_velocity, lasts)
-        gap_free = kinematics.gaps(motion.end)
+        gap_free = kinematics.gaps(motion.end_displacement)
         if beyond is not None and closing is not None:
             gap_free = gap_free + beyond
             closing.shift[kinematics.first[laws.level == 1]] -= beyond[laws.level == 1]
@@ -181,13 +193,15 @@ def solve_contact_step(
             delassus,
             gap_per_velocity=gap_per_velocity,
             gap_free=gap_free[some.points],
-            rate_free=kinematics.speeds(motion.rate, time)[some.rows],
+            rate_free=kinematics.speeds(motion.end_velocity, time)[some.rows],
             closed=closed[some.points],
             history=history[some.histories],
             step=np.inf if static else step,
             theta=theta,
             impulse_factor=time,
-            slip_free=None if held is None else kinematics.turn(motion.end - motion.place)[some.rows],
+            slip_free=None
+            if held is None
+            else kinematics.turn(motion.end_displacement - motion.displacement)[some.rows],
             held=None if held is None else held[some.rows],
             method=contact.method.method,
             augmentation=contact.method.augmentation,
@@ -203,8 +217,8 @@ def solve_contact_step(
         solution = replace(some.whole(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
-        end = motion.end + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
-        reached = end if static else 0.5 * (motion.place + end)
+        end = motion.end_displacement + gap_per_velocity * scale * compliance.move(kinematics.spread(solution.impulse))
+        reached = end if static else 0.5 * (motion.displacement + end)
         change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
             break
@@ -235,17 +249,17 @@ def solve_contact_step(
 def _closing(
     contact: Contact,
     kinematics: ContactKinematics,
-    motion: Motion,
+    motion: ContactMotion,
     step: float,
     gap_per_velocity: float,
     lasts: NDArray[np.int8] | None,
 ) -> Closing:
     """Which rates the step closes."""
-    start = kinematics.speeds(motion.speed if motion.before is None else motion.before, step)
-    mean = kinematics.turn(motion.mean)
+    start = kinematics.speeds(motion.velocity if motion.velocity_before is None else motion.velocity_before, step)
+    mean = kinematics.turn(motion.mean_offset)
     if kinematics.opening is not None:
         mean = mean + kinematics.normal(kinematics.opening * (1.0 / gap_per_velocity - 1.0 / step))
-    gaps, explicit = kinematics.gaps(motion.place, 1.0), motion.before is not None
+    gaps, explicit = kinematics.gaps(motion.displacement, 1.0), motion.velocity_before is not None
     return Closing.of(contact.laws, start, mean, gaps, contact.rotating, lasts, explicit)
 
 

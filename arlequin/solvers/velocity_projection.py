@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.solvers.condensed import Condensed, RigidCondensed
-from arlequin.solvers.contact_step import ContactStep, Projected
+from arlequin.solvers.contact_step import ContactStep, VelocityCorrection
 from arlequin.system.assembly import Assembly
 
 _NONE = 1e-14  # rate, relative to its terms, that is round-off
@@ -42,7 +42,7 @@ class VelocityProjection:
         """M, condensed on the constraints; factored when contact first lasts on turning normals."""
         return Condensed(self._assembly, self._assembly.mass, self._active)
 
-    def of(self, meeting: ContactStep, u: Array, v: Array) -> Projected | None:
+    def of(self, meeting: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
         """At the end u, v (d,) of a step; None where nothing lasts."""
         contact, persistent = meeting.solution, meeting.persistent
         if not persistent.any():
@@ -55,7 +55,7 @@ class VelocityProjection:
         normal &= ~self._assembly.laws.gap_rows
         acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
         sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
-        out = Projected(kinematics, np.zeros_like(v), np.zeros(kinematics.rows))
+        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows))
         for chosen, kind, bound in (
             (acts, "impact", kinematics.normal(contact.multiplier)),
             (sticks, "friction", None),
@@ -67,7 +67,7 @@ class VelocityProjection:
 
     def _step(
         self,
-        out: Projected,
+        out: VelocityCorrection,
         rows: NDArray[np.int64],
         motion: tuple[Array, Array],
         weights: Array,
