@@ -29,8 +29,8 @@ from arlequin.system.assembly import Assembly
 @dataclass(frozen=True, eq=False)
 class ExplicitSteps:
     """Steps (b,) taken: u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
-    status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J; rubbed (b, k):
-    what friction takes, J; tries (b,) of sub-steps. own: what the method carries on."""
+    status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J; friction_loss (b,
+    k), J; tries (b,) of sub-steps. own: what the method carries on."""
 
     u: Array
     v: Array
@@ -62,7 +62,7 @@ class ExplicitSteps:
 
     def first(self, taken: int, own: Any) -> "ExplicitSteps":
         """The first steps alone."""
-        names = ("u", "v", "push", "impulse", "status", "held", "works", "rubbed", "tries")
+        names = ("u", "v", "push", "impulse", "status", "held", "works", "friction_loss", "tries")
         return replace(self, **{name: getattr(self, name)[:taken] for name in names}, own=own)
 
 

@@ -80,7 +80,7 @@ class ContactImpulses:
 
     def add(self, other: "ContactImpulses", points: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
         """Adds an action on some of the points (k,) and rows of the basis (q,), in place."""
-        for name in ("normal", "tangential", "slip", "wear", "rubbed"):
+        for name in ("normal", "tangential", "slip", "friction_work_per_mu", "friction_loss"):
             getattr(self, name)[points] += getattr(other, name)
         self.spread[rows] += other.spread
         self.status[points] = np.maximum(self.status[points], other.status)

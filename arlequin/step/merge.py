@@ -13,7 +13,8 @@ from arlequin.step.state import StepReport
 def merge_load_steps(reports: Sequence[StepReport]) -> StepReport:
     """Load steps: forces at the end, works and paths of all."""
     last = reports[-1].action
-    lengths = {name: sum(getattr(report.action, name) for report in reports) for name in ("slip", "wear", "rubbed")}
+    names = "slip", "friction_work_per_mu", "friction_loss"
+    lengths = {name: sum(getattr(report.action, name) for report in reports) for name in names}
     return _joined(reports, replace(last, **lengths))
 
 
