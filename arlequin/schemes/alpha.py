@@ -107,7 +107,7 @@ class NewtonAlpha:
 
 
 @dataclass(frozen=True)
-class _Carried:
+class AlphaState:
     """What a step hands to the next, all (d,) but rest (m,); forces in N, M a = F + Q.
 
     lead: (½ − λ) a, m/s², with λ = β/γ. load: the external forces at t_n. internal, damping, external: recursions of
@@ -180,7 +180,7 @@ class AlphaStepper:
         contact = kinematics.spread(kinematics.normal(assembly.laws.area * assembly.laws.pressure(gaps)))
         force = external - internal - damping + kinematics.basis.T @ contact
         a, constraint, initial_impulse = start_accelerations(assembly, kinematics, force, (u, v), step)
-        own = _Carried(
+        own = AlphaState(
             lead=(0.5 - mix) * a,
             load=external,
             internal=internal,
@@ -249,7 +249,7 @@ class AlphaStepper:
         mean_external = mean(own.external, external_share)
         pulled = assembly.pull(multipliers, meeting.impulse)
         resisting = mean_internal + mean_damping - mean_external
-        carried = _Carried(
+        carried = AlphaState(
             lead=end_of((0.5 - self._mix) * dv / step, own.lead),
             load=load,
             internal=internal_share,

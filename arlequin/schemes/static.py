@@ -51,7 +51,7 @@ class Static:
 
 
 @dataclass(frozen=True)
-class _Carried:
+class StaticState:
     """External and reaction forces (d,), contact forces (r,) and what they do to the dofs (d,), N; u̇ (d,), m/s."""
 
     external: Array
@@ -88,7 +88,7 @@ class StaticStepper:
         ).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         still = np.zeros_like(u)
-        own = _Carried(external, forces, stored, kinematics.pull(stored), still)
+        own = StaticState(external, forces, stored, kinematics.pull(stored), still)
         return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     def with_step(self, step: float) -> "StaticStepper":
@@ -152,5 +152,5 @@ class StaticStepper:
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
         report = meeting.report(constraint, work, du, rows.du, loss, found.newton)
-        carried = _Carried(external, forces, contact.impulse, pulled, du / (t1 - t0))
+        carried = StaticState(external, forces, contact.impulse, pulled, du / (t1 - t0))
         return state.following(assembly, u, none, bulk, report, contact.history, carried), report

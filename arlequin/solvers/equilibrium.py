@@ -108,6 +108,9 @@ class EquilibriumPolicy(FullNewton):
             return done.solution.y, False
         return self._acceleration.next(done.solution.y, done.change, self._moved), False
 
+    def halved(self, times: int) -> None:
+        """Halvings are not limited."""
+
     def _in_balance(self, done: NewtonPass) -> bool:
         """Whether the proximal term, which equilibrium does not contain, is negligible beside the forces."""
         if self._proximal is None:
@@ -156,7 +159,7 @@ class Equilibrium:
         equations = StepEquations(self._solver, state, rhs)
         guess = (t1 - t0) * state.own.rate if assembly.path_dependent else np.zeros_like(state.u)
         policy = EquilibriumPolicy(equations, self._proximal)
-        found = solve_newton(equations, policy, guess, self._failure(t1))
+        found = solve_newton(equations, policy, guess, np.zeros_like(guess), self._failure(t1))
         contact = replace(found.contact.solution, iterations=policy.contact_iterations)
         return equations.refined(replace(found, contact=replace(found.contact, solution=contact)))
 

@@ -19,7 +19,7 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.lengths import lengths
 from arlequin.system.locate import locate_maximum
 
-_LEAST_SHARE = 1e-9  # share of a change with an inverted cell, below which it is not taken at all
+_HALVES = 30  # of a change with an inverted cell, after which it is not taken at all
 _ROUND_OFF = 4.0 * float(np.finfo(float).eps)
 _DRIFT_SHARE = 0.01  # share of the strain of rigid parts, which is round-off, that a step removes
 _PASSES = 40  # linear systems of a step at most
@@ -159,13 +159,6 @@ class StepEquations:
         self._start = StepStart.of(state, self._contact)
         self._shift = None if rhs.shift is None else self._contact.basis @ rhs.shift
 
-    @property
-    def origin(self) -> Array:
-        """The y (d,) by which nothing moves."""
-        return (
-            np.zeros_like(self.state.u) if self.rhs.shift is None else -self.rhs.shift / self.solver.coefficients.step
-        )
-
     def displacement(self, y: Array) -> Array:
         """u₁ (d,) by y."""
         start = self.state.u if self.rhs.shift is None else self.state.u + self.rhs.shift
@@ -214,13 +207,16 @@ class StepEquations:
         unbalanced = np.abs(self.unbalanced(residual, solution) / self.solver.lengths)
         return max(float(unbalanced.max(initial=0.0)), float(strained))
 
-    def admissible(self, start: Array, y: Array) -> tuple[float, Array, Residual]:
-        """The share 1, ½, …, 0 of the way from `start` to y without inverted cells, and the iterate and residual."""
-        share, residual = 1.0, self.residual(y)
-        while not residual.admissible and share > 0.0:
-            share, y = (0.5 * share, 0.5 * (start + y)) if share > _LEAST_SHARE else (0.0, start)
+    def admissible(self, start: Array, y: Array) -> tuple[int, Array, Residual]:
+        """How often the way from `start` to y is halved until no cell is inverted, and the iterate and residual.
+
+        After `_HALVES` the iterate is the start.
+        """
+        halves, residual = 0, self.residual(y)
+        while not residual.admissible and halves <= _HALVES:
+            halves, y = halves + 1, 0.5 * (start + y) if halves < _HALVES else start
             residual = self.residual(y)
-        return share, y, residual
+        return halves, y, residual
 
     def search(self, done: NewtonPass, share: float) -> float:
         """The share of a pass's change that the line search takes, at most the given one."""
@@ -275,7 +271,7 @@ class StepEquations:
 class NewtonPolicy(Protocol):
     """When a step has a new tangent, when it has converged, and which part of a change it takes.
 
-    passes: linear systems at most, which the policy may lower; searching: whether changes go through the line search.
+    passes: linear systems at most, which the policy may lower meanwhile; searching: whether the line search is on.
     """
 
     passes: int
@@ -301,14 +297,22 @@ class NewtonPolicy(Protocol):
         """The next y (d,), and whether it is that of the solution, to be verified."""
         ...
 
+    def halved(self, times: int) -> None:
+        """Takes note of a change that was halved because of inverted cells."""
+        ...
+
 
 Failure = Callable[[int, str], UserError]  # of so many passes, where the residual is largest
 
 
 def solve_newton(
-    equations: StepEquations, policy: NewtonPolicy, y: Array, failure: Failure | None = None
+    equations: StepEquations,
+    policy: NewtonPolicy,
+    y: Array,
+    origin: Array | None = None,
+    failure: Failure | None = None,
 ) -> StepSolution:
-    """The step by Newton's method, from the guess y (d,).
+    """The step by Newton's method, from the guess y (d,), or from between it and `origin` where it inverts a cell.
 
     A pass solves A Δy = R(y) + λμ (Cᵀφ + BᵀP): contact and constraints hold at y + Δy exactly, the balance of momentum
     as far as A is the derivative. Changes that would invert a cell are halved. Passes do not change the memory of
@@ -317,8 +321,8 @@ def solve_newton(
     candidate: StepSolution | None = None
     done: NewtonPass | None = None
     whole, guess, number = y, equations.state.impulse, 0
-    share, y, residual = equations.admissible(equations.origin, y)
-    while True:
+    halves, y, residual = equations.admissible(y if origin is None else origin, y)
+    while residual.admissible:
         if candidate is not None and policy.verified(residual, candidate):
             return candidate
         if number >= policy.passes:
@@ -331,18 +335,20 @@ def solve_newton(
         guess, back = done.solution.contact.solution.impulse, policy.review(done)
         if back is not None:
             y, candidate, guess = back, None, equations.state.impulse
-            share, residual = 1.0, equations.residual(y)
+            halves, residual = 0, equations.residual(y)
             continue
         whole, verify = policy.proceed(done)
-        share, y, residual = equations.admissible(done.x, whole)
+        halves, y, residual = equations.admissible(done.x, whole)
         if policy.searching:
-            less = equations.search(done, share)
-            if less != share:
-                share, y = less, done.x + less * done.change
+            share = equations.search(done, 0.5**halves)
+            if share != 0.5**halves:
+                halves, y = 1, done.x + share * done.change
                 residual = equations.residual(y)
-        candidate = done.solution if verify and share == 1.0 else None
+        elif halves:
+            policy.halved(halves)
+        candidate = done.solution if verify and not halves else None
     unbalanced = equations.unbalanced(residual, None if done is None else done.solution)
-    where = equations.where(y if share == 1.0 else whole, unbalanced)
+    where = equations.where(whole if halves else y, unbalanced)
     if failure is not None:
         raise failure(number, where)
     raise Failed(f"the step to t = {equations.rhs.t:.6g} s did not converge in {number} passes ({where})")
@@ -390,3 +396,7 @@ class FullNewton:
 
     def proceed(self, done: NewtonPass) -> tuple[Array, bool]:
         return done.solution.y, True
+
+    def halved(self, times: int) -> None:
+        """Halvings count as passes: a step that needs many is better cut."""
+        self.passes -= times

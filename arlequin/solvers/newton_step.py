@@ -114,6 +114,9 @@ class ModifiedNewton:
         change = self._rotations.turned(self._equations.state.u, done.x, done.change)
         return self._acceleration.next(done.x + change, change, done.size), False
 
+    def halved(self, times: int) -> None:
+        self.used += times
+
 
 class NewtonStep:
     """M y + θΔt [D y + f̄(u₀, u₁)] = p₀ + θΔt f_θ + θ (Cᵀφ + G(u_½)ᵀλ + BᵀP),  u₁ = u₀ + Δt y,  f̄ of `MeanForces`.
