@@ -24,21 +24,20 @@ class AndersonAcceleration:
 
     def reset(self) -> None:
         """Discards the history of steps."""
-        self._reached: list[Array] = []
-        self._changes: list[Array] = []
+        self._steps: list[tuple[Array, Array]] = []
 
     def next(self, reached: Array, change: Array, measure: float) -> Array:
         """The point to continue from, after a step that reached x + f by the change f of this measure."""
         if measure > self._last:
             self.reset()
         self._last = measure
-        self._reached = [*self._reached[-_DEPTH:], reached]
-        self._changes = [*self._changes[-_DEPTH:], change]
-        if len(self._changes) == 1:
+        self._steps = [*self._steps[-_DEPTH:], (reached, change)]
+        if len(self._steps) == 1:
             return reached
-        changes = self._weights * np.diff(np.stack(self._changes, axis=1), axis=1)
+        ends, made = (np.diff(np.stack(fields, axis=1), axis=1) for fields in zip(*self._steps, strict=True))
+        changes = self._weights * made
         size = np.linalg.norm(changes, axis=0)
         latest = self._weights[:, 0] * change
         size[size <= _ALIKE * np.linalg.norm(latest)] = np.inf  # equal steps, to round-off, carry no information
         weights = np.linalg.lstsq(changes / size, latest, rcond=1e-10)[0] / size
-        return np.asarray(reached - np.diff(np.stack(self._reached, axis=1), axis=1) @ weights)
+        return np.asarray(reached - ends @ weights)

@@ -7,7 +7,7 @@ The generalised-α family: Newmark, HHT-α, modified mean acceleration, generali
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import LinearStep, StepCoefficients, StepRhs, StepSolution, StepStart
-from arlequin.solvers.newton import FullNewton, NewtonSolver, StepEquations, solve_newton
+from arlequin.solvers.newton import NewtonPolicy, NewtonSolver, StepEquations, solve_newton
 from arlequin.solvers.step_forces import EndForces
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.merge import merge_time_steps
@@ -29,29 +29,13 @@ from arlequin.step.state import State, Stepper, StepReport, accept, accept_cells
 from arlequin.system.assembly import Assembly
 
 
-class Family(Protocol):
-    """The constants of a scheme."""
-
-    @property
-    def alpha_m(self) -> float: ...
-
-    @property
-    def alpha_f(self) -> float: ...
-
-    @property
-    def beta(self) -> float: ...
-
-    @property
-    def gamma(self) -> float: ...
-
-
-def coefficients_of(scheme: Family, step: float) -> StepCoefficients:
+def coefficients_of(scheme: "GeneralisedAlpha", step: float) -> StepCoefficients:
     """λ = β/γ, μ = 1 − α_m, h = (1 − α_f) βΔt; the laws take θ = γ."""
     force = (1.0 - scheme.alpha_f) * scheme.beta * step
     return StepCoefficients(step, scheme.beta / scheme.gamma, 1.0 - scheme.alpha_m, force, min(scheme.gamma, 1.0))
 
 
-def matrix_at_rest(assembly: Assembly, step: float, scheme: Family) -> sp.csr_array:
+def matrix_at_rest(assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> sp.csr_array:
     """(1 − α_m) M + (1 − α_f) γΔt D (d, d): the matrix of a step, without the stiffness."""
     matrix = (1.0 - scheme.alpha_m) * assembly.mass
     if assembly.viscous is not None:
@@ -65,7 +49,7 @@ class LinearAlpha(LinearStep):
     A y = p − (1 − α_f) βΔt [f_int(u₀) + K (u₁ − u₀ − Δt y) + D (1 − 1/λ) v₀] + λ (1 − α_m)(Cᵀφ + BᵀP).
     """
 
-    def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
+    def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
         self._assembly, self._coefficients = assembly, coefficients_of(scheme, step)
         matrix = matrix_at_rest(assembly, step, scheme) + self._coefficients.force * step * assembly.stiffness
         self._condensed = Condensed(assembly, sp.csr_array(matrix))
@@ -82,12 +66,10 @@ class LinearAlpha(LinearStep):
 class NewtonAlpha:
     """p − (1 − α_m) M y − (1 − α_f) βΔt [f_int(u₁) + D v₁] + λ (1 − α_m)(Cᵀφ + BᵀP) = 0, by `solve_newton`.
 
-    The tangent is that of each pass, on one symbolic analysis (`FullNewton`).
+    The tangent is that of each pass, on one symbolic analysis (`NewtonPolicy`).
     """
 
-    def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
-        if assembly.massless.any():
-            raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
+    def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
         coefficients = coefficients_of(scheme, step)
         forces = EndForces(assembly, coefficients, matrix_at_rest(assembly, step, scheme))
         self._solver = NewtonSolver(assembly, coefficients, forces, None)
@@ -97,7 +79,7 @@ class NewtonAlpha:
         equations, y = StepEquations(self._solver, state, rhs), state.v.copy()
         if rhs.imposed is not None:
             y[self._solver.assembly.imposed_dofs] = rhs.imposed
-        return solve_newton(equations, FullNewton(equations), y)
+        return solve_newton(equations, NewtonPolicy(equations), y)
 
     def state_dict(self) -> None:
         """Nothing: every step begins with a tangent of its own."""
@@ -142,7 +124,7 @@ class AlphaStepper:
     solve lacks the next one gets. C v₁ = 0 makes C y = (1 − λ) C v₀ in the first step, then 0: as C y = −rest.
     """
 
-    def __init__(self, assembly: Assembly, step: float, scheme: Family) -> None:
+    def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
         self.step = step
         self._assembly = assembly
         self._scheme = scheme

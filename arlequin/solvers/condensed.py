@@ -6,7 +6,7 @@ What steppers keep beside the state.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -30,11 +30,12 @@ _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 @dataclass(frozen=True)
 class Predictor:
-    """Solution without contact: y (d,), the constraints' multipliers φ (m,), and B y (q,)."""
+    """Solution without contact: y (d,), multipliers φ (m,) of the constraints and λ (k,) of rigid parts, B y (q,)."""
 
     y: Array
     multipliers: Array
     contact: Array
+    rigid: Array = field(default_factory=lambda: np.zeros(0))
 
 
 class Condensed:
@@ -247,16 +248,6 @@ def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
     return np.sort(rows[pivots[:rank] - 1]).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class RigidPredictor:
-    """Solution without contact: y (d,), multipliers φ (m,) and λ (k,), and B y (q,)."""
-
-    y: Array
-    multipliers: Array
-    inner: Array
-    contact: Array
-
-
 class RigidCondensed:
     """Solves A y = b + Cᵀφ + Gᵀλ + BᵀP, C y = c, G y = g: `Condensed`, with rows G (k, d) that change at each pass.
 
@@ -285,31 +276,27 @@ class RigidCondensed:
             self._answers = bare.basis @ self._columns
             self.compliance = RigidCompliance(bare.compliance, self._answers, self._inverse)
 
-    def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> RigidPredictor:
+    def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), g (k,), given (p,) values of y on the imposed dofs."""
         free = self._bare.predict(b, c, given)
         inner = np.zeros(self._count)
         if not self._kept.size:
-            return RigidPredictor(free.y, free.multipliers, inner, free.contact)
+            return replace(free, rigid=inner)
         own = self._inverse(g[self._kept] - self._rows @ free.y)
         inner[self._kept] = own
-        return RigidPredictor(
-            free.y + self._columns @ own,
-            free.multipliers - self._multipliers @ own,
-            inner,
-            free.contact + self._answers @ own,
-        )
+        y, contact = free.y + self._columns @ own, free.contact + self._answers @ own
+        return Predictor(y, free.multipliers - self._multipliers @ own, contact, inner)
 
-    def correct(self, free: RigidPredictor, impulse: Array) -> tuple[Array, Array, Array]:
+    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array, Array]:
         """y, φ and λ once the contact impulses P (q,) act."""
         if not impulse.any():
-            return free.y, free.multipliers, free.inner
+            return free.y, free.multipliers, free.rigid
         y = free.y + self._bare.response(impulse)
         multipliers = free.multipliers - self._bare.constraint_response(impulse)
         if not self._kept.size:
-            return y, multipliers, free.inner
+            return y, multipliers, free.rigid
         own = -self._inverse(self._answers.T @ impulse)
-        inner = free.inner.copy()
+        inner = free.rigid.copy()
         inner[self._kept] += own
         return y + self._columns @ own, multipliers - self._multipliers @ own, inner
 

@@ -231,18 +231,12 @@ def solve_contact_step(
     persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent
     answers = np.zeros(kinematics.rows)
     answers[some.rows] = np.diag(delassus)
-    carried = beyond is not None
-    if held is None or solution.held is None:
-        return ContactStep(kinematics, solution, time, persistent=persistent, answers=answers, carried=carried)
-    laws.remember(solution.history, solution.held, kinematics.tangents)
+    springs = None
+    if held is not None and solution.held is not None:
+        laws.remember(solution.history, solution.held, kinematics.tangents)
+        springs = ElasticStick(laws, held, solution.held, gain(laws, theta, np.inf if static else step))
     return ContactStep(
-        kinematics,
-        solution,
-        time,
-        ElasticStick(laws, held, solution.held, gain(laws, theta, np.inf if static else step)),
-        persistent=persistent,
-        answers=answers,
-        carried=carried,
+        kinematics, solution, time, springs, persistent=persistent, answers=answers, carried=beyond is not None
     )
 
 

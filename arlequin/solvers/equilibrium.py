@@ -13,9 +13,8 @@ from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution
 from arlequin.solvers.newton import (
-    Failure,
-    FullNewton,
     NewtonPass,
+    NewtonPolicy,
     NewtonSolver,
     StepEquations,
     TangentFactor,
@@ -57,7 +56,7 @@ class ProximalTerm:
         return condensed
 
 
-class EquilibriumPolicy(FullNewton):
+class EquilibriumPolicy(NewtonPolicy):
     """A tangent in each pass, the former one where it is not positive definite; converged where nothing moves.
 
     With a proximal term, solutions are Anderson-accelerated instead of damped, and the term is made smaller.
@@ -111,6 +110,15 @@ class EquilibriumPolicy(FullNewton):
     def halved(self, times: int) -> None:
         """Halvings are not limited."""
 
+    def failure(self, where: str) -> UserError:
+        if self._proximal is None:
+            return Failed(f"statics did not converge at t = {self._equations.rhs.t:.6g} s ({where})")
+        return UserError(
+            f"statics at t = {self._equations.rhs.t:.6g} s: a part that contact alone holds finds no equilibrium: hold "
+            "its rigid motions, or let the loads press it against its partner",
+            code=1,
+        )
+
     def _in_balance(self, done: NewtonPass) -> bool:
         """Whether the proximal term, which equilibrium does not contain, is negligible beside the forces."""
         if self._proximal is None:
@@ -159,23 +167,9 @@ class Equilibrium:
         equations = StepEquations(self._solver, state, rhs)
         guess = (t1 - t0) * state.own.rate if assembly.path_dependent else np.zeros_like(state.u)
         policy = EquilibriumPolicy(equations, self._proximal)
-        found = solve_newton(equations, policy, guess, np.zeros_like(guess), self._failure(t1))
+        found = solve_newton(equations, policy, guess, np.zeros_like(guess))
         contact = replace(found.contact.solution, iterations=policy.contact_iterations)
         return equations.refined(replace(found, contact=replace(found.contact, solution=contact)))
-
-    def _failure(self, t: float) -> Failure:
-        """The error of a load step to t without equilibrium."""
-
-        def failure(passes: int, where: str) -> UserError:
-            if self._proximal is None:
-                return Failed(f"statics did not converge at t = {t:.6g} s ({where})")
-            return UserError(
-                f"statics at t = {t:.6g} s: a part that contact alone holds finds no equilibrium: hold its rigid "
-                "motions, or let the loads press it against its partner",
-                code=1,
-            )
-
-        return failure
 
 
 def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:

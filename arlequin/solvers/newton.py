@@ -1,9 +1,8 @@
 """Newton's method for a step with nonlinear parts: one loop for dynamics and statics, with exchangeable policies."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from arlequin.linalg.line_search import DivergenceMonitor, Stagnation, search
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Condensed, RigidCondensed, RigidPredictor
+from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
 from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution, StepStart
 from arlequin.solvers.step_forces import LinearisationPoint
 from arlequin.step.state import Failed, State
@@ -25,22 +24,6 @@ _DRIFT_SHARE = 0.01  # share of the strain of rigid parts, which is round-off, t
 _PASSES = 40  # linear systems of a step at most
 _EXACT, _ENOUGH = 1e-14, 1e-11  # residual momentum, of the largest impulse: converged; converged once it stagnates
 _STAGNANT = 2  # passes that do not halve the residual, after which it stagnates
-
-
-class StepForces(Protocol):
-    """Resisting forces f of a step, and the tangent μ M + h ∂f/∂y."""
-
-    def resisting(self, state: State, u: Array, y: Array) -> Array:
-        """f (d,), N, of a step to u by y; nan on parts with an inverted cell."""
-        ...
-
-    def tangent(self, point: LinearisationPoint) -> sp.csr_array:
-        """The matrix (d, d); UserError where a cell is inverted."""
-        ...
-
-    def inverted_cell(self, state: State, u: Array) -> tuple[int, int] | None:
-        """The number of a part and its inverted cell at u, if any."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -87,13 +70,13 @@ class TangentState:
     use: tuple[bool, int, int] = (True, 0, 0)
 
 
+@dataclass
 class TangentFactor:
     """The condensed tangent last made, where and by which solver."""
 
-    def __init__(self, condensed: Condensed) -> None:
-        self.condensed = condensed
-        self.point: LinearisationPoint | None = None
-        self.owner: NewtonSolver | None = None
+    condensed: Condensed
+    point: LinearisationPoint | None = None
+    owner: "NewtonSolver | None" = None
 
 
 class NewtonSolver:
@@ -103,24 +86,18 @@ class NewtonSolver:
         self, assembly: Assembly, coefficients: StepCoefficients, forces: StepForces, tangent: TangentFactor | None
     ) -> None:
         """tangent: by default the one at rest."""
+        if assembly.massless.any() and not coefficients.static:
+            raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self.assembly, self.coefficients, self.forces = assembly, coefficients, forces
         self.lengths = lengths(assembly)
+        self.heaviest = float((assembly.mass.diagonal() / self.lengths**2).max(initial=0.0))  # kg
+        self.stiffness_size = abs(assembly.stiffness)  # forces change by |K| |u| ε where u changes in its last digit
         if tangent is None:
             rest = np.zeros(assembly.dof_count)
             tangent = TangentFactor(
                 Condensed(assembly, forces.tangent(LinearisationPoint(rest, rest, assembly.fresh())))
             )
         self.tangent = tangent
-
-    @cached_property
-    def heaviest(self) -> float:
-        """The largest mass, kg."""
-        return float((self.assembly.mass.diagonal() / self.lengths**2).max(initial=0.0))
-
-    @cached_property
-    def stiffness_size(self) -> sp.csr_array:
-        """|K| (d, d): forces change by |K| |u| ε where displacements change in their last digit."""
-        return abs(self.assembly.stiffness)
 
     def linearise(self, point: LinearisationPoint, reuse: bool = True) -> None:
         """The tangent at a point; reuse: takes over the symbolic analysis of the former one, which is lost.
@@ -230,7 +207,7 @@ class StepEquations:
             return np.inf
         return float(np.linalg.norm(self.solver.lengths * self._predict(residual, residual.force + impulses)[1].y))
 
-    def _predict(self, residual: Residual, force: Array) -> tuple[RigidCondensed, RigidPredictor]:
+    def _predict(self, residual: Residual, force: Array) -> tuple[RigidCondensed, Predictor]:
         """The tangent condensed on the residual's rigid rows, and the change without contact impulses."""
         condensed = RigidCondensed(self.solver.tangent.condensed, residual.gradient)
         return condensed, condensed.predict(force, residual.constraint, residual.rigid, residual.imposed)
@@ -268,55 +245,75 @@ class StepEquations:
         return f"largest residual in {locate_maximum(assembly, unbalanced)}"
 
 
-class NewtonPolicy(Protocol):
-    """When a step has a new tangent, when it has converged, and which part of a change it takes.
+class NewtonPolicy:
+    """When a step has a new tangent, when it has converged, and which part of a change it takes: full Newton.
 
-    passes: linear systems at most, which the policy may lower meanwhile; searching: whether the line search is on.
+    A tangent in each pass. Changes are taken whole; where they diverge (`DivergenceMonitor`), the iteration goes back
+    to the y of the smallest one and takes the share that `search` gives of each change. passes: linear systems at most,
+    which the policy may lower meanwhile; searching: whether the line search is on.
     """
 
-    passes: int
-    searching: bool
+    passes = _PASSES
+    searching = False
+
+    def __init__(self, equations: StepEquations) -> None:
+        self._equations = equations
+        self._monitor, self._residuals = DivergenceMonitor(), Stagnation()
+        self._best: Array | None = None
 
     def linearise(self, y: Array, number: int) -> None:
         """Makes a tangent for pass `number`, from y, if there is to be a new one."""
-        ...
+        self._equations.linearise(y)
 
     def verified(self, residual: Residual, solution: StepSolution) -> bool:
-        """Whether a solution that was to be verified holds, with the residual at its y."""
-        ...
+        """Whether a solution holds, with the residual at its y.
+
+        At 1e-14 of the largest impulse, or where the residual stagnates below 1e-11 of it and the round-off.
+        """
+        equations = self._equations
+        left = equations.imbalance(residual, solution)
+        impulses = np.abs(equations.impulses(residual, solution) / equations.solver.lengths)
+        scale = max(residual.scale, float(impulses.max(initial=0.0)))
+        stagnant = self._residuals.passes(left) >= _STAGNANT
+        return left <= _EXACT * scale or (stagnant and left <= _ENOUGH * scale + residual.rounding)
 
     def converged(self, done: NewtonPass) -> bool:
         """Whether a pass ends the step, without verification."""
-        ...
+        return False
 
     def review(self, done: NewtonPass) -> Array | None:
         """Takes note of a pass; the y (d,) to go back to where the passes diverge."""
-        ...
+        if self._best is None:
+            self._best = done.x
+        if self.searching:
+            return None
+        if self._monitor.smallest(done.size):
+            self._best = done.x
+        elif self._monitor.diverging(done.size):
+            self.searching = True
+            return self._best
+        return None
 
     def proceed(self, done: NewtonPass) -> tuple[Array, bool]:
         """The next y (d,), and whether it is that of the solution, to be verified."""
-        ...
+        return done.solution.y, True
 
     def halved(self, times: int) -> None:
-        """Takes note of a change that was halved because of inverted cells."""
-        ...
+        """Takes note of a change halved because of inverted cells: as so many passes; such steps are better cut."""
+        self.passes -= times
+
+    def failure(self, where: str) -> UserError:
+        """The error of a step that does not converge."""
+        t, passes = self._equations.rhs.t, self.passes
+        return Failed(f"the step to t = {t:.6g} s did not converge in {passes} passes ({where})")
 
 
-Failure = Callable[[int, str], UserError]  # of so many passes, where the residual is largest
-
-
-def solve_newton(
-    equations: StepEquations,
-    policy: NewtonPolicy,
-    y: Array,
-    origin: Array | None = None,
-    failure: Failure | None = None,
-) -> StepSolution:
+def solve_newton(equations: StepEquations, policy: NewtonPolicy, y: Array, origin: Array | None = None) -> StepSolution:
     """The step by Newton's method, from the guess y (d,), or from between it and `origin` where it inverts a cell.
 
     A pass solves A Δy = R(y) + λμ (Cᵀφ + BᵀP): contact and constraints hold at y + Δy exactly, the balance of momentum
     as far as A is the derivative. Changes that would invert a cell are halved. Passes do not change the memory of
-    points. Failed, or the given failure, where the passes of the policy do not suffice.
+    points. The failure of the policy where its passes do not suffice.
     """
     candidate: StepSolution | None = None
     done: NewtonPass | None = None
@@ -347,56 +344,5 @@ def solve_newton(
         elif halves:
             policy.halved(halves)
         candidate = done.solution if verify and not halves else None
-    unbalanced = equations.unbalanced(residual, None if done is None else done.solution)
-    where = equations.where(whole if halves else y, unbalanced)
-    if failure is not None:
-        raise failure(number, where)
-    raise Failed(f"the step to t = {equations.rhs.t:.6g} s did not converge in {number} passes ({where})")
-
-
-class FullNewton:
-    """A new tangent in each pass.
-
-    Changes are taken whole; where they lead nowhere (`DivergenceMonitor`), the iteration goes back to the y of the
-    smallest one and takes the share that `search` gives of each change.
-    """
-
-    def __init__(self, equations: StepEquations) -> None:
-        self.passes, self.searching = _PASSES, False
-        self._equations = equations
-        self._monitor, self._residuals = DivergenceMonitor(), Stagnation()
-        self._best: Array | None = None
-
-    def linearise(self, y: Array, number: int) -> None:
-        self._equations.linearise(y)
-
-    def verified(self, residual: Residual, solution: StepSolution) -> bool:
-        """At 1e-14 of the largest impulse, or where the residual stagnates below 1e-11 of it and the round-off."""
-        equations = self._equations
-        left = equations.imbalance(residual, solution)
-        impulses = np.abs(equations.impulses(residual, solution) / equations.solver.lengths)
-        scale = max(residual.scale, float(impulses.max(initial=0.0)))
-        stagnant = self._residuals.passes(left) >= _STAGNANT
-        return left <= _EXACT * scale or (stagnant and left <= _ENOUGH * scale + residual.rounding)
-
-    def converged(self, done: NewtonPass) -> bool:
-        return False
-
-    def review(self, done: NewtonPass) -> Array | None:
-        if self._best is None:
-            self._best = done.x
-        if self.searching:
-            return None
-        if self._monitor.smallest(done.size):
-            self._best = done.x
-        elif self._monitor.diverging(done.size):
-            self.searching = True
-            return self._best
-        return None
-
-    def proceed(self, done: NewtonPass) -> tuple[Array, bool]:
-        return done.solution.y, True
-
-    def halved(self, times: int) -> None:
-        """Halvings count as passes: a step that needs many is better cut."""
-        self.passes -= times
+    last = None if done is None else done.solution
+    raise policy.failure(equations.where(whole if halves else y, equations.unbalanced(residual, last)))

@@ -6,12 +6,12 @@ import numpy as np
 
 from arlequin.linalg.anderson import AndersonAcceleration
 from arlequin.linalg.line_search import Stagnation
-from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import Resistance, StepCoefficients, StepRhs, StepSolution
 from arlequin.solvers.newton import (
     NewtonPass,
+    NewtonPolicy,
     NewtonSolver,
     Residual,
     StepEquations,
@@ -47,7 +47,7 @@ class TangentUse:
         self.spent += max(passes - self.least, 0)
 
 
-class ModifiedNewton:
+class ModifiedNewton(NewtonPolicy):
     """One tangent while it serves, of this step or an earlier one.
 
     The rotations in a change are made those of the parts at the end of the step (`RotationPredictor`), and Anderson
@@ -57,8 +57,8 @@ class ModifiedNewton:
     """
 
     def __init__(self, equations: StepEquations, use: TangentUse, rotations: RotationPredictor) -> None:
-        self.passes, self.searching = _PASSES * _TANGENTS, False
-        self._equations, self._use, self._rotations = equations, use, rotations
+        super().__init__(equations)
+        self.passes, self._use, self._rotations = _PASSES * _TANGENTS, use, rotations
         tangent = equations.solver.tangent
         self._due = use.spent >= _WORTH or use.fresh or tangent.owner is not equations.solver
         self._tangents = 0
@@ -70,7 +70,7 @@ class ModifiedNewton:
         self._tangents += 1
         self._acceleration = AndersonAcceleration(self._equations.solver.lengths)
         self._residuals, self._least = Stagnation(), np.inf
-        self._best: tuple[int, Array] | None = None
+        self._best, self._best_used = None, 1
 
     def linearise(self, y: Array, number: int) -> None:
         if self._due:
@@ -81,29 +81,25 @@ class ModifiedNewton:
         left = self._equations.imbalance(residual, solution)
         return left <= max(_EXACT * residual.scale, _NEAR * self._residuals.lowest)
 
-    def converged(self, done: NewtonPass) -> bool:
-        return False
-
     def review(self, done: NewtonPass) -> Array | None:
         self.used += 1
         residual, size = done.residual, done.size
         exact, enough = _EXACT * residual.scale, _ENOUGH * residual.scale + residual.rounding
         left = self._equations.imbalance(residual, done.solution)
         if self._best is None:
-            self._best = self.used, done.x
+            self._best, self._best_used = done.x, self.used
         serves = size <= _GROWTH * self._least or left <= enough
         if serves:
             if size < self._least:
-                self._best, self._least = (self.used, done.x), size
+                self._best, self._best_used, self._least = done.x, self.used, size
             stagnant = self._residuals.passes(left) >= _STAGNANT
             self._small = left <= exact or (stagnant and left <= min(_NEAR * self._residuals.lowest, enough))
             if self.used < _PASSES:
                 return None
-        best, y = self._best
         if self._tangents == _TANGENTS:
             self.passes = done.solution.newton
         # a new tangent that led nowhere from here may from where it led
-        y = done.x if not serves and self._use.fresh and best == 1 else y
+        y = done.x if not serves and self._use.fresh and self._best_used == 1 else self._best
         self._due = True
         self._begin()
         return y
@@ -126,8 +122,6 @@ class NewtonStep:
 
     def __init__(self, assembly: Assembly, theta: float, step: float, tangent: TangentFactor | None = None) -> None:
         """tangent: that of steps of another size; by default the one at rest."""
-        if assembly.massless.any():
-            raise UserError('mass="redistributed" is for parts of small rotations: take "consistent" or "lumped"')
         self._assembly, self._theta, self._step = assembly, theta, step
         self._forces = MeanForces(assembly, theta, step)
         self._rotations = RotationPredictor(assembly, step)

@@ -1,7 +1,6 @@
 """Resisting forces of a step with nonlinear parts, their mean over the step or those at its end, and their tangents."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,13 +8,11 @@ import scipy.sparse as sp
 from arlequin.models.linalg.matrix import symmetric_part
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.models.types import Array
+from arlequin.solvers.linear_step import StepCoefficients
 from arlequin.solvers.tangents import Tangents
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import Memory
-
-if TYPE_CHECKING:
-    from arlequin.solvers.linear_step import StepCoefficients
 
 
 @dataclass(frozen=True)
@@ -88,20 +85,16 @@ class MeanForces:
         """M + θΔt D + θΔt² ∂f/∂u₁ (d, d), symmetric: an approximation, off by half the rotation in the step."""
         step, theta, (u0, u1, memory) = self._step, self._theta, (point.start, point.end, point.memory)
 
-        def of_part(i: int, at: slice) -> sp.csr_array:
-            part = self._assembly.parts[i]
-            if isinstance(part, PathDependent):
-                return part.mean_tangent(u0[at], u1[at], memory[i], step, theta)
-            assert isinstance(part, Nonlinear)
-            return part.mean_tangent(u0[at], u1[at], step, symmetric=True, theta=theta)
-
-        return self._tangents.matrix(of_part)
+        return self._tangents.matrix(
+            lambda part, at: part.mean_tangent(u0[at], u1[at], step, symmetric=True, theta=theta),
+            lambda part, i, at: part.mean_tangent(u0[at], u1[at], memory[i], step, theta),
+        )
 
 
 class EndForces:
     """The forces at the end of a step, f_int(u₁) + D v₁; in statics f_int(u₁), without rates."""
 
-    def __init__(self, assembly: Assembly, coefficients: "StepCoefficients", rest: sp.csr_array | None) -> None:
+    def __init__(self, assembly: Assembly, coefficients: StepCoefficients, rest: sp.csr_array | None) -> None:
         """rest (d, d): the part of the matrix beside h Δt K; None is nothing."""
         self._assembly, self._weight = assembly, coefficients.velocity_weight
         self._step = 0.0 if coefficients.static else coefficients.step
@@ -126,13 +119,11 @@ class EndForces:
     def tangent(self, point: LinearisationPoint) -> sp.csr_array:
         """rest + h Δt ∂f_int/∂u₁ (d, d), of nonlinear systems."""
         assert self._tangents is not None
-        u, memory = point.end, point.memory
+        u, memory, step = point.end, point.memory, self._step
+        return self._tangents.matrix(
+            lambda part, at: part.tangent(u[at]),
+            lambda part, i, at: symmetric_part(part.tangent(u[at], memory[i], step)),
+        )
 
-        def of_part(i: int, at: slice) -> sp.csr_array:
-            part = self._assembly.parts[i]
-            if isinstance(part, PathDependent):
-                return symmetric_part(part.tangent(u[at], memory[i], self._step))
-            assert isinstance(part, Nonlinear)
-            return part.tangent(u[at])
 
-        return self._tangents.matrix(of_part)
+StepForces = MeanForces | EndForces

@@ -112,8 +112,5 @@ class VelocityProjection:
         none = np.zeros(assembly.constraints.shape[0])
         given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
         gradient = assembly.rigidity.gradient(u)
-        if not gradient.shape[0]:
-            free = self._condensed.predict(force, none, given)
-            return free.y, assembly.constraints.T @ free.multipliers, np.zeros_like(force)
         held = RigidCondensed(self._condensed, gradient).predict(force, none, np.zeros(gradient.shape[0]), given)
-        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.inner
+        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.rigid
