@@ -12,7 +12,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
 from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution, StepStart
-from arlequin.solvers.step_forces import LinearisationPoint
+from arlequin.solvers.step_forces import LinearisationPoint, StepForces
 from arlequin.step.state import Failed, State
 from arlequin.system.assembly import Assembly
 from arlequin.system.lengths import lengths
