@@ -1,4 +1,4 @@
-"""How a step's solution answers contact impulses: columns made when their points first come near contact."""
+"""Response of a step's solution to contact impulses: columns computed when their points first come near contact."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _BLOCK = 32  # columns made together: a block of right-hand sides stays in cache
 _FEW = 256  # so many columns are made at once, at the start
 _ROOM = 1e9  # bytes that all columns may take, about half of a 3D factor that needs as many
 
-# rows (r, u) → columns A⁻¹Rᵀ (u, r) with the constraints eliminated, and what they take off the multipliers (m, r)
+# rows (r, u) → columns A⁻¹Rᵀ (u, r) with the constraints eliminated, and the decrease of the multipliers (m, r)
 Solve = Callable[[sp.csr_array], tuple[Array, Array]]
 
 
@@ -136,7 +136,7 @@ class Compliance:
             y[self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare[None]) @ self._basis))[0][:, 0]
 
     def respond_each(self, impulse: Array, y: Array, multipliers: Array) -> None:
-        """y (n, d) += X P and multipliers (n, m) −= what the impulses P (n, q) take off them."""
+        """y (n, d) += X P and multipliers (n, m) −= their decrease by the impulses P (n, q)."""
         self._need(np.flatnonzero(impulse.any(axis=0)))
         for rows, columns in self._blocks:
             columns.add_each(y, impulse[:, rows])
@@ -147,7 +147,7 @@ class Compliance:
             y[:, self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare) @ self._basis))[0].T
 
     def release(self, impulse: Array, count: int) -> Array:
-        """What the impulses P (q,) take off the multipliers (count,)."""
+        """The decrease of the multipliers (count,) by the impulses P (q,)."""
         out = np.zeros(count)
         for rows, block in self._multipliers:
             out += block @ impulse[rows]
@@ -161,11 +161,11 @@ class Compliance:
 
     @property
     def state_dict(self) -> tuple[NDArray[np.int64], ...]:
-        """Which columns were made when: their last digits depend on which ones are made together."""
+        """Which columns were computed together: their last digits depend on it."""
         return tuple(self._asked)
 
     def load_state_dict(self, state: tuple[NDArray[np.int64], ...]) -> None:
-        """Makes the columns that another one of the same matrix had made."""
+        """Restore from `state_dict`."""
         for rows in state:
             self._need(rows)
 

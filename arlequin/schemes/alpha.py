@@ -1,8 +1,6 @@
-"""A step of the generalised-α family: of a linear bulk at once, of a nonlinear one by Newton's iterations.
+"""The generalised-α family: Newmark, HHT-α, modified mean acceleration, generalised-α.
 
-Steps of the generalised-α family.
-
-The generalised-α family: Newmark, HHT-α, modified mean acceleration, generalised-α.
+Steps of a linear bulk are solved at once, those of a nonlinear one by Newton's iterations.
 """
 
 from collections.abc import Sequence
@@ -90,7 +88,7 @@ class NewtonAlpha:
 
 @dataclass(frozen=True)
 class AlphaState:
-    """What a step hands to the next, all (d,) but rest (m,); forces in N, M a = F + Q.
+    """State of the stepper between two steps, all (d,) but rest (m,); forces in N, M a = F + Q.
 
     lead: (½ − λ) a, m/s², with λ = β/γ. load: the external forces at t_n. internal, damping, external: recursions of
     the averaged bulk forces, F = external − internal − damping; pulled: that of Q = Cᵀφ + Bᵀr. momentum: the sum of the
@@ -204,12 +202,12 @@ class AlphaStepper:
         """The new state, the recursions of its forces, and the works of the step."""
         assembly, scheme, step, own = self._assembly, self._scheme, self.step, state.own
         am, af, gamma = scheme.alpha_m, scheme.alpha_f, scheme.gamma
-        y, multipliers, meeting = solved.y, solved.multipliers, solved.contact
+        y, multipliers, contact_step = solved.y, solved.multipliers, solved.contact
         du, dv = step * y + step**2 * own.lead, (y - state.v) / self._mix
         u, v = state.u + du, state.v + dv
         bulk = assembly.respond(u, state.memory, step)
         accept_cells(assembly, bulk, (state.n + 1) * step)
-        kinematics, contact = meeting.kinematics, meeting.solution
+        kinematics, contact = contact_step.kinematics, contact_step.solution
         momentum = assembly.mass @ v
         viscous = assembly.viscous
         damping_now, damping_end = (w * 0.0 if viscous is None else viscous @ w for w in (state.v, v))
@@ -229,7 +227,7 @@ class AlphaStepper:
         mean_internal = mean(own.internal, internal_share)
         mean_damping = mean(own.damping, damping_share)
         mean_external = mean(own.external, external_share)
-        pulled = assembly.pull(multipliers, meeting.impulse)
+        pulled = assembly.pull(multipliers, contact_step.impulse)
         resisting = mean_internal + mean_damping - mean_external
         carried = AlphaState(
             lead=end_of((0.5 - self._mix) * dv / step, own.lead),
@@ -241,31 +239,31 @@ class AlphaStepper:
             momentum=np.where(self._moving, own.momentum - step * resisting + pulled, momentum),
             rest=own.rest + assembly.constraints @ y,
         )
-        impulses = (multipliers / step, meeting.impulse / step)
+        impulses = (multipliers / step, contact_step.impulse / step)
         given = reaction(assembly, lambda: (momentum - own.momentum) / step + resisting, impulses)
         forces = Forces(mean_internal, mean_damping, mean_external, given)
         path = 0.5 * step * (state.v + v)
         ways = WorkPaths.mean(du, path)
-        loss, rows = meeting.loss(du, min(gamma, 1.0)), ways.on(kinematics)
+        loss, rows = contact_step.loss(du, min(gamma, 1.0)), ways.on(kinematics)
         work = BulkWork.of(assembly, step, forces, multipliers, ways, du / step).works(
             step=step,
             rates=rows,
             kinematics=kinematics,
             contact=contact,
             stored_before=state.stored,
-            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
+            stored_after=(bulk.stored, contact_step.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
-            persistent=meeting.persistent,
+            persistent=contact_step.persistent,
         )
-        found = self._projection.of(meeting, u, v)
+        found = self._projection.of(contact_step, u, v)
         if found is not None:
             change = assembly.mass @ found.dv
             v, momentum = v + found.dv, momentum + change
             carried = replace(carried, momentum=carried.momentum + change)
             work.values += found.work.values
         work["kinetic"] = 0.5 * float(v @ momentum)
-        report = meeting.report(multipliers, work, path, meeting.slip(rows), loss, solved.newton, found)
+        report = contact_step.report(multipliers, work, path, contact_step.slip(rows), loss, solved.newton, found)
         return state.following(assembly, u, v, bulk, report, contact.history, carried), report
 
     def _given(self, state: State, t: float) -> Array | None:

@@ -115,21 +115,21 @@ class StaticStepper:
         assembly, own = self._assembly, state.own
         external = assembly.load(t1)
         found = self._equilibrium.find(state, external, t0, t1)
-        meeting, du, constraint = found.contact, found.y, found.multipliers
-        kinematics, contact = meeting.kinematics, meeting.solution
+        contact_step, du, constraint = found.contact, found.y, found.multipliers
+        kinematics, contact = contact_step.kinematics, contact_step.solution
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)", assembly=assembly)
         accept_shape(assembly, u, t1)
         bulk = assembly.respond(u, state.memory, 0.0)
         accept_cells(assembly, bulk, t1)
         internal = bulk.force
-        forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
+        forces = reaction(assembly, lambda: internal - external, (constraint, contact_step.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
         # the scheme's
         mean_contact = 0.5 * (own.contact + contact.impulse)
         none, still = np.zeros_like(u), np.zeros_like(contact.stored)
-        loss = meeting.loss(du, 0.5, mean_contact)
+        loss = contact_step.loss(du, 0.5, mean_contact)
         mean = Forces(
             0.5 * (state.internal + internal), none, 0.5 * (own.external + external), 0.5 * (own.reaction + forces)
         )
@@ -143,7 +143,7 @@ class StaticStepper:
                 contact, impulse=mean_contact, stored=mean_contact[kinematics.first], dissipated=still, multiplier=still
             ),
             stored_before=state.stored,
-            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
+            stored_after=(bulk.stored, contact_step.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
         )
@@ -151,6 +151,6 @@ class StaticStepper:
         pulled = kinematics.pull(contact.impulse)
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.pull(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
-        report = meeting.report(constraint, work, du, rows.du, loss, found.newton)
+        report = contact_step.report(constraint, work, du, rows.du, loss, found.newton)
         carried = StaticState(external, forces, contact.impulse, pulled, du / (t1 - t0))
         return state.following(assembly, u, none, bulk, report, contact.history, carried), report

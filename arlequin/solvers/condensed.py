@@ -1,9 +1,4 @@
-"""One linear step, condensed on the constraints and the contact.
-
-One linear step, condensed on constraints that change at each pass.
-
-What steppers keep beside the state.
-"""
+"""The linear system of a step, condensed on its constraints and on the contact; checkpoints of what a stepper keeps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -58,7 +53,7 @@ class Condensed:
     ) -> None:
         """`active` (d,) restricts the unknowns (default: all dofs that are not imposed).
 
-        former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it serves no longer.
+        former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
         unknown = np.flatnonzero(assembly.free if active is None else active)
         self._count = unknown.size
@@ -162,7 +157,7 @@ class Condensed:
         return Predictor(y, multipliers, self._moves.of(y))
 
     def predict_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Predictor:
-        """The same for each of many, with fields (n, …), y into the given one: a pass over the factor serves some."""
+        """`predict` for fields (n, …), the solutions into y (n, d): right-hand sides share passes over the factor."""
         whole = isinstance(self._active, slice)
         right = b if whole else b[:, self._active]
         if not whole:
@@ -186,7 +181,7 @@ class Condensed:
         return Predictor(y, multipliers, self._moves.of(y))
 
     def correct_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
-        """Adds to y (n, d) and φ (n, m) of each what the contact impulses P (n, q) do."""
+        """Adds the response to the contact impulses P (n, q) to y (n, d) and φ (n, m)."""
         if impulse.any():
             self.compliance.respond_each(impulse, y, multipliers)
 
@@ -200,7 +195,7 @@ class Condensed:
         return self._b
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
-        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and what it takes off their multipliers (m, r)."""
+        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
         out = np.zeros((self._b.shape[1], rows.shape[0]))
         out[self._active], multipliers = self._contact_columns(sp.csr_array(rows[:, self._active]))
         return out, multipliers
@@ -227,7 +222,7 @@ class Condensed:
         return y
 
     def constraint_response(self, impulse: Array) -> Array:
-        """What the contact impulses P (q,) take off the multipliers φ (m,)."""
+        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
         return self.compliance.release(impulse, self._multiplier_count)
 
 
@@ -306,7 +301,7 @@ class RigidCondensed:
 
 
 class RigidCompliance:
-    """W − V S⁻¹ Vᵀ: what rows G leave of the compliance W; V = B Y (q, k)."""
+    """The compliance W − V S⁻¹ Vᵀ with the rows G held; V = B Y (q, k)."""
 
     def __init__(self, bare: ComplianceOperator, answers: Array, inverse: Callable[[Array], Array]) -> None:
         self._bare, self._answers, self._inverse = bare, answers, inverse
@@ -330,26 +325,26 @@ class RigidCompliance:
 
 @runtime_checkable
 class Checkpointable(Protocol):
-    """A stepper whose steps depend, if only in their last digits, on what earlier ones made: factors, columns."""
+    """A stepper whose steps depend, if only in their last digits, on factors or columns that earlier steps made."""
 
     def state_dict(self) -> Any:
-        """What makes it again: dataclasses, tuples, arrays, none of which ever changes."""
+        """What restores it: dataclasses, tuples, arrays, none of which is ever changed in place."""
         ...
 
     def load_state_dict(self, state: Any) -> None:
-        """Makes again what another stepper of the same system, scheme and step had `state`; this one took no steps."""
+        """Restores the state of another stepper of the same system, scheme and step; this one took no steps."""
         ...
 
 
 class CheckpointedColumns:
-    """Keeps the columns made of one condensed matrix, as which of them were made when."""
+    """Checkpoint of the columns of one condensed matrix: which of them were made together."""
 
     _condensed: Condensed
 
     def state_dict(self) -> Any:
-        """Rows of the contact's basis, as they were asked for."""
+        """Rows of the contact's basis, in the order of their requests."""
         return self._condensed.compliance.state_dict
 
     def load_state_dict(self, state: Any) -> None:
-        """Makes their columns again."""
+        """Restore from `state_dict()`."""
         self._condensed.compliance.load_state_dict(state)

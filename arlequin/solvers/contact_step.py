@@ -56,7 +56,7 @@ class ContactMotion:
 
 @dataclass(frozen=True)
 class VelocityCorrection:
-    """What impulses Q (r,), N·s, on the kinematics at the end of a step change: v by dv (d,), m/s, and the works, J."""
+    """Change dv (d,), m/s, of the end velocity by impulses Q (r,), N·s, on the kinematics there, and its works, J."""
 
     kinematics: ContactKinematics
     dv: Array
@@ -88,20 +88,20 @@ class ContactStep:
         return self.kinematics.spread(self.solution.impulse)
 
     def stored(self, laws: PointLaws, u: Array) -> Any:
-        """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
+        """Energy stored by the laws at the end, at u (d,), that of elastic stick included, J."""
         gaps = self.kinematics.gaps(self.kinematics.moves.of(u))
         asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
         return asperity if self.held is None else asperity + float(self.held.laws.elastic_stick_energy(self.held.after))
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> FrictionLoss | None:
-        """What friction with springs takes as matter moves by du (d,), by the mean impulses (r,) if they are others."""
+        """Friction loss with elastic stick under the motion du (d,), by the mean impulses (r,) if they differ."""
         if self.held is None:
             return None
         impulse = self.solution.impulse if impulse is None else impulse
         return self.held.loss(impulse, self.kinematics.rates(du), self.time, theta)
 
     def slip(self, rows: WorkPaths) -> Array:
-        """The way of friction (r,), m, of the ways of the rows."""
+        """The slip (r,), m, from the paths of the rows."""
         return np.where(self.persistent, rows.du, rows.slip)
 
     def report(
@@ -114,8 +114,8 @@ class ContactStep:
         newton: int = 1,
         projected: VelocityCorrection | None = None,
     ) -> StepReport:
-        """What the step did, after so many linearisations of the bulk; slip (r,): the way of
-        friction, m; projected: what velocities at its end were changed by."""
+        """Report of the step, after `newton` linear systems; slip (r,), m; projected: the correction of the end
+        velocity."""
         own, impulse = self.solution, self.solution.impulse
         action = ContactImpulses.of(self.kinematics, impulse, own.status, slip, self.time, loss=loss)
         if projected is not None:
@@ -145,7 +145,7 @@ def solve_contact_step(
     worn: Worn | None = None,
     lasts: NDArray[np.int8] | None = None,
 ) -> ContactStep:
-    """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
+    """Pairing and impulses of one step; scale × compliance: velocity at the end by an impulse.
 
     A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
     round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
@@ -248,7 +248,7 @@ def _closing(
     gap_per_velocity: float,
     lasts: NDArray[np.int8] | None,
 ) -> Closing:
-    """Which rates the step closes."""
+    """The rates that the step closes."""
     start = kinematics.speeds(motion.velocity if motion.velocity_before is None else motion.velocity_before, step)
     mean = kinematics.turn(motion.mean_offset)
     if kinematics.opening is not None:

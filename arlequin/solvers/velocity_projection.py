@@ -1,4 +1,4 @@
-"""Velocities made compatible with contact that lasts, at the end of a step."""
+"""Projection of the end velocities on persistent contact."""
 
 from functools import cached_property
 
@@ -15,8 +15,8 @@ _NONE = 1e-14  # rate, relative to its terms, that is round-off
 
 
 class VelocityProjection:
-    """Takes out of v₁ the rates H v₁ that persistency leaves (see `arlequin.multilevel.solvers.closing`), by impulses
-    at the end of the step, which move velocities alone:
+    """Removes the rates H v₁ that persistency leaves (see `arlequin.multilevel.solvers.closing`), by impulses at the
+    end of the step, which change velocities alone:
 
         v ← v − M⁻¹(HᵀQ + Cᵀφ),   C v unchanged,   Q = α D H v,   D = diag(W)⁻¹, W the Delassus operator of the step
 
@@ -42,9 +42,9 @@ class VelocityProjection:
         """M, condensed on the constraints; factored when contact first lasts on turning normals."""
         return Condensed(self._assembly, self._assembly.mass, self._active)
 
-    def of(self, meeting: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
+    def of(self, contact_step: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
         """At the end u, v (d,) of a step; None where nothing lasts."""
-        contact, persistent = meeting.solution, meeting.persistent
+        contact, persistent = contact_step.solution, contact_step.persistent
         if not persistent.any():
             return None
         kinematics = self._assembly.contact.kinematics(self._assembly.contact.moves.of(u))
@@ -62,7 +62,7 @@ class VelocityProjection:
         ):
             rows = np.flatnonzero(chosen)
             if rows.size:
-                self._step(out, rows, (u, v), meeting.answers[rows], kind, bound)
+                self._step(out, rows, (u, v), contact_step.answers[rows], kind, bound)
         return out if out.impulse.any() else None
 
     def _step(
