@@ -1,4 +1,4 @@
-"""How a step's solution answers contact impulses: columns made when their points first come near contact."""
+"""Response of a step's solution to contact impulses: columns computed when their points first come near contact."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ _BLOCK = 32  # columns made together: a block of right-hand sides stays in cache
 _FEW = 256  # so many columns are made at once, at the start
 _ROOM = 1e9  # bytes that all columns may take, about half of a 3D factor that needs as many
 
-# rows (r, u) → columns A⁻¹Rᵀ (u, r) with the constraints eliminated, and what they take off the multipliers (m, r)
+# rows (r, u) → columns A⁻¹Rᵀ (u, r) with the constraints eliminated, and the decrease of the multipliers (m, r)
 Solve = Callable[[sp.csr_array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
-class Columns:
+class CompactColumns:
     """Columns of A⁻¹Rᵀ where they are more than round-off: they fall exponentially with the distance from R's dofs."""
 
     rows: NDArray[np.int64]
     matrix: Array
 
     @classmethod
-    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "Columns":
+    def of(cls, columns: Array, dofs: NDArray[np.int64]) -> "CompactColumns":
         """`columns` (u, r) on the unknowns, whose dofs are `dofs` (u,)."""
         peak = np.abs(columns).max(axis=1, initial=0.0)
         kept = np.flatnonzero(peak > _NOTHING * peak.max(initial=0.0))
@@ -64,8 +64,8 @@ class Columns:
             y[:, self.rows] += change
 
 
-class Answers(Protocol):
-    """How the rows of the contact's basis (q,) answer impulses on them, W (q, q)."""
+class ComplianceOperator(Protocol):
+    """W (q, q): velocities of the rows of the contact's basis by impulses on them."""
 
     def of(self, rows: sp.csr_array) -> Array:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
@@ -94,7 +94,7 @@ class Compliance:
         self._solve = solve
         self._place = np.full(basis.shape[0], -1)  # of a row's column among those made
         self._last: list[tuple[NDArray[np.int64], Array]] = []
-        self._blocks: list[tuple[NDArray[np.int64], Columns]] = []
+        self._blocks: list[tuple[NDArray[np.int64], CompactColumns]] = []
         self._multipliers: list[tuple[NDArray[np.int64], Array]] = []
         self._bare = np.zeros(basis.shape[0], dtype=bool)  # rows whose columns are not kept
         self._matrix = np.zeros((0, basis.shape[0]))  # made columns of W as rows
@@ -136,7 +136,7 @@ class Compliance:
             y[self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare[None]) @ self._basis))[0][:, 0]
 
     def respond_each(self, impulse: Array, y: Array, multipliers: Array) -> None:
-        """y (n, d) += X P and multipliers (n, m) −= what the impulses P (n, q) take off them."""
+        """y (n, d) += X P and multipliers (n, m) −= their decrease by the impulses P (n, q)."""
         self._need(np.flatnonzero(impulse.any(axis=0)))
         for rows, columns in self._blocks:
             columns.add_each(y, impulse[:, rows])
@@ -147,7 +147,7 @@ class Compliance:
             y[:, self._dofs] += self._solve(sp.csr_array(sp.csr_array(bare) @ self._basis))[0].T
 
     def release(self, impulse: Array, count: int) -> Array:
-        """What the impulses P (q,) take off the multipliers (count,)."""
+        """The decrease of the multipliers (count,) by the impulses P (q,)."""
         out = np.zeros(count)
         for rows, block in self._multipliers:
             out += block @ impulse[rows]
@@ -161,11 +161,11 @@ class Compliance:
 
     @property
     def state_dict(self) -> tuple[NDArray[np.int64], ...]:
-        """Which columns were made when: their last digits depend on which ones are made together."""
+        """Which columns were computed together: their last digits depend on it."""
         return tuple(self._asked)
 
     def load_state_dict(self, state: tuple[NDArray[np.int64], ...]) -> None:
-        """Makes the columns that another one of the same matrix had made."""
+        """Restore from `state_dict`."""
         for rows in state:
             self._need(rows)
 
@@ -177,12 +177,14 @@ class Compliance:
             some = rows[first : first + size]
             columns, multipliers = self._solve(sp.csr_array(self._basis[some]))
             if not bare:
-                blocks.append((some, Columns.of(columns, self._dofs)))
+                blocks.append((some, CompactColumns.of(columns, self._dofs)))
             shares.append((some, multipliers))
             made.append(np.ascontiguousarray((self._basis @ columns).T))
         # full ones are added at once
         if blocks and all(np.array_equal(block.rows, blocks[0][1].rows) for _, block in blocks):
-            whole = Columns(blocks[0][1].rows, np.asfortranarray(np.hstack([block.matrix for _, block in blocks])))
+            whole = CompactColumns(
+                blocks[0][1].rows, np.asfortranarray(np.hstack([block.matrix for _, block in blocks]))
+            )
             blocks, shares = [(rows, whole)], [(rows, np.hstack([share for _, share in shares]))]
         self._bare[rows] = bare
         self._blocks.extend(blocks)

@@ -1,47 +1,59 @@
-"""When Newton's iterations lead nowhere, and how far to go along their changes then."""
+"""Convergence of Newton's iterations: stagnation, divergence, and the line search that then damps their changes."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-_GROWN = 20.0  # times the smallest change so far, beyond which they lead nowhere
-_PATIENT = 5  # passes that do not halve the smallest change, after which they lead nowhere
+_GROWN = 20.0  # times the smallest change so far, beyond which the iterations diverge
+_PATIENCE = 5  # passes that do not halve the smallest change, after which they diverge
 _HALVES = 6  # halvings at most
 
 
-class Watch:
-    """Looks at the changes of Newton's iterations: slender parts need whole ones that at first grow tenfold."""
+class Stagnation:
+    """Counts the passes since a measure was last halved; lowest: its value then."""
+
+    def __init__(self) -> None:
+        self.lowest, self._since = np.inf, 0
+
+    def passes(self, measure: float) -> int:
+        """The count, after a pass with this measure."""
+        self.lowest, self._since = (measure, 0) if measure <= 0.5 * self.lowest else (self.lowest, self._since + 1)
+        return self._since
+
+
+class DivergenceMonitor:
+    """Detects divergence from the sizes of Newton's changes: in slender parts they first grow tenfold."""
 
     def __init__(self) -> None:
         self._least, self._since = np.inf, 0
 
-    def least(self, size: float) -> bool:
-        """Whether a change of this size is the smallest so far; to be asked once a pass."""
+    def smallest(self, size: float) -> bool:
+        """Whether a change of this size is the smallest so far; to be called once a pass."""
         self._since = 0 if size <= 0.5 * self._least else self._since + 1
         if size >= self._least:
             return False
         self._least = size
         return True
 
-    def lost(self, size: float) -> bool:
-        """Whether a change of this size, or those so far, show that they lead nowhere."""
-        return not size <= _GROWN * self._least or self._since >= _PATIENT
+    def diverging(self, size: float) -> bool:
+        """Whether a change of this size, or those so far, show divergence."""
+        return not size <= _GROWN * self._least or self._since >= _PATIENCE
 
 
-def search(left: Callable[[float], float], size: float, share: float = 1.0) -> float:
-    """The share of a change to take: the first of `share`, its half, its quarter, … that does not leave more than size.
+def search(remaining: Callable[[float], float], size: float, share: float = 1.0) -> float:
+    """The share of a change to take: the first of `share`, its half, its quarter, … that leaves no more than size.
 
-    left(s): ‖A⁻¹R(s)‖, the size of what A would still change at the share s, inf where there is no answer; size: that
-    of the change. R(s) is what is missing at s under the forces of contact and constraints of the pass, with the share
+    remaining(s): ‖A⁻¹R(s)‖, the size of what A would still change at the share s, inf with inverted cells; size: that
+    of the change. R(s) is the residual at s under the forces of contact and constraints of the pass, with the share
     1 − s of the motions still to be imposed: R(s) = (1 − s) R(0), A⁻¹R(0) the change, as far as A is the derivative
-    and whatever contacts open and close. Only what A does not know raises it. Measured by A⁻¹, stiff directions weigh
-    no more than soft ones.
+    and whatever contacts open and close. Only nonlinearity raises it. Measured by A⁻¹, stiff directions weigh no more
+    than soft ones.
 
-    Where all leave more, the search knows nothing: then the whole of the share is taken.
+    Where every share leaves more, the search has no answer: then the whole of `share` is taken.
 
     Source: P. Deuflhard, Newton Methods for Nonlinear Problems, Springer (2004), section 3.3 (natural monotonicity).
     """
     for halves in range(_HALVES + 1):
-        if left(share / 2**halves) <= size:
+        if remaining(share / 2**halves) <= size:
             return share / 2**halves
     return share

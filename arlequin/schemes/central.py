@@ -33,7 +33,7 @@ from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import CheckpointedColumns, Condensed
-from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
+from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
 from arlequin.step.imposed import reaction
@@ -198,7 +198,7 @@ class CentralStepper(CheckpointedColumns, Stepper):
         meeting = solve_contact_step(
             assembly.contact,
             self._condensed.compliance,
-            Motion(place, speed, place + step * rate, rate, start, start),
+            ContactMotion(place, speed, place + step * rate, rate, start, start),
             gap_per_velocity=step,
             step=step,
             theta=0.0,

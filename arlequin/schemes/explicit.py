@@ -31,8 +31,8 @@ from arlequin.system.assembly import Assembly
 @dataclass(frozen=True, eq=False)
 class ExplicitSteps:
     """Steps (b,) taken: u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
-    status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J; rubbed (b, k):
-    what friction takes, J; tries (b,) of sub-steps. own: what the method carries on."""
+    status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J;
+    friction_loss (b, k), J; tries (b,) of sub-steps. own: what the method carries on."""
 
     u: Array
     v: Array

@@ -54,7 +54,7 @@ class Static:
 
 
 @dataclass(frozen=True)
-class _Carried:
+class StaticState:
     """External and reaction forces (d,), contact forces (r,) and what they do to the dofs (d,), N; u̇ (d,), m/s."""
 
     external: Array
@@ -92,7 +92,7 @@ class StaticStepper(Stepper):
         ).any():
             raise UserError("statics starts from an unloaded equilibrium: let the loads grow from zero at t = 0")
         still = np.zeros_like(u)
-        own = _Carried(external, forces, stored, kinematics.generalised_force(stored), still)
+        own = StaticState(external, forces, stored, kinematics.generalised_force(stored), still)
         return replace(State.first(assembly, u, still, bulk, gaps, kinetic=0.0, own=own), impulse=stored)
 
     def with_step(self, step: float) -> "StaticStepper":
@@ -119,21 +119,21 @@ class StaticStepper(Stepper):
         assembly, own = self._assembly, state.own
         external = assembly.load(t1)
         found = self._equilibrium.find(state, external, t0, t1)
-        meeting, du, constraint = found.meeting, found.du, found.multipliers
-        kinematics, contact = meeting.kinematics, meeting.solution
+        contact_step, du, constraint = found.contact, found.y, found.multipliers
+        kinematics, contact = contact_step.kinematics, contact_step.solution
         u = state.u + du
         accept(contact, u, t1, remedy="more load steps (a smaller step)", assembly=assembly)
         accept_shape(assembly, u, t1)
         bulk = assembly.respond(u, state.memory, 0.0)
         accept_cells(assembly, bulk, t1)
         internal = bulk.force
-        forces = reaction(assembly, lambda: internal - external, (constraint, meeting.impulse))
+        forces = reaction(assembly, lambda: internal - external, (constraint, contact_step.impulse))
 
         # trapezoidal works; the multiplier acts where the gap is zero, so that what the rule gives it is
         # the scheme's
         mean_contact = 0.5 * (own.contact + contact.impulse)
         none, still = np.zeros_like(u), np.zeros_like(contact.stored)
-        loss = meeting.loss(du, 0.5, mean_contact)
+        loss = contact_step.loss(du, 0.5, mean_contact)
         mean = Forces(
             0.5 * (state.internal + internal), none, 0.5 * (own.external + external), 0.5 * (own.reaction + forces)
         )
@@ -147,7 +147,7 @@ class StaticStepper(Stepper):
                 contact, impulse=mean_contact, stored=mean_contact[kinematics.first], dissipated=still, multiplier=still
             ),
             stored_before=state.stored,
-            stored_after=(bulk.stored, meeting.stored(assembly.laws, u)),
+            stored_after=(bulk.stored, contact_step.stored(assembly.laws, u)),
             loss=loss,
             plastic=bulk.dissipated,
         )
@@ -155,15 +155,15 @@ class StaticStepper(Stepper):
         pulled = kinematics.generalised_force(contact.impulse)
         work["scheme"] -= float((0.5 * (own.pulled + pulled) - kinematics.generalised_force(mean_contact)) @ du)
         work["junction"] = float(constraint @ (assembly.constraints @ du))
-        return meeting.ended(
+        return contact_step.ended(
             assembly,
             state,
             (u, none),
             bulk,
             work,
-            own=_Carried(external, forces, contact.impulse, pulled, du / (t1 - t0)),
+            own=StaticState(external, forces, contact.impulse, pulled, du / (t1 - t0)),
             multipliers=constraint,
             path=du,
-            contact=meeting.impulses(rows.du, loss),
-            newton=found.passes,
+            contact=contact_step.impulses(rows.du, loss),
+            newton=found.newton,
         )

@@ -18,8 +18,8 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.multilevel.solvers.problem import FreeMotion
-from arlequin.solvers.contact_step import Projected
-from arlequin.solvers.linear_step import Drive, LinearStep, Solved, Start, motion_of
+from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
+from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton_step import NewtonStep
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.acceptance import RESIDUAL_LIMIT, accept, accept_cells, accept_shape
@@ -63,7 +63,7 @@ class _Solution:
     contact: BatchedSolution
     on_basis: Array
     springs: tuple[Array, Array] | None = None
-    single: Solved | None = None
+    single: StepSolution | None = None
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class ThetaStepper(Stepper):
             path = None if push is None else 0.5 * step * (now.v + end.v)
             single = solution.single
             if single is not None and not self._steady and theta < 1.0:  # at θ = 1 the end of the step closes
-                projected = self._projection.of(single.meeting, end.u[0], end.v[0])
+                projected = self._projection.of(single.contact, end.u[0], end.v[0])
             if projected is not None:
                 change = assembly.mass @ projected.dv
                 for field, more in ((end.v, projected.dv), (end.inertia, change), (end.momentum, change)):
@@ -315,15 +315,15 @@ class ThetaStepper(Stepper):
         if len(state.u) > 1:
             return self._solve_members(state, rows, force, wanted, given)
         t1 = (state.n + 1) * self.step
-        drive = Drive(own.momentum[0], force[0], wanted[0], None if given is None else given[0], t1)
+        rhs = StepRhs(own.momentum[0], force[0], wanted[0], None if given is None else given[0], t1)
         if isinstance(self._bulk, LinearStep):
-            start = Start(
+            start = StepStart(
                 rows[0][0], rows[1][0], state.internal[0], state.history[0], state.impulse[0], state.worn, state.lasts
             )
-            solved = self._bulk.solve_from(start, drive)
+            solved = self._bulk.solve_from(start, rhs)
         else:
-            solved = self._bulk.solve(_of_member(state), drive)
-        met = solved.meeting.solution
+            solved = self._bulk.solve(_of_member(state), rhs)
+        met = solved.contact.solution
         contact = BatchedSolution(
             impulse=met.impulse[None],
             normal=np.stack([met.stored, met.dissipated, met.multiplier])[None],
@@ -333,10 +333,10 @@ class ThetaStepper(Stepper):
             residual=np.array([met.residual]),
             singular=np.array([met.singular]),
         )
-        held = solved.meeting.held
+        held = solved.contact.held
         springs = None if held is None else (held.before[None], held.after[None])
         return _Solution(
-            solved.y[None], solved.multipliers[None], contact, solved.meeting.impulse[None], springs, solved
+            solved.y[None], solved.multipliers[None], contact, solved.contact.impulse[None], springs, solved
         )
 
     def _solve_members(
@@ -367,22 +367,24 @@ class ThetaStepper(Stepper):
         """
         assert isinstance(self._bulk, LinearStep)
         contact, step, laws, theta = self._assembly.contact, self.step, self._assembly.laws, self._theta
-        motion = motion_of(*rows, velocity, theta, step)
+        motion = ContactMotion.of(*rows, velocity, theta, step)
         out = BatchedSolution.none(laws, state.history)
         if not contact.count:
             return out
         kinematics = self._reference
-        closed = contact.closed(kinematics.gaps(motion.place + 0.5 * step * motion.speed), step * motion.speed)
+        closed = contact.closed(
+            kinematics.gaps(motion.displacement + 0.5 * step * motion.velocity), step * motion.velocity
+        )
         near = (closed | laws.acts_when_open) & kinematics.paired
         if not near.any():
             return out
         some = contact.subset(np.flatnonzero(near.any(axis=0)))
         delassus = kinematics.delassus(self._bulk.condensed.compliance, some.rows)
         gaps, rates = (
-            kinematics.gaps(motion.end)[:, some.points],
-            kinematics.relative_velocities(motion.rate, step)[:, some.rows],
+            kinematics.gaps(motion.end_displacement)[:, some.points],
+            kinematics.relative_velocities(motion.end_velocity, step)[:, some.rows],
         )
-        start = kinematics.relative_velocities(motion.speed, step)[:, some.rows]
+        start = kinematics.relative_velocities(motion.velocity, step)[:, some.rows]
 
         def solve(at: slice) -> None:
             free = FreeMotion(
@@ -424,7 +426,7 @@ class ThetaStepper(Stepper):
         before, t1 = _of_member(state), (state.n + 1) * self.step
         self._move(state, solution.y, end, at)
         u = end.u[0]
-        accept(solved.meeting.solution, u, t1, assembly=assembly)
+        accept(solved.contact.solution, u, t1, assembly=assembly)
         accept_shape(assembly, u, t1)
         bulk = assembly.respond(u, state.memory, self.step)
         accept_cells(assembly, bulk, t1)
@@ -532,11 +534,13 @@ class ThetaStepper(Stepper):
             else:
                 named(i, accepted)
 
-    def _record(self, state: State, went: _Trajectory, projected: Projected | None, dissipated: float) -> StepBatch:
+    def _record(
+        self, state: State, went: _Trajectory, projected: VelocityCorrection | None, dissipated: float
+    ) -> StepBatch:
         """What is recorded of the steps from a state, with their energies and works."""
         assembly, laws, step, theta = self._assembly, self._assembly.laws, self.step, self._theta
         count, last = len(went.solutions), went.solutions[-1]
-        single = None if self._steady or last.single is None else last.single.meeting
+        single = None if self._steady or last.single is None else last.single.contact
         kinematics = self._reference if single is None else single.kinematics
         persistent = laws.gap_rows if single is None else single.persistent
         by_du, by_path = (kinematics.apply_local(rows[:count]) for rows in (step * went.y, went.path))
@@ -589,7 +593,7 @@ class ThetaStepper(Stepper):
         )
 
     def _reached(
-        self, state: State, batch: StepBatch, went: _Trajectory, projected: Projected | None
+        self, state: State, batch: StepBatch, went: _Trajectory, projected: VelocityCorrection | None
     ) -> tuple[State, StepBatch]:
         """The last state with its energies, and what the contact of one system leaves for the next step."""
         kinetic, strain, asperity = batch.works[-1, :, :3].T
@@ -599,7 +603,7 @@ class ThetaStepper(Stepper):
             return end, batch
         worn = self._assembly.contact.worn(state.worn, batch.contact.friction_work_per_mu[0, 0])
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
-        end = replace(end, worn=worn, impulse=impulse, lasts=single.meeting.persistence)
+        end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence)
         return end, replace(batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None])
 
 

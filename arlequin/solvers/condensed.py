@@ -1,12 +1,7 @@
-"""One linear step, condensed on the constraints and the contact.
-
-One linear step, condensed on constraints that change at each pass.
-
-What steppers keep beside the state.
-"""
+"""The linear system of a step, condensed on its constraints and on the contact; checkpoints of what a stepper keeps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.linalg.compliance import Answers, Columns, Compliance
+from arlequin.linalg.compliance import CompactColumns, Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.batched_factor import BatchedFactor
@@ -30,11 +25,12 @@ _COLUMNS = 32  # right-hand sides solved together: a block stays in cache
 
 @dataclass(frozen=True)
 class Predictor:
-    """Solution without contact: y (d,), the constraints' multipliers φ (m,), and B y (q,)."""
+    """Solution without contact: y (d,), multipliers φ (m,) of the constraints and λ (k,) of rigid parts, B y (q,)."""
 
     y: Array
     multipliers: Array
     contact: Array
+    rigid: Array = field(default_factory=lambda: np.zeros(0))
 
 
 class Condensed:
@@ -57,7 +53,7 @@ class Condensed:
     ) -> None:
         """`active` (d,) restricts the unknowns (default: all dofs that are not imposed).
 
-        former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it serves no longer.
+        former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
         unknown = np.flatnonzero(assembly.free if active is None else active)
         self._count = unknown.size
@@ -93,7 +89,7 @@ class Condensed:
         if self._kept.size:
             schur = c @ response_c
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
-        self._from_c = Columns.of(response_c, unknown)
+        self._from_c = CompactColumns.of(response_c, unknown)
         self._inner_c = c
         self.compliance = Compliance(sp.csr_array(self._b[:, self._active]), unknown, self._contact_columns)
 
@@ -165,7 +161,7 @@ class Condensed:
         return Predictor(y, multipliers, self._basis_product(y))
 
     def predict_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Predictor:
-        """The same for each of many, with fields (n, …), y into the given one: a pass over the factor serves some."""
+        """`predict` for fields (n, …), the solutions into y (n, d): right-hand sides share passes over the factor."""
         whole = isinstance(self._active, slice)
         right = b if whole else b[:, self._active]
         if not whole:
@@ -189,7 +185,7 @@ class Condensed:
         return Predictor(y, multipliers, self._basis_product(y))
 
     def correct_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
-        """Adds to y (n, d) and φ (n, m) of each what the contact impulses P (n, q) do."""
+        """Adds the response to the contact impulses P (n, q) to y (n, d) and φ (n, m)."""
         if impulse.any():
             self.compliance.respond_each(impulse, y, multipliers)
 
@@ -203,7 +199,7 @@ class Condensed:
         return self._b
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
-        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and what it takes off their multipliers (m, r)."""
+        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
         out = np.zeros((self._b.shape[1], rows.shape[0]))
         out[self._active], multipliers = self._contact_columns(sp.csr_array(rows[:, self._active]))
         return out, multipliers
@@ -230,7 +226,7 @@ class Condensed:
         return y
 
     def constraint_response(self, impulse: Array) -> Array:
-        """What the contact impulses P (q,) take off the multipliers φ (m,)."""
+        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
         return self.compliance.release(impulse, self._multiplier_count)
 
 
@@ -251,16 +247,6 @@ def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
     return np.sort(rows[pivots[:rank] - 1]).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class RigidPredictor:
-    """Solution without contact: y (d,), multipliers φ (m,) and λ (k,), and B y (q,)."""
-
-    y: Array
-    multipliers: Array
-    inner: Array
-    contact: Array
-
-
 class RigidCondensed:
     """Solves A y = b + Cᵀφ + Gᵀλ + BᵀP, C y = c, G y = g: `Condensed`, with rows G (k, d) that change at each pass.
 
@@ -271,7 +257,7 @@ class RigidCondensed:
     def __init__(self, bare: Condensed, rows: sp.csr_array) -> None:
         self._bare = bare
         self._count = rows.shape[0]
-        self.compliance: Answers = bare.compliance
+        self.compliance: ComplianceOperator = bare.compliance
         self._kept = np.zeros(0, dtype=np.int64)
         if not self._count:
             return
@@ -287,33 +273,29 @@ class RigidCondensed:
         if self._kept.size:
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T), check_finite=False)
             self._answers = bare.basis @ self._columns
-            self.compliance = _Stiffened(bare.compliance, self._answers, self._inverse)
+            self.compliance = RigidCompliance(bare.compliance, self._answers, self._inverse)
 
-    def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> RigidPredictor:
+    def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), g (k,), given (p,) values of y on the imposed dofs."""
         free = self._bare.predict(b, c, given)
         inner = np.zeros(self._count)
         if not self._kept.size:
-            return RigidPredictor(free.y, free.multipliers, inner, free.contact)
+            return replace(free, rigid=inner)
         own = self._inverse(g[self._kept] - self._rows @ free.y)
         inner[self._kept] = own
-        return RigidPredictor(
-            free.y + self._columns @ own,
-            free.multipliers - self._multipliers @ own,
-            inner,
-            free.contact + self._answers @ own,
-        )
+        y, contact = free.y + self._columns @ own, free.contact + self._answers @ own
+        return Predictor(y, free.multipliers - self._multipliers @ own, contact, inner)
 
-    def correct(self, free: RigidPredictor, impulse: Array) -> tuple[Array, Array, Array]:
+    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array, Array]:
         """y, φ and λ once the contact impulses P (q,) act."""
         if not impulse.any():
-            return free.y, free.multipliers, free.inner
+            return free.y, free.multipliers, free.rigid
         y = free.y + self._bare.response(impulse)
         multipliers = free.multipliers - self._bare.constraint_response(impulse)
         if not self._kept.size:
-            return y, multipliers, free.inner
+            return y, multipliers, free.rigid
         own = -self._inverse(self._answers.T @ impulse)
-        inner = free.inner.copy()
+        inner = free.rigid.copy()
         inner[self._kept] += own
         return y + self._columns @ own, multipliers - self._multipliers @ own, inner
 
@@ -322,10 +304,10 @@ class RigidCondensed:
         return np.asarray(scipy.linalg.cho_solve(self._schur, right, check_finite=False))
 
 
-class _Stiffened:
-    """W − V S⁻¹ Vᵀ: what rows G leave of the compliance W; V = B Y (q, k)."""
+class RigidCompliance:
+    """The compliance W − V S⁻¹ Vᵀ with the rows G held; V = B Y (q, k)."""
 
-    def __init__(self, bare: Answers, answers: Array, inverse: Callable[[Array], Array]) -> None:
+    def __init__(self, bare: ComplianceOperator, answers: Array, inverse: Callable[[Array], Array]) -> None:
         self._bare, self._answers, self._inverse = bare, answers, inverse
 
     def of(self, rows: sp.csr_array) -> Array:
@@ -347,26 +329,26 @@ class _Stiffened:
 
 @runtime_checkable
 class Checkpointable(Protocol):
-    """A stepper whose steps depend, if only in their last digits, on what earlier ones made: factors, columns."""
+    """A stepper whose steps depend, if only in their last digits, on factors or columns that earlier steps made."""
 
     def state_dict(self) -> Any:
-        """What makes it again: dataclasses, tuples, arrays, none of which ever changes."""
+        """What restores it: dataclasses, tuples, arrays, none of which is ever changed in place."""
         ...
 
     def load_state_dict(self, state: Any) -> None:
-        """Makes again what another stepper of the same system, scheme and step had `state`; this one took no steps."""
+        """Restores the state of another stepper of the same system, scheme and step; this one took no steps."""
         ...
 
 
 class CheckpointedColumns:
-    """Keeps the columns made of one condensed matrix, as which of them were made when."""
+    """Checkpoint of the columns of one condensed matrix: which of them were made together."""
 
     _condensed: Condensed
 
     def state_dict(self) -> Any:
-        """Rows of the contact's basis, as they were asked for."""
+        """Rows of the contact's basis, in the order of their requests."""
         return self._condensed.compliance.state_dict
 
     def load_state_dict(self, state: Any) -> None:
-        """Makes their columns again."""
+        """Restore from `state_dict()`."""
         self._condensed.compliance.load_state_dict(state)

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.energy import Work, WorkPaths
-from arlequin.linalg.compliance import Answers
+from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.multilevel.solvers.closing import Closing, persistence
@@ -31,25 +31,37 @@ SETTLED = 1e-14  # change of the positions, relative to `Contact.sizes`, below w
 
 
 @dataclass(frozen=True)
-class Motion:
-    """Where the rows of the basis go in a step, all (q,): without contact impulses, and where they come from.
+class ContactMotion:
+    """Motion of the rows of the contact's basis in a step without contact impulses, all (q,).
 
-    place, speed: displacement (m) and velocity (m/s) at the start; end, rate: displacement and velocity at the end;
-    mean: what makes the velocity at the end one of the mean of the step, which is 0 where contact persists; before:
-    velocity before the impulses, where that is not the one at the start.
+    displacement (m), velocity (m/s): at the start; end_displacement, end_velocity: at the end; mean_offset: what
+    makes the end velocity (u₁ − u₀)/(λΔt), which is 0 where contact persists; velocity_before: before the impulses,
+    where that is not the one at the start.
     """
 
-    place: Array
-    speed: Array
-    end: Array
-    rate: Array
-    mean: Array
-    before: Array | None = None
+    displacement: Array
+    velocity: Array
+    end_displacement: Array
+    end_velocity: Array
+    mean_offset: Array
+    velocity_before: Array | None = None
+
+    @classmethod
+    def of(
+        cls, displacement: Array, velocity: Array, y: Array, weight: float, step: float, shift: Array | None = None
+    ) -> Self:
+        """Of the unknown y = (1 − λ) v₀ + λ v₁ (q,), λ the weight, with u₁ = u₀ + s + Δt y, s the shift (q,)."""
+        earlier = (1.0 / weight - 1.0) * velocity
+        end_velocity = y / weight - earlier
+        if shift is None:
+            return cls(displacement, velocity, displacement + step * y, end_velocity, earlier)
+        offset = earlier + shift / (weight * step)
+        return cls(displacement, velocity, displacement + shift + step * y, end_velocity, offset)
 
 
 @dataclass(frozen=True)
-class Projected:
-    """What impulses Q (r,), N·s, on the kinematics at the end of a step change: v by dv (d,), m/s, and the works, J."""
+class VelocityCorrection:
+    """Change dv (d,), m/s, of the end velocity by impulses Q (r,), N·s, on the kinematics there, and its works, J."""
 
     kinematics: ContactKinematics
     dv: Array
@@ -81,20 +93,20 @@ class ContactStep:
         return self.kinematics.apply_local_transposed(self.solution.impulse)
 
     def stored(self, laws: PointLaws, u: Array) -> Any:
-        """What the laws store at the end, at u (d,), with what the springs of friction do, J."""
+        """Energy stored by the laws at the end, at u (d,), that of elastic stick included, J."""
         gaps = self.kinematics.gaps(self.kinematics.basis_product(u))
         asperity = laws.energy(laws.layer_gaps(self.solution.history, gaps) if self.carried else gaps)
         return asperity if self.held is None else asperity + float(self.held.laws.elastic_stick_energy(self.held.after))
 
     def loss(self, du: Array, theta: float, impulse: Array | None = None) -> FrictionLoss | None:
-        """What friction with springs takes as matter moves by du (d,), by the mean impulses (r,) if they are others."""
+        """Friction loss with elastic stick under the motion du (d,), by the mean impulses (r,) if they differ."""
         if self.held is None:
             return None
         impulse = self.solution.impulse if impulse is None else impulse
         return self.held.loss(impulse, self.kinematics.rates(du), self.time, theta)
 
     def slip(self, rows: WorkPaths) -> Array:
-        """The way of friction (r,), m, of the ways of the rows."""
+        """The slip (r,), m, from the paths of the rows."""
         return np.where(self.persistent, rows.du, rows.slip)
 
     @property
@@ -104,7 +116,7 @@ class ContactStep:
         return persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
 
     def impulses(
-        self, slip: Array, loss: FrictionLoss | None = None, projected: Projected | None = None
+        self, slip: Array, loss: FrictionLoss | None = None, projected: VelocityCorrection | None = None
     ) -> ContactImpulses:
         """What is recorded of the contact; slip (r,): the path of friction, m; projected: impulses at the end."""
         own = self.solution
@@ -127,7 +139,7 @@ class ContactStep:
         path: Array,
         contact: ContactImpulses,
         newton: int = 1,
-        projected: Projected | None = None,
+        projected: VelocityCorrection | None = None,
     ) -> tuple[State, StepBatch]:
         """The state at the end of the step, and what is recorded of it.
 
@@ -162,8 +174,8 @@ class ContactStep:
 
 def solve_contact_step(
     contact: Contact,
-    compliance: Answers,
-    motion: Motion,
+    compliance: ComplianceOperator,
+    motion: ContactMotion,
     *,
     gap_per_velocity: float,
     step: float,
@@ -175,7 +187,7 @@ def solve_contact_step(
     worn: WearState | None = None,
     lasts: NDArray[np.int8] | None = None,
 ) -> ContactStep:
-    """Pairs and solves for the impulses of one step; scale × compliance: velocity at the end by an impulse.
+    """Pairing and impulses of one step; scale × compliance: velocity at the end by an impulse.
 
     A point counts as closed where its gap at the predicted middle of the step, u₀ + ½ Δt v₀, is not positive but for
     round-off. The impulses act on the kinematics at the middle of the step that they lead to (statics: at its end):
@@ -187,20 +199,20 @@ def solve_contact_step(
     """
     laws, time = contact.laws, 1.0 if static else step
     if not contact.count:
-        kinematics = contact.kinematics(motion.place)
+        kinematics = contact.kinematics(motion.displacement)
         return ContactStep(
             kinematics, ContactSolution.none(history), time, persistent=np.zeros(0, dtype=bool), answers=np.zeros(0)
         )
-    middle = motion.place if static else motion.place + 0.5 * step * motion.speed
+    middle = motion.displacement if static else motion.displacement + 0.5 * step * motion.velocity
     kinematics = contact.kinematics(middle, worn=worn)
     closed = (
         np.zeros(contact.count, dtype=bool)
         if static
-        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.speed)
+        else contact.closed(kinematics.gaps(middle, 0.5), step * motion.velocity)
     )
     sliding = None
     if laws.state_dependent:
-        before = motion.speed if motion.before is None else motion.before
+        before = motion.velocity if motion.velocity_before is None else motion.velocity_before
         rates = np.zeros(kinematics.rows) if static else kinematics.relative_velocities(before, step)
         sliding = laws.sliding(history, laws.slip_size(rates))
         laws = laws.at(sliding)
@@ -209,8 +221,8 @@ def solve_contact_step(
     for pairing in range(_PASSES):
         beyond = None
         if not contact.fixed and laws.has_regular:
-            seen = kinematics.gaps(motion.place, 1.0)
-            if static or motion.before is not None:
+            seen = kinematics.gaps(motion.displacement, 1.0)
+            if static or motion.velocity_before is not None:
                 history = laws.with_gaps(at_start, seen)
             else:
                 history, beyond = laws.carry_gaps(at_start, seen)
@@ -219,13 +231,13 @@ def solve_contact_step(
         delassus = kinematics.delassus(compliance, some.rows)
         delassus = delassus if scale == 1.0 else scale * delassus
         closing = None if static else _closing(contact, kinematics, motion, step, gap_per_velocity, lasts)
-        gap_free = kinematics.gaps(motion.end)
+        gap_free = kinematics.gaps(motion.end_displacement)
         if beyond is not None and closing is not None:
             gap_free = gap_free + beyond
             closing.shift[kinematics.first[laws.level == 1]] -= beyond[laws.level == 1]
         free = FreeMotion(
             delassus, gap_per_velocity, gap_free[some.points],
-            kinematics.relative_velocities(motion.rate, time)[some.rows],
+            kinematics.relative_velocities(motion.end_velocity, time)[some.rows],
             closed[some.points], np.inf if static else step, theta, time,
         )  # fmt: skip
         known = partial(
@@ -233,7 +245,9 @@ def solve_contact_step(
             some.laws if sliding is None else some.laws.with_friction(laws.friction[some.points]),
             free,
             history[some.histories],
-            slip_free=None if held is None else kinematics.apply_local(motion.end - motion.place)[some.rows],
+            slip_free=None
+            if held is None
+            else kinematics.apply_local(motion.end_displacement - motion.displacement)[some.rows],
             spring_traction=None if held is None else held[some.rows],
             closing=None if closing is None else closing.table(some.rows),
         )
@@ -247,10 +261,10 @@ def solve_contact_step(
         solution = replace(some.expand(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
-        end = motion.end + gap_per_velocity * scale * compliance.move(
+        end = motion.end_displacement + gap_per_velocity * scale * compliance.move(
             kinematics.apply_local_transposed(solution.impulse)
         )
-        reached = end if static else 0.5 * (motion.place + end)
+        reached = end if static else 0.5 * (motion.displacement + end)
         change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
             break
@@ -265,10 +279,10 @@ def solve_contact_step(
     answers[some.rows] = np.diag(delassus)
     carried = beyond is not None
     if sliding is not None:
-        end = motion.end + gap_per_velocity * scale * compliance.move(
+        end = motion.end_displacement + gap_per_velocity * scale * compliance.move(
             kinematics.apply_local_transposed(solution.impulse)
         )
-        slip = laws.slip_size(kinematics.apply_local(end - motion.place))
+        slip = laws.slip_size(kinematics.apply_local(end - motion.displacement))
         pressure = solution.impulse[kinematics.first] / (time * laws.area)
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
     if held is None or solution.spring_traction is None:
@@ -288,17 +302,19 @@ def solve_contact_step(
 def _closing(
     contact: Contact,
     kinematics: ContactKinematics,
-    motion: Motion,
+    motion: ContactMotion,
     step: float,
     gap_per_velocity: float,
     lasts: NDArray[np.int8] | None,
 ) -> Closing:
     """Which rates the step closes."""
-    start = kinematics.relative_velocities(motion.speed if motion.before is None else motion.before, step)
-    mean = kinematics.apply_local(motion.mean)
+    start = kinematics.relative_velocities(
+        motion.velocity if motion.velocity_before is None else motion.velocity_before, step
+    )
+    mean = kinematics.apply_local(motion.mean_offset)
     if kinematics.opening is not None:
         mean = mean + kinematics.normal(kinematics.opening * (1.0 / gap_per_velocity - 1.0 / step))
-    gaps, explicit = kinematics.gaps(motion.place, 1.0), motion.before is not None
+    gaps, explicit = kinematics.gaps(motion.displacement, 1.0), motion.velocity_before is not None
     return Closing.of(contact.laws, start, mean, gaps, contact.rotating, lasts, explicit)
 
 

@@ -1,8 +1,7 @@
-"""What may not start: surfaces under unilateral contact that lie inside each other.
+"""Consistent initial state of a run: fields, accelerations, and the rejection of initial interpenetration.
 
-The start of a run: given fields made consistent with imposed motions, massless nodes and junctions.
-
-Accelerations at the start, with the contact forces of bodies that rest on each other.
+Given fields are made consistent with imposed motions, massless nodes and junctions; the accelerations include the
+contact forces of bodies that rest on each other.
 """
 
 from itertools import pairwise
@@ -34,7 +33,7 @@ _ROUND_OFF = 1e-10  # depth, relative to the part, that is none
 
 
 def check_apart(assembly: Assembly, u: Array) -> None:
-    """Surfaces under unilateral contact must not start interpenetrated: names the interface, amount and place.
+    """Reject initial interpenetration of surfaces under unilateral contact: interface, amount and position.
 
     The mean gap of a function, (1/A) ∫ψ g dΓ, may be negative where g ≥ 0: where ψ changes its sign (P2 on a curved
     surface), or where g, along the slave's normal, runs past the end of the master. So it only says where to look: a

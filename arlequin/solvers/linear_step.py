@@ -1,127 +1,178 @@
-"""The θ-scheme's step of a linear bulk, solved at once."""
+"""One time or load step: its coefficients, right-hand side and solution; the step of a linear bulk."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
-from arlequin.solvers.condensed import Condensed
-from arlequin.solvers.contact_step import ContactStep, Motion, solve_contact_step
+from arlequin.solvers.condensed import CheckpointedColumns, Condensed
+from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
+from arlequin.system.contact import Contact
 
 
 @dataclass(frozen=True)
-class Drive:
-    """What drives a step: p₀ (d,), N·s, the mean external force (d,), N, what C y has to be (m,) and y (p,) where it is
-    given, m/s; t (s): its end."""
+class StepRhs:
+    """Right-hand side of a step: what is known before it is solved.
 
-    momentum: Array
-    force: Array
-    rest: Array
-    given: Array | None
+    momentum (d,), N·s: all that acts but the force (d,), N, at which the resisting forces are subtracted;
+    constraint_rate (m,): C y; imposed (p,): y on the imposed dofs; t (s): end of the step; shift (d,): u₁ − u₀ − Δt y.
+    """
+
+    momentum: Array | float
+    force: Array | float
+    constraint_rate: Array
+    imposed: Array | None
     t: float
+    shift: Array | None = None
 
 
 @dataclass(frozen=True)
-class Start:
-    """A state as a step sees it: displacement and velocity of the rows of the contact's basis (q,), the internal force
-    (d,), N, the laws' history, the last impulses (r,), N·s, what is worn, and what of the contact may last (k,)."""
+class StepStart:
+    """State at the start of a step, reduced to what the step needs.
 
-    place: Array
-    speed: Array
+    contact_displacement (m), contact_velocity (m/s): of the rows of the contact's basis (q,); internal (d,): internal
+    force, N; history of the laws; impulse (r,): last contact impulses, N·s; worn, lasts (k,): see `State`.
+    """
+
+    contact_displacement: Array
+    contact_velocity: Array
     internal: Array
     history: Array
     impulse: Array
     worn: WearState | None = None
     lasts: NDArray[np.int8] | None = None
 
+    @classmethod
+    def of(cls, state: State, contact: Contact, internal: Array | None = None) -> Self:
+        """Of a state; internal: another force (d,), N, in place of the one at u."""
+        product, force = contact.basis_product, state.internal if internal is None else internal
+        return cls(product(state.u), product(state.v), force, state.history, state.impulse, state.worn, state.lasts)
+
 
 @dataclass(frozen=True)
-class Solved:
-    """y (d,), m/s, the impulses of the constraints (m,) and of contact, N·s; newton: linearisations solved.
+class StepSolution:
+    """Solution of a step: y (d,), m/s; impulses of the constraints (m,) and of contact, N·s.
 
-    inner (k,): those that keep rigid parts rigid.
+    newton: linear systems solved; rigid (k,): impulses that keep rigid parts rigid, N·s.
     """
 
     y: Array
     multipliers: Array
-    meeting: ContactStep
+    contact: ContactStep
     newton: int
-    inner: Array
+    rigid: Array
 
 
 @dataclass(frozen=True)
 class Resistance:
-    """Mean forces (d,) of the bulk, N; viscous: what of the damping is not linear in the velocity, if anything."""
+    """Mean forces (d,) of the bulk, N; viscous: the part of the damping that is not linear in the velocity, if any."""
 
     internal: Array
     damping: Array
     viscous: Array | None = None
 
 
-class LinearStep:
-    """(M + θΔt D + θ²Δt² K) y = p₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP)."""
+@dataclass(frozen=True)
+class StepCoefficients:
+    """Coefficients of a one-step scheme in the unknown y = (1 − λ) v₀ + λ v₁:
+
+        μ M y + h f = p + h f_ext + λμ (Cᵀφ + Gᵀλ_G + BᵀP),    u₁ = u₀ + s + Δt y,
+
+    f the resisting forces of the scheme. velocity_weight: λ; inertia: μ; force: h, s; theta: the θ of the contact laws.
+    Statics have no inertia term, and Δt = λ = μ = h = 1 in them: y is Δu, impulses are forces.
+    """
+
+    step: float
+    velocity_weight: float
+    inertia: float
+    force: float
+    theta: float
+    static: bool = False
+
+    @classmethod
+    def of_theta(cls, theta: float, step: float) -> Self:
+        """Of the θ-scheme: y = v_θ, λ = θ, h = θΔt."""
+        return cls(step, theta, 1.0, theta * step, theta)
+
+    @property
+    def impulse(self) -> float:
+        """λμ, the factor of the impulses."""
+        return self.velocity_weight * self.inertia
+
+    def contact_step(
+        self,
+        contact: Contact,
+        compliance: ComplianceOperator,
+        start: StepStart,
+        rows: Array,
+        guess: Array,
+        shift: Array | None = None,
+    ) -> ContactStep:
+        """The contact problem of a step; rows, shift (q,): y without contact impulses, and s, on the basis."""
+        step, weight = self.step, self.velocity_weight
+        return solve_contact_step(
+            contact,
+            compliance,
+            ContactMotion.of(start.contact_displacement, start.contact_velocity, rows, weight, step, shift),
+            gap_per_velocity=weight * step,
+            step=step,
+            theta=self.theta,
+            history=start.history,
+            worn=start.worn,
+            guess=guess,
+            lasts=start.lasts,
+            scale=self.inertia,
+            static=self.static,
+        )
+
+
+class LinearStep(CheckpointedColumns):
+    """The θ-scheme's step of a linear bulk, solved at once:
+
+    (M + θΔt D + θ²Δt² K) y = p₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
+    """
 
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
         self._assembly, self._theta, self._step = assembly, theta, step
-        self.condensed = Condensed(assembly, self.matrix)
+        self._coefficients = StepCoefficients.of_theta(theta, step)
+        self._condensed = Condensed(assembly, self.matrix)
+
+    @property
+    def condensed(self) -> Condensed:
+        """The matrix, condensed."""
+        return self._condensed
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The matrix (d, d), made anew: it takes as much memory as the stiffness."""
+        """The matrix (d, d), assembled on each call: it takes as much memory as the stiffness."""
         assembly, gap_per_velocity = self._assembly, self._theta * self._step
         matrix = assembly.mass + gap_per_velocity**2 * assembly.stiffness
         return matrix if assembly.viscous is None else matrix + gap_per_velocity * assembly.viscous
 
-    def solve(self, state: State, drive: Drive) -> Solved:
+    def solve(self, state: State, rhs: StepRhs) -> StepSolution:
         """The step from the state."""
-        product = self._assembly.contact.basis_product
-        start = Start(
-            product(state.u), product(state.v), state.internal, state.history, state.impulse, state.worn, state.lasts
-        )
-        return self.solve_from(start, drive)
+        return self.solve_from(StepStart.of(state, self._assembly.contact), rhs)
 
-    def solve_from(self, start: Start, drive: Drive) -> Solved:
-        """The step from what it needs of the state."""
-        theta, step = self._theta, self._step
-        right = drive.momentum + theta * step * (drive.force - start.internal)
-        free = self.condensed.predict(right, drive.rest, drive.given)
-        meeting = solve_contact_step(
-            self._assembly.contact,
-            self.condensed.compliance,
-            motion_of(start.place, start.speed, free.contact, theta, step),
-            gap_per_velocity=theta * step,
-            step=step,
-            theta=theta,
-            history=start.history,
-            worn=start.worn,
-            guess=start.impulse,
-            lasts=start.lasts,
-        )
-        y, multipliers = self.condensed.correct(free, theta * meeting.impulse)
-        return Solved(y, multipliers / theta, meeting, 1, np.zeros(0))
+    def solve_from(self, start: StepStart, rhs: StepRhs) -> StepSolution:
+        """The step from the reduced state."""
+        own, contact = self._coefficients, self._assembly.contact
+        right = rhs.momentum + own.force * (rhs.force - start.internal)
+        free = self._condensed.predict(right, rhs.constraint_rate, rhs.imposed)
+        shift = None if rhs.shift is None else contact.basis @ rhs.shift
+        compliance = self._condensed.compliance
+        found = own.contact_step(contact, compliance, start, free.contact, start.impulse, shift)
+        y, multipliers = self._condensed.correct(free, own.impulse * found.impulse)
+        return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))
 
-    def state_dict(self) -> Any:
-        """The columns made so far."""
-        return self.condensed.compliance.state_dict
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self.condensed.compliance.load_state_dict(state)
-
-    def resist(self, state: State, solved: Solved, u: Array, internal: Array) -> Resistance:
+    def resist(self, state: State, solution: StepSolution, u: Array, internal: Array) -> Resistance:
         """Mean forces of the step that leads to u, where the internal force is given."""
         viscous, theta = self._assembly.viscous, self._theta
-        damping = viscous @ solved.y if viscous is not None else np.zeros_like(u)
+        damping: Any = viscous @ solution.y if viscous is not None else np.zeros_like(u)
         return Resistance((1.0 - theta) * state.internal + theta * internal, damping)
-
-
-def motion_of(place: Array, speed: Array, free: Array, theta: float, step: float) -> Motion:
-    """Where the rows of the contact's basis (q,) go by y = `free` on them, from a place, m, at a speed, m/s."""
-    mean = (1.0 / theta - 1.0) * speed
-    return Motion(place, speed, place + step * free, free / theta - mean, mean)

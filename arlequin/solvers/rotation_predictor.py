@@ -1,4 +1,4 @@
-"""Where a step leads parts that turn: guesses for Newton's iterations that do not stretch them."""
+"""Predictor of rotations: initial guesses of Newton's iterations that do not stretch rotating parts."""
 
 import numpy as np
 import scipy.linalg

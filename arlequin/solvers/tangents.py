@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from arlequin.models.part import Nonlinear, PathDependent
 from arlequin.system.assembly import Assembly
 
-Tangent = Callable[[int, slice], sp.csr_array]  # ∂f/∂u of the part so numbered, whose dofs in the system are the slice
+# ∂f/∂u of an elastic part, and of a path-dependent one with its number; the slice has its dofs in the system
+ElasticTangent = Callable[[Nonlinear, slice], sp.csr_array]
+PathTangent = Callable[[PathDependent, int, slice], sp.csr_array]
 
 
 class Tangents:
@@ -23,7 +25,7 @@ class Tangents:
         blocks, parts = [], []
         for i, part in enumerate(assembly.parts):
             if isinstance(part, Nonlinear | PathDependent):
-                parts.append((i, slice(*assembly.start[i : i + 2].tolist())))
+                parts.append((i, part, slice(*assembly.start[i : i + 2].tolist())))
                 blocks.append(sp.csr_array(part.stiffness.shape))
             else:
                 blocks.append(part.stiffness)
@@ -33,8 +35,8 @@ class Tangents:
         if rest is not None:
             constant = constant + rest
         pattern = _ones(constant)
-        for i, at in parts:
-            pattern = pattern + _shifted(_ones(assembly.parts[i].stiffness), at.start, assembly.dof_count)
+        for _, part, at in parts:
+            pattern = pattern + _shifted(_ones(part.stiffness), at.start, assembly.dof_count)
         pattern = sp.csr_array(pattern)
         pattern.sort_indices()
         keys = _keys(pattern)
@@ -43,16 +45,17 @@ class Tangents:
         data[np.searchsorted(keys, _keys(constant))] = constant.data
         self._pattern = sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
         self._parts = [
-            (i, at, np.searchsorted(keys, _keys(_shifted(assembly.parts[i].stiffness, at.start, assembly.dof_count))))
-            for i, at in parts
+            (i, part, at, np.searchsorted(keys, _keys(_shifted(part.stiffness, at.start, assembly.dof_count))))
+            for i, part, at in parts
         ]
 
-    def matrix(self, tangent: Tangent) -> sp.csr_array:
+    def matrix(self, elastic: ElasticTangent, path_dependent: PathTangent) -> sp.csr_array:
         """The matrix with these tangents."""
         pattern = self._pattern
         data = pattern.data.copy()
-        for i, at, places in self._parts:
-            data[places] += self._scale * tangent(i, at).data
+        for i, part, at, places in self._parts:
+            own = path_dependent(part, i, at) if isinstance(part, PathDependent) else elastic(part, at)
+            data[places] += self._scale * own.data
         return sp.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 

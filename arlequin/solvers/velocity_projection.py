@@ -1,4 +1,4 @@
-"""Velocities made compatible with contact that lasts, at the end of a step."""
+"""Projection of the end velocities on persistent contact."""
 
 from functools import cached_property
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.solvers.condensed import Condensed, RigidCondensed
-from arlequin.solvers.contact_step import ContactStep, Projected
+from arlequin.solvers.contact_step import ContactStep, VelocityCorrection
 from arlequin.system.assembly import Assembly
 
 _NONE = 1e-14  # rate, relative to its terms, that is round-off
 
 
 class VelocityProjection:
-    """Takes out of v₁ the rates H v₁ that persistency leaves (see `arlequin.multilevel.solvers.closing`), by impulses
-    at the end of the step, which move velocities alone:
+    """Removes the rates H v₁ that persistency leaves (see `arlequin.multilevel.solvers.closing`), by impulses at the
+    end of the step, which change velocities alone:
 
         v ← v − M⁻¹(HᵀQ + Cᵀφ),   C v unchanged,   Q = α D H v,   D = diag(W)⁻¹, W the Delassus operator of the step
 
@@ -42,9 +42,9 @@ class VelocityProjection:
         """M, condensed on the constraints; factored when contact first lasts on turning normals."""
         return Condensed(self._assembly, self._assembly.mass, self._active)
 
-    def of(self, meeting: ContactStep, u: Array, v: Array) -> Projected | None:
+    def of(self, contact_step: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
         """At the end u, v (d,) of a step; None where nothing lasts."""
-        contact, persistent = meeting.solution, meeting.persistent
+        contact, persistent = contact_step.solution, contact_step.persistent
         if not persistent.any():
             return None
         kinematics = self._assembly.contact.kinematics(self._assembly.contact.basis_product(u))
@@ -55,19 +55,19 @@ class VelocityProjection:
         normal &= ~self._assembly.laws.gap_rows
         acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
         sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
-        out = Projected(kinematics, np.zeros_like(v), np.zeros(kinematics.rows))
+        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows))
         for chosen, kind, bound in (
             (acts, "impact", kinematics.normal(contact.multiplier)),
             (sticks, "friction", None),
         ):
             rows = np.flatnonzero(chosen)
             if rows.size:
-                self._step(out, rows, (u, v), meeting.answers[rows], kind, bound)
+                self._step(out, rows, (u, v), contact_step.answers[rows], kind, bound)
         return out if out.impulse.any() else None
 
     def _step(
         self,
-        out: Projected,
+        out: VelocityCorrection,
         rows: NDArray[np.int64],
         motion: tuple[Array, Array],
         weights: Array,
@@ -112,8 +112,5 @@ class VelocityProjection:
         none = np.zeros(assembly.constraints.shape[0])
         given = np.zeros(assembly.imposed_dofs.size) if assembly.imposed_dofs.size else None
         gradient = assembly.rigidity.gradient(u)
-        if not gradient.shape[0]:
-            free = self._condensed.predict(force, none, given)
-            return free.y, assembly.constraints.T @ free.multipliers, np.zeros_like(force)
         held = RigidCondensed(self._condensed, gradient).predict(force, none, np.zeros(gradient.shape[0]), given)
-        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.inner
+        return held.y, assembly.constraints.T @ held.multipliers, gradient.T @ held.rigid

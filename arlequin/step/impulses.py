@@ -14,9 +14,9 @@ from arlequin.system.contact_kinematics import ContactKinematics
 @dataclass(frozen=True)
 class ContactImpulses:
     """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
-    on the rows of the contact's basis; slip (k,): its length in contact, m; wear (k,): normal force × slip, J; rubbed
-    (k,): what friction takes, J; status (k,): see `arlequin.multilevel.solvers.contact`. Steps add up, whatever their
-    kinematics. In a block each field has the step as its first axis.
+    on the rows of the contact's basis; slip (k,): its length in contact, m; friction_work_per_mu (k,): normal
+    force × slip, J; friction_loss (k,), J; status (k,): see `arlequin.multilevel.solvers.contact`. Steps add up,
+    whatever their kinematics. In a batch each field has the step as its first axis.
     """
 
     normal: Array
@@ -46,9 +46,11 @@ class ContactImpulses:
         still: Any = False,
         loss: FrictionLoss | None = None,
     ) -> "ContactImpulses":
-        """Of the impulses (r,) on a touch whose rows `moved` (r,) in a step, m, or of some with the step as first axis;
-        time: what turns an impulse into a force; still (k,): points that do not slip, whatever round-off says; loss:
-        of friction with springs."""
+        """Of the impulses (r,) on kinematics whose rows `moved` (r,) in a step, m; or with the step as first axis.
+
+        time: divisor from impulse to force; still (k,): points that do not slip but for round-off; loss: of friction
+        with elastic stick.
+        """
         normal = np.take(impulse, kinematics.first, axis=-1)
         tangential = np.zeros((*normal.shape, kinematics.normals.shape[1]))
         length, friction_loss = np.zeros_like(normal), np.zeros_like(normal)

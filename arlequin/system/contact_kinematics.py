@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.linalg.compliance import Answers
+from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.linalg.products import RowProduct, applied
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
@@ -99,7 +99,7 @@ class ContactKinematics:
         """Hᵀ P (d,), of forces or impulses (r,)."""
         return self.basis_product.transposed(self.apply_local_transposed(impulse))
 
-    def delassus(self, compliance: Answers, rows: NDArray[np.int64]) -> Array:
+    def delassus(self, compliance: ComplianceOperator, rows: NDArray[np.int64]) -> Array:
         """H A⁻¹ Hᵀ between some of the rows of H."""
         if self.local is None:
             return compliance.chosen(rows)

@@ -104,7 +104,9 @@ def test_a_load_beyond_the_limit_point_is_refused(tmp_path: Any) -> None:
     s = 1 + result["part/block"].displacement.values[-1].min()
     assert 50 * s * (1 - s * s) == pytest.approx(18.0, rel=1e-9) and s > 1 / np.sqrt(3)
     path = str(tmp_path / "run.zarr")
-    with pytest.raises(aq.UserError, match=r"part 'block'.* cell [0-3] .*cut to 1/256 of it: try"):
+    with pytest.raises(
+        aq.UserError, match=r"\(largest residual in part 'block', cell [0-3]\), .*cut to 1/256 of it: try"
+    ):
         aq.simulate(squeezed(19.4), aq.Static(), duration=1.0, step=0.05, record=path)
     kept = aq.open(path)["part/block"].displacement.values
     s = 1 + kept[-1].min()

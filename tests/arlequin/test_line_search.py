@@ -43,15 +43,15 @@ def test_the_arctangent_is_solved_from_afar() -> None:
     assert line_search.search(lambda share: 100.0, 1.0) == 1.0
 
 
-def test_changes_that_grow_tenfold_are_patiently_watched() -> None:
-    watch = line_search.Watch()
+def test_changes_that_grow_tenfold_are_patiently_monitored() -> None:
+    monitor = line_search.DivergenceMonitor()
     for size in (1.0, 10.0, 0.4, 4.0, 0.3, 0.1):
-        assert watch.least(size) == (size not in (10.0, 4.0)) and not watch.lost(size)
-    assert watch.lost(3.0) and watch.lost(np.nan)
+        assert monitor.smallest(size) == (size not in (10.0, 4.0)) and not monitor.diverging(size)
+    assert monitor.diverging(3.0) and monitor.diverging(np.nan)
     stuck = []
     for _ in range(7):
-        watch.least(0.09)
-        stuck.append(watch.lost(0.09))
+        monitor.smallest(0.09)
+        stuck.append(monitor.diverging(0.09))
     assert stuck == [False] * 4 + [True] * 3
 
 
@@ -89,7 +89,7 @@ def test_one_load_step_finds_what_whole_changes_do_not(make: Any, monkeypatch: A
     once = aq.simulate(make(), aq.Static(), duration=1.0, step=1.0)
     assert log == [True] and once.attrs["newton_iterations"] <= 20
     log.clear()
-    monkeypatch.setattr(line_search.Watch, "lost", lambda self, size: False)
+    monkeypatch.setattr(line_search.DivergenceMonitor, "diverging", lambda self, size: False)
     cut = aq.simulate(make(), aq.Static(), duration=1.0, step=1.0)
     assert log.count(False) >= 5 and log.count(True) >= 6
     many = aq.simulate(make(), aq.Static(), duration=1.0, step=0.025)
@@ -107,8 +107,8 @@ def test_contacts_that_close_do_not_hold_the_search_up(monkeypatch: Any) -> None
     touch = aq.Interface("slope", part.boundary("bottom"), slope, aq.Unilateral(level="gap"), friction=aq.Coulomb(0.3))
     system = aq.System([part], interfaces=[touch])
     plain = aq.simulate(system, aq.Static(), duration=1.0, step=0.5)
-    monkeypatch.setattr(line_search.Watch, "lost", lambda self, size: True)
-    monkeypatch.setattr(line_search.Watch, "least", lambda self, size: False)
+    monkeypatch.setattr(line_search.DivergenceMonitor, "diverging", lambda self, size: True)
+    monkeypatch.setattr(line_search.DivergenceMonitor, "smallest", lambda self, size: False)
     searched = aq.simulate(system, aq.Static(), duration=1.0, step=0.5)
     status = plain["interface/slope"].status.values
     assert 0 < (status[1] > 0).sum() < (status[2] > 0).sum()
