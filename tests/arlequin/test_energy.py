@@ -315,7 +315,7 @@ def test_the_balance_fails_for_a_wrong_internal_force(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("step_by_step")
 def test_the_balance_fails_for_a_contact_impulse_not_applied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Condensed, "react", lambda self, free, impulse: (free.y, free.multipliers))
+    monkeypatch.setattr(Condensed, "correct", lambda self, free, impulse: (free.y, free.multipliers))
     for scheme in ("theta 0.5", "newmark"):
         assert worst_balance(bar_on_wall(scheme, "asperities", "consistent", "free")) > 1e-3
 
