@@ -62,7 +62,7 @@ class ExplicitSteps:
 
     def first(self, taken: int, own: Any) -> "ExplicitSteps":
         """The first steps alone."""
-        names = ("u", "v", "push", "impulse", "status", "held", "works", "rubbed", "tries")
+        names = ("u", "v", "push", "impulse", "status", "held", "works", "friction_loss", "tries")
         return replace(self, **{name: getattr(self, name)[:taken] for name in names}, own=own)
 
 
