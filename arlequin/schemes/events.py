@@ -3,8 +3,9 @@
 Located events of rigid bodies of the plane: Runge–Kutta steps of order 4 between them.
 """
 
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -16,13 +17,76 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
-from arlequin.schemes.theta_compiled import FEW, corner_rows, is_small
+from arlequin.schemes.compiled_system import CompiledSystem, as_arrays, first_of
+from arlequin.schemes.theta_compiled import FEW, is_small
+from arlequin.schemes.theta_pairing import corner_rows
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import Block, State, StepReport
 from arlequin.system.assembly import Assembly
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12
+
+
+class ModalSystem(NamedTuple):
+    """The system without contact in its modes, of mass 1: ω² (d,), 1/s², damping (d, d), 1/s, whether that is diagonal,
+    and (1 + τ/2 D + τ²/4 Ω)⁻¹ of the outer and the inner stages τ of a whole step: diagonals (1, d), or (d, d)."""
+
+    squares: Array
+    damping: Array
+    diagonal: bool
+    outer: Array
+    inner: Array
+
+
+class LocatedState(NamedTuple):
+    """Modal displacements and velocities (d,), and what goes on from the steps before: modes and signs of the slip of
+    the points (k,), where sticking points and closed gaps stand (r,), m, and the fastest velocity of the contact so
+    far (1,), m/s."""
+
+    u: Array
+    v: Array
+    mode: NDArray[np.int64]
+    sign: Array
+    anchor: Array
+    fastest: Array
+
+
+class LocatedSteps(NamedTuple):
+    """Of some steps (b,): modal displacements and velocities (b, d), sums of works (b, 5), impulses and, times the
+    levers, moments (b, r), gaps at the end, slip, wear and status (b, k), numbers of events, the share of the step of
+    the last one, residuals (b,). Works, impulses and wear in units of the modes' mass."""
+
+    u: Array
+    v: Array
+    works: Array
+    impulse: Array
+    moment: Array
+    gaps: Array
+    slip: Array
+    wear: Array
+    status: NDArray[np.int8]
+    events: NDArray[np.int64]
+    last: Array
+    residual: Array
+
+    @classmethod
+    def room(cls, count: int, d: int, r: int, k: int) -> Self:
+        """Zeros for `count` steps."""
+        return cls(
+            u=np.zeros((count, d)),
+            v=np.zeros((count, d)),
+            works=np.zeros((count, 5)),
+            impulse=np.zeros((count, r)),
+            moment=np.zeros((count, r)),
+            gaps=np.zeros((count, k)),
+            slip=np.zeros((count, k)),
+            wear=np.zeros((count, k)),
+            status=np.zeros((count, k), dtype=np.int8),
+            events=np.zeros(count, dtype=np.int64),
+            last=np.zeros(count),
+            residual=np.zeros(count),
+        )
 
 
 class LocatedThetaStepper:
@@ -77,12 +141,12 @@ class LocatedThetaStepper:
         check_laws(assembly)
 
     def _places(self) -> tuple[Array, Array, Array]:
-        """Rows B (r, d), and angles T and arms of the rows that turn, as `_event_kernels._look` takes them."""
+        """Rows B (r, d), and angles T and arms of the rows that rotate, as `_event_kernels._look` takes them."""
         rows = np.ascontiguousarray(self._assembly.contact.basis[:, self._free] @ self._shapes)
         return rows, np.zeros((0, rows.shape[1])), np.zeros((0, 2))
 
     def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `located_block`)."""
+        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `LocatedState`)."""
         assembly = self._assembly
         q, p = (self._inverse @ field[self._free] for field in (u, v))
         gaps, laws = assembly.contact.gaps(u), assembly.laws
@@ -114,7 +178,7 @@ class LocatedThetaStepper:
 
     def advance_block(self, state: State, count: int) -> tuple[State, Block] | None:
         """Up to `count` steps; None where the first one has too many events."""
-        from arlequin.schemes._event_kernels import located_block, staged
+        from arlequin.schemes._event_kernels import located_steps
 
         assembly, laws, step = self._assembly, self._assembly.laws, self.step
         thirds = step / 3.0 * np.arange(3 * state.n, 3 * (state.n + count) + 1, dtype=float)
@@ -122,22 +186,15 @@ class LocatedThetaStepper:
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
-        size, r, k = q.size, laws.row_count, laws.count
-        out: Any = [np.zeros((count, size)), np.zeros((count, size)), np.zeros((count, 5)), np.zeros((count, r))]
-        out += [np.zeros((count, r)), *(np.zeros((count, k)) for _ in range(3)), np.zeros((count, k), dtype=np.int8)]
-        out += [np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count)]
-        kernels, kind = laws.kernels
-        system = (self._squares, self._damping, self._diagonal)
-        taken = located_block(
-            count, step, system,
-            (laws.first, laws.friction, self._rows, self._touch.gap, self._turns, self._arms),
-            (laws.area, laws.level, laws.compliance, kernels, laws.rows, kind, laws.coefficients, state.history),
-            assembly.contact.scale.touching, loads, staged(*system, step), q, p,
-            *(*modes, state.n == 0, *out),
+        steps = LocatedSteps.room(count, q.size, laws.row_count, laws.count)
+        taken = located_steps(
+            count, step, *self._system, (self._rows, self._turns, self._arms), loads, state.n == 0,
+            (q, p, *modes), tuple(steps),
         )  # fmt: skip
         if not taken:
             return None
-        block, energies = self._audited(state, [values[:taken] for values in out])
+        steps = first_of(steps, taken)
+        block, energies = self._audited(state, steps)
         end = State(
             n=state.n + taken,
             u=block.u[-1],
@@ -148,25 +205,36 @@ class LocatedThetaStepper:
             strain=energies[1],
             asperity=0.0,
             impulse=state.impulse,
-            own=(out[0][taken - 1], out[1][taken - 1], modes),
+            own=(steps.u[-1], steps.v[-1], modes),
         )
         return end, block
 
-    def _audited(self, state: State, out: Any) -> tuple[Block, tuple[float, float]]:
+    @cached_property
+    def _system(self) -> tuple[Any, Any, Any]:
+        """The system, the kernels of its laws and its modes as the loop reads them; made late, as kernels load."""
+        from arlequin.schemes._event_kernels import inverse_stages
+
+        modal = self._squares, self._damping, self._diagonal
+        stages = inverse_stages(*modal, self.step)
+        return as_arrays(CompiledSystem.of(self._assembly)), self._assembly.laws.kernels[0], (*modal, *stages)
+
+    def _audited(self, state: State, steps: LocatedSteps) -> tuple[Block, tuple[float, float]]:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
         assembly, kinematics = self._assembly, self._touch
-        q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
-        sums, impulse, moment, wear = (self._unit * each for each in (sums, impulse, moment, wear))
+        q, p, events = steps.u, steps.v, steps.events
+        works, impulse, moment, wear = (
+            self._unit * each for each in (steps.works, steps.impulse, steps.moment, steps.wear)
+        )
         u, v = np.zeros((2, len(q), assembly.dof_count))
         u[:, self._free], v[:, self._free] = row_products(q, self._shapes.T), row_products(p, self._shapes.T)
         strain = 0.5 * self._unit * np.vecdot(q**2, self._squares)
         work = Work(np.zeros((len(q), Work().values.size)))
         work["kinetic"], work["strain"] = 0.5 * self._unit * np.vecdot(p, p), strain
-        work["external_work"], work["impact"] = sums[:, 0], sums[:, 3]
+        work["external_work"], work["impact"] = works[:, 0], works[:, 3]
         # what their quadrature gives below zero is the scheme's
-        work["damping"], work["friction"] = np.maximum(sums[:, 1:3], 0.0).T
-        below = np.minimum(sums[:, 1:3], 0.0).sum(axis=1)
-        work["scheme"] = sums[:, 4] + below - np.diff(strain, prepend=state.strain)
+        work["damping"], work["friction"] = np.maximum(works[:, 1:3], 0.0).T
+        below = np.minimum(works[:, 1:3], 0.0).sum(axis=1)
+        work["scheme"] = works[:, 4] + below - np.diff(strain, prepend=state.strain)
         normal = impulse[:, kinematics.first]
         tangential = np.zeros((*normal.shape, kinematics.normals.shape[1]))
         if kinematics.frictional:
@@ -179,14 +247,20 @@ class LocatedThetaStepper:
             v=v,
             works=work.values,
             multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
-            gaps=gaps,
+            gaps=steps.gaps,
             action=ContactImpulses(
-                normal, tangential, self._spread(impulse, moment), slip, wear, assembly.laws.friction * wear, status
+                normal,
+                tangential,
+                self._spread(impulse, moment),
+                steps.slip,
+                wear,
+                assembly.laws.friction * wear,
+                steps.status,
             ),
             iterations=1 + events,
-            residual=residuals,
+            residual=steps.residual,
             newton=np.ones_like(events),
-            event=np.where(events > 0, self.step * (n - 1 + last), np.nan),
+            event=np.where(events > 0, self.step * (n - 1 + steps.last), np.nan),
         )
         return block, (float(work["kinetic"][-1]), float(strain[-1]))
 
@@ -274,11 +348,11 @@ class LocatedRigidStepper(LocatedThetaStepper):
                 self._along.append(None)
                 continue
             own = slave.rows.toarray()
-            ways, own_arms = corner_rows(interface, contact.reference[i])
-            along = np.zeros((len(ways), 3))
-            along[:, :2] = ways
+            directions, own_arms = corner_rows(interface, contact.reference[i])
+            along = np.zeros((len(directions), 3))
+            along[:, :2] = directions
             rows.append(along @ own)
-            turns.append(np.broadcast_to(own[2], (len(ways), count)))
+            turns.append(np.broadcast_to(own[2], (len(directions), count)))
             arms.append(own_arms)
             self._along.append(along)
         modal = [np.ascontiguousarray(np.concatenate(each)[:, self._free] @ self._shapes) for each in (rows, turns)]

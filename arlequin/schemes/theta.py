@@ -7,7 +7,7 @@ from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
-from arlequin.schemes.theta_compiled import RotatingThetaStepper, SmallThetaStepper, is_rotating, is_small
+from arlequin.schemes.theta_compiled import SmallThetaStepper, is_rotating, is_small
 from arlequin.schemes.theta_sparse import BlockedThetaStepper, ThetaStepper, is_steady
 from arlequin.step.state import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
@@ -65,7 +65,7 @@ class Theta:
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
         if is_rotating(assembly):
-            return RotatingThetaStepper(assembly, step, self.theta)
+            return SmallThetaStepper(assembly, step, self.theta)
         if not is_steady(assembly):
             return ThetaStepper(assembly, step, self.theta)
         return (SmallThetaStepper if is_small(assembly) else BlockedThetaStepper)(assembly, step, self.theta)
