@@ -1,7 +1,7 @@
 """Steps of small linear systems with the events of contact and friction located inside them."""
 
 import math
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -9,7 +9,7 @@ from numba import njit
 from arlequin.multilevel._interrupts import hear
 from arlequin.multilevel.laws._signature import HISTORY
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
-from arlequin.schemes._system_kernels import named_system
+from arlequin.schemes._system_kernels import dot, named_system
 from arlequin.schemes.events import LocatedState, LocatedSteps, ModalSystem
 
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
@@ -26,56 +26,27 @@ _SMALL = 1e-11  # of the largest velocity or force at the contact: none
 _PUSH = 1e-6  # of the slip rate of a point that jams: the approach under which its shock is found
 
 
-class _Contact(NamedTuple):
-    """Rows (r,) of the points k start at first (k + 1,), the normal first; friction (k,); rows B (r, d), and angles T
-    (r, d) and arms (r, 2) of those on rotating bodies, see `_look`, both empty without; gap (k,) at u = 0 and the
-    largest that counts as none, m."""
-
-    first: Any
-    friction: Any
-    rows: Any
-    angles: Any
-    arms: Any
-    gap: Any
-    touching: Any
+# Rows (r,) of the points k start at first (k + 1,), the normal first; friction (k,); rows B (r, d), and angles T (r,
+# d) and arms (r, 2) of those on rotating bodies, see `_look`, both empty without; gap (k,) at u = 0 and the largest
+# that counts as none, m.
+_Contact = namedtuple("_Contact", "first friction rows angles arms gap touching")
 
 
-class _Modes(NamedTuple):
-    """mode (k,): OPEN, SLIP or STICK; sign (k,) of the slip; anchor (r,): where sticking points and closed gaps stand,
-    m."""
-
-    mode: Any
-    sign: Any
-    anchor: Any
+# mode (k,): OPEN, SLIP or STICK; sign (k,) of the slip; anchor (r,): where sticking points and closed gaps stand, m.
+_Modes = namedtuple("_Modes", "mode sign anchor")
 
 
-class _Sums(NamedTuple):
-    """Works of the load, damping, friction and normal impulses, and of the internal forces (5,); impulses (r,), slip
-    and wear (k,), and the impulses times the levers of their rows (r,)."""
-
-    works: Any
-    impulse: Any
-    slip: Any
-    wear: Any
-    moment: Any
+# Works of the load, damping, friction and normal impulses, and of the internal forces (5,); impulses (r,), slip and
+# wear (k,), and the impulses times the levers of their rows (r,).
+_Sums = namedtuple("_Sums", "works impulse slip wear moment")
 
 
-class _Rows(NamedTuple):
-    """At an instant: rows H (r, d), displacements along them, Ḣ v and levers (r,), see `_look`."""
-
-    rows: Any
-    displacement: Any
-    bias: Any
-    levers: Any
+# At an instant: rows H (r, d), displacements along them, Ḣ v and levers (r,), see `_look`.
+_Rows = namedtuple("_Rows", "rows displacement bias levers")
 
 
-class _Span(NamedTuple):
-    """`tau` seconds of step n, of the length `step`, from the share `begin` of it on."""
-
-    n: Any
-    begin: Any
-    tau: Any
-    step: Any
+# `tau` seconds of step n, of the length `step`, from the share `begin` of it on.
+_Span = namedtuple("_Span", "n begin tau step")
 
 
 @njit(cache=True)
@@ -87,14 +58,6 @@ def _force(loads, n, s, out):
         out[d] = 0.0
         for i in range(4):
             out[d] += weights[i] * loads[n, i, d]
-
-
-@njit(cache=True)
-def _dot(x, y):
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
 
 
 @njit(cache=True)
@@ -209,13 +172,13 @@ def _hold(matrix, right, sticks):
 
 
 @njit(cache=True)
-def _inverse(squares, damping, diagonal, tau):
-    """A⁻¹ of A = 1 + τ/2 D + τ²/4 Ω: its diagonal (1, d) where D is diagonal, else all of it (d, d)."""
+def _inverse(squares, damping, tau):
+    """A⁻¹ of A = 1 + τ/2 D + τ²/4 Ω: its diagonal (1, d) where D is given by its own, else all of it (d, d)."""
     size = squares.size
-    if diagonal:
+    if damping.shape[0] == 1:
         out = np.empty((1, size))
         for d in range(size):
-            out[0, d] = 1.0 / (1.0 + 0.5 * tau * damping[d, d] + 0.25 * tau**2 * squares[d])
+            out[0, d] = 1.0 / (1.0 + 0.5 * tau * damping[0, d] + 0.25 * tau**2 * squares[d])
         return out
     matrix, out = 0.5 * tau * damping, np.zeros((size, size))
     for d in range(size):
@@ -226,31 +189,20 @@ def _inverse(squares, damping, diagonal, tau):
 
 
 @njit(cache=True)
-def inverse_stages(squares, damping, diagonal, step):
+def inverse_stages(squares, damping, step):
     """A⁻¹ of the outer and of the inner stages of a whole step."""
-    return _inverse(squares, damping, diagonal, _OUTER * step), _inverse(squares, damping, diagonal, _INNER * step)
+    return _inverse(squares, damping, _OUTER * step), _inverse(squares, damping, _INNER * step)
 
 
 @njit(cache=True)
-def _times(inverse, x, out):
-    """out = A⁻¹ x."""
-    if inverse.shape[0] == 1:
+def _times(matrix, x, out):
+    """out = A x, A (d, d) or its diagonal (1, d)."""
+    if matrix.shape[0] == 1:
         for d in range(x.size):
-            out[d] = inverse[0, d] * x[d]
+            out[d] = matrix[0, d] * x[d]
     else:
         for d in range(x.size):
-            out[d] = _dot(inverse[d], x)
-
-
-@njit(cache=True)
-def _damped(damping, diagonal, v, out):
-    """out = D v."""
-    if diagonal:
-        for d in range(v.size):
-            out[d] = damping[d, d] * v[d]
-    else:
-        for d in range(v.size):
-            out[d] = _dot(damping[d], v)
+            out[d] = dot(matrix[d], x)
 
 
 @njit(cache=True)
@@ -313,10 +265,10 @@ def _stage(squares, held, pushed, sticks, tau, inverse, load, u, v, work, y, mul
         columns, matrix = np.empty((count, u.size)), np.empty((count, count))
         for a in range(count):
             _times(inverse, pushed[a], columns[a])
-            multipliers[a, 0] = 0.5 * _dot(held[a], v) - _dot(held[a], y)
+            multipliers[a, 0] = 0.5 * dot(held[a], v) - dot(held[a], y)
         for a in range(count):
             for b in range(count):
-                matrix[a, b] = 0.5 * _dot(held[a], columns[b])
+                matrix[a, b] = 0.5 * dot(held[a], columns[b])
         _hold(matrix, multipliers, sticks)
         for a in range(count):
             for d in range(u.size):
@@ -337,11 +289,11 @@ def _advance(modal, contact, loads, span, modes, u, v, sums):
         if span.tau == step:
             inverse = modal.inner if stage == 1 else modal.outer
         else:
-            inverse = _inverse(squares, modal.damping, modal.diagonal, part)
+            inverse = _inverse(squares, modal.damping, part)
         _force(loads, span.n, share + 0.5 * part / step, load)
         share += part / step
         _stage(squares, held, pushed, sticks, part, inverse, load, u, v, work, y, multipliers)
-        _damped(modal.damping, modal.diagonal, y, work)
+        _times(modal.damping, y, work)
         for d in range(u.size):
             works[0] += part * load[d] * y[d]
             works[1] += part * work[d] * y[d]
@@ -357,9 +309,9 @@ def _advance(modal, contact, loads, span, modes, u, v, sums):
             r = first[k]
             if mode[k] == OPEN:
                 continue
-            works[3] -= own[r] * _dot(rows[r], y)
+            works[3] -= own[r] * dot(rows[r], y)
             if first[k + 1] - r > 1:
-                moved = _dot(rows[r + 1], y)
+                moved = dot(rows[r + 1], y)
                 works[2] -= own[r + 1] * moved
                 if mode[k] == SLIP:
                     sums.slip[k] += part * sign[k] * moved
@@ -377,9 +329,9 @@ def _look(contact, u, v, at):
     fixed, turns, arms = contact.rows, contact.angles, contact.arms
     rows, displacement, bias, levers = at
     for r in range(displacement.size):
-        displacement[r] = _dot(fixed[r], u)
+        displacement[r] = dot(fixed[r], u)
     for r in range(turns.shape[0]):
-        angle, rate, along, across = _dot(turns[r], u), _dot(turns[r], v), arms[r, 0], arms[r, 1]
+        angle, rate, along, across = dot(turns[r], u), dot(turns[r], v), arms[r, 0], arms[r, 1]
         sin, cos = np.sin(angle), np.cos(angle)
         displacement[r] += across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
         levers[r] = across * cos - along * sin
@@ -391,7 +343,7 @@ def _look(contact, u, v, at):
 @njit(cache=True)
 def _free(modal, load, u, v, out):
     """Accelerations (d,) without contact: out = f − Ω u − D v."""
-    _damped(modal.damping, modal.diagonal, v, out)
+    _times(modal.damping, v, out)
     for d in range(u.size):
         out[d] = load[d] - modal.squares[d] * u[d] - out[d]
 
@@ -408,9 +360,9 @@ def _forces(contact, rows, bias, free, modes, out):
     multipliers, matrix = np.empty((count, 1)), np.empty((count, count))
     _spread_back(bias, mode, first, multipliers)
     for a in range(count):
-        multipliers[a, 0] = -multipliers[a, 0] - _dot(held[a], free)
+        multipliers[a, 0] = -multipliers[a, 0] - dot(held[a], free)
         for b in range(count):
-            matrix[a, b] = _dot(held[a], pushed[b])
+            matrix[a, b] = dot(held[a], pushed[b])
     _hold(matrix, multipliers, sticks)
     _spread(multipliers, mode, sign, first, friction, out)
 
@@ -441,10 +393,10 @@ def _project(contact, rows, modes, missing, v):
     right, matrix = np.empty((count, 2)), np.empty((count, count))
     _spread_back(missing, modes.mode, contact.first, right)
     for a in range(count):
-        right[a, 1] = _dot(held[a], v)
+        right[a, 1] = dot(held[a], v)
         sticks[a] = False
         for b in range(count):
-            matrix[a, b] = _dot(held[a], held[b])
+            matrix[a, b] = dot(held[a], held[b])
     _hold(matrix, right, sticks)
     for d in range(v.size):
         taken = 0.0
@@ -483,8 +435,8 @@ def _swing(modal, contact, loads, span, modes, u, v, sums):
         _look(contact, now_u, now_v, at)
         _free(modal, load, now_u, now_v, rate)
         _forces(contact, rows, at.bias, rate, modes, forces)
-        _damped(modal.damping, modal.diagonal, now_v, drag)
-        pushed, lost = _dot(load, now_v), _dot(drag, now_v)
+        _times(modal.damping, now_v, drag)
+        pushed, lost = dot(load, now_v), dot(drag, now_v)
         works[0] += part * pushed
         works[1] += part * lost
         physical += part * (pushed - lost)
@@ -497,7 +449,7 @@ def _swing(modal, contact, loads, span, modes, u, v, sums):
         for k in range(mode.size):
             r = first[k]
             if mode[k] == SLIP and first[k + 1] - r > 1:
-                moved = _dot(rows[r + 1], now_v)
+                moved = dot(rows[r + 1], now_v)
                 works[2] -= part * forces[r + 1] * moved
                 physical += part * forces[r + 1] * moved
                 sums.slip[k] += part * sign[k] * moved
@@ -548,14 +500,14 @@ def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
         which[k] = 0
         if mode[k] == OPEN:
             opening = gap[k] + at.displacement[r]
-            if opening < -_DEEP * touching or (opening < 0.0 and _dot(rows[r], v) < 0.0):
+            if opening < -_DEEP * touching or (opening < 0.0 and dot(rows[r], v) < 0.0):
                 which[k] = 1
         elif forces[r] < -scale:
             which[k] = 2
         elif rough and mode[k] == STICK and abs(forces[r + 1]) > friction[k] * forces[r] + scale:
             which[k] = 3
             any_slips = True
-        elif rough and mode[k] == SLIP and sign[k] * _dot(rows[r + 1], v) < 0.0:
+        elif rough and mode[k] == SLIP and sign[k] * dot(rows[r + 1], v) < 0.0:
             which[k] = 4
         any_broken = any_broken or which[k] != 0
     if any_slips:  # points that share a force reach their thresholds together
@@ -744,7 +696,7 @@ def _enter(modal, contact, laws, at, load, limits, closed, which, modes, u, v, s
     delassus, worst, free = rows @ rows.T, 0.0, np.empty(v.size)
     hits, jams = False, np.zeros(mode.size, dtype=np.bool_)
     for k in range(mode.size):
-        hits = hits or (closed[k] and _dot(rows[first[k]], v) < -_SMALL * fastest)
+        hits = hits or (closed[k] and dot(rows[first[k]], v) < -_SMALL * fastest)
     before = mode.copy()
     for attempt in range(1 + mode.size):
         if hits or attempt:
@@ -808,7 +760,7 @@ def located_steps(count, step, system, kernels, modal, rows, loads, begins, stat
             hear()
             _look(contact, u, v, at)
             for r in range(count_rows):
-                fastest[0] = max(fastest[0], abs(_dot(at.rows[r], v)))
+                fastest[0] = max(fastest[0], abs(dot(at.rows[r], v)))
             if fresh and points:  # what starts, and what an event has left
                 _force(loads, n, begin, load)
                 for k in range(points):

@@ -4,7 +4,7 @@ Contact forces (r,) are in N, tractions of friction's springs (r,) in Pa; the da
 `tangential_damping`. `adaptive_steps` serves `arlequin.schemes.runge_kutta`.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -12,38 +12,24 @@ from numba import njit
 from arlequin.multilevel._interrupts import hear
 from arlequin.multilevel.laws._kernels import layer
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
-from arlequin.schemes._system_kernels import add_product, add_transposed, internal_forces, named_system
+from arlequin.schemes._system_kernels import add_product, add_transposed, dot, internal_forces, named_system
 from arlequin.schemes.explicit import ExplicitSteps, InverseMass
 
 EXTERNAL, VISCOUS, LAYERS = 0, 1, 2  # works of a step
 
 
-class _ContactState(NamedTuple):
-    """Tractions of friction's springs (r,), Pa, radii of their disks (k,), Pa, contact forces (r,), N, status (k,)."""
-
-    traction: Any
-    radius: Any
-    forces: Any
-    status: Any
+# Tractions of friction's springs (r,), Pa, radii of their disks (k,), Pa, contact forces (r,), N, status (k,).
+_ContactState = namedtuple("_ContactState", "traction radius forces status")
 
 
-class _ContactMotion(NamedTuple):
-    """Displacements and velocities (r,) along the rows of the contact; before (2, r): displacements and tractions that
-    the springs come from; rubbing (2, k): what friction takes at this instant, W, and what it took since, J; room: work
-    space, two of (d,)."""
-
-    displacement: Any
-    velocity: Any
-    before: Any
-    rubbing: Any
-    room: Any
+# Displacements and velocities (r,) along the rows of the contact; before (2, r): displacements and tractions that the
+# springs come from; rubbing (2, k): what friction takes at this instant, W, and what it took since, J; room: work
+# space, two of (d,).
+_ContactMotion = namedtuple("_ContactMotion", "displacement velocity before rubbing room")
 
 
-class _Works(NamedTuple):
-    """Sums over a step: work (3,): external, dashpots, layers, J; friction (2, k), see `_ContactMotion`."""
-
-    work: Any
-    friction: Any
+# Sums over a step: work (3,): external, dashpots, layers, J; friction (2, k), see `_ContactMotion`.
+_Works = namedtuple("_Works", "work friction")
 
 
 @njit(cache=True)
@@ -198,17 +184,10 @@ def _accelerate(inverse, force, out):
 
 
 @njit(cache=True)
-def _dot(a, b):
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
-
-
-@njit(cache=True)
 def _record(steps, n, u, v, contact):
     """Puts the state at the end of step n into the fields of all steps."""
     steps.u[n], steps.v[n], steps.traction[n], steps.status[n] = u, v, contact.traction, contact.status
+    steps.tries[n] = 1
 
 
 @njit(cache=True)
@@ -242,13 +221,13 @@ def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
             v[d] += step * a[d]
             u[d] += step * v[d]
             steps.push[n, d] = step * force[d]
-        work[EXTERNAL] = step * _dot(loads[n], v)
+        work[EXTERNAL] = step * dot(loads[n], v)
         for r in range(contact.forces.size):
             steps.impulse[n, r] = step * contact.forces[r]
         _move_rows(system, u, v, motion.displacement, motion.velocity)
         power = _contact(system, step, motion, contact)
         steps.friction_loss[n] += motion.rubbing[1]
-        if not np.isfinite(_dot(u, u) + _dot(v, v)):
+        if not np.isfinite(dot(u, u) + dot(v, v)):
             return n
         _record(steps, n, u, v, contact)
     return count
@@ -264,7 +243,7 @@ def _evaluate_instant(system, span, load, u, v, motion, contact, force, works, w
     works.friction[1] += motion.rubbing[1]
     works.work[LAYERS] += weight * power
     works.work[VISCOUS] += weight * _total(system, load, u, v, contact.forces, force, motion.room)
-    works.work[EXTERNAL] += weight * _dot(load, v)
+    works.work[EXTERNAL] += weight * dot(load, v)
 
 
 @njit(cache=True)
@@ -340,7 +319,7 @@ def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, 
             _accelerate(inverse, now, a)
             friction_loss[1] += at_end.friction[1]
         steps.friction_loss[n] = friction_loss[0] + friction_loss[1]
-        if not np.isfinite(_dot(u, u) + _dot(v, v)):
+        if not np.isfinite(dot(u, u) + dot(v, v)):
             return n
         _record(steps, n, u, v, contact)
     return count
@@ -360,15 +339,9 @@ def _load(polynomial, x, load):
             load[d] = load[d] * x + polynomial[i, d]
 
 
-class _Rates(NamedTuple):
-    """At an instant: contact forces (r,) and all forces (d,), N, powers (3,) of the works and what friction takes (k,),
-    W; opening (k,): what falls below zero when a point leaves its mode."""
-
-    forces: Any
-    force: Any
-    powers: Any
-    rubbing: Any
-    opening: Any
+# At an instant: contact forces (r,) and all forces (d,), N, powers (3,) of the works and what friction takes (k,), W;
+# opening (k,): what falls below zero when a point leaves its mode.
+_Rates = namedtuple("_Rates", "forces force powers rubbing opening")
 
 
 @njit(cache=True)
@@ -424,7 +397,7 @@ def _evaluate(system, inverse, load, y, mode, out, rates, room):
         for t in range(n + 1, end):
             forces[t] = area[k] * scale * traction[t]
     powers[VISCOUS] = _total(system, load, u, v, forces, force, of_bulk)
-    powers[EXTERNAL] = _dot(load, v)
+    powers[EXTERNAL] = dot(load, v)
     out[:size] = v
     _accelerate(inverse, force, out[size : 2 * size])
     out[2 * size :] = 0.0
@@ -552,7 +525,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
             _load(polynomial, 2.0 * (t + h) / step - 1.0, load)
             _evaluate(system, inverse, load, new, mode, k[stages], rates, room)
             error = _error(k, e3, e5, h, new, largest, tolerance, size, step)
-            if not np.isfinite(_dot(new, new)) or used > MOST:
+            if not np.isfinite(dot(new, new)) or used > MOST:
                 return n, usual
             changes = False
             for p in range(points):

@@ -7,27 +7,11 @@ from arlequin.schemes.compiled_system import CompiledSystem, LawTables, SparseRo
 
 @njit(cache=True)
 def named_system(arrays, kernels):
-    """The `CompiledSystem` of its arrays (`arlequin.schemes.compiled_system.as_arrays`) and of the laws' kernels."""
-    (
-        free, imposed, imposes_displacement, inertial, mass, viscous, strains, constraints, basis, gap, touching, laws,
-    ) = arrays  # fmt: skip
-    rows, weights, anchor, own = strains
-    (
-        first, area, level, compliance, friction, tangential_compliance, stiffness, damping, starts, kind,
-        coefficients, _,
-    ) = laws  # fmt: skip
+    """The `CompiledSystem` of `arlequin.schemes.compiled_system.system_arguments`."""
+    free, imposed, displaced, inertial, mass, viscous, strains, constraints, basis, gap, touching, laws = arrays
     return CompiledSystem(
-        free, imposed, imposes_displacement, inertial,
-        SparseRows(mass[0], mass[1], mass[2]),
-        SparseRows(viscous[0], viscous[1], viscous[2]),
-        StrainRows(SparseRows(rows[0], rows[1], rows[2]), weights, anchor, own),
-        SparseRows(constraints[0], constraints[1], constraints[2]),
-        SparseRows(basis[0], basis[1], basis[2]),
-        gap, touching,
-        LawTables(
-            first, area, level, compliance, friction, tangential_compliance, stiffness, damping, starts, kind,
-            coefficients, kernels,
-        ),
+        free, imposed, displaced, inertial, SparseRows(*mass), SparseRows(*viscous), StrainRows(*strains),
+        SparseRows(*constraints), SparseRows(*basis), gap, touching, LawTables(kernels, *laws),
     )  # fmt: skip
 
 
@@ -55,8 +39,7 @@ def add_transposed(matrix, x, out):
 @njit(cache=True)
 def internal_forces(strains, u, relative, out):
     """out (d,) = Bᵀ (w B u), N, of displacements u (d,); see `arlequin.system.strains`. relative (d,): work space."""
-    starts, columns, values = strains.rows
-    weights, anchor, own = strains.weights, strains.anchor, strains.own
+    starts, columns, values, weights, anchor, own = strains
     for d in range(u.size):
         relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
     out[:] = 0.0
@@ -68,3 +51,12 @@ def internal_forces(strains, u, relative, out):
         total *= weights[i]
         for e in range(starts[i], starts[i + 1]):
             out[columns[e]] += values[e] * total
+
+
+@njit(cache=True)
+def dot(x, y):
+    """x·y."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total

@@ -4,7 +4,7 @@ The loop is compiled for each kind of pairing by itself: its argument `rotation`
 leaves out what rotating bodies of the plane on flat obstacles need.
 """
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -21,55 +21,27 @@ ALLOWED = 1e-10  # residual of a contact problem that is accepted
 PASSES = 25  # configurations of a step at most, as in `arlequin.solvers.contact_step`
 
 
-class _Prediction(NamedTuple):
-    """Mean velocity y (d,), m/s, and multipliers φ (m,), N·s, of a step; the rest is work space: right (free,), force,
-    drag, relative (d,)."""
-
-    y: Any
-    multipliers: Any
-    right: Any
-    force: Any
-    drag: Any
-    relative: Any
+# Mean velocity y (d,), m/s, and multipliers φ (m,), N·s, of a step; the rest is work space: right (free,), force,
+# drag, relative (d,).
+_Prediction = namedtuple("_Prediction", "y multipliers right force drag relative")
 
 
-class _ContactProblem(NamedTuple):
-    """Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
-    `arlequin.multilevel.solvers.closing`), and the history of the regular laws."""
-
-    delassus: Any
-    gap_free: Any
-    rate_free: Any
-    closed: Any
-    closing: Any
-    history: Any
+# Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
+# `arlequin.multilevel.solvers.closing`), and the history of the regular laws.
+_ContactProblem = namedtuple("_ContactProblem", "delassus gap_free rate_free closed closing history")
 
 
-class _ContactSolution(NamedTuple):
-    """Impulses (r,), N·s; their stored, dissipated and multiplier parts (3, k); status (k,); trial history."""
-
-    impulse: Any
-    normal: Any
-    status: Any
-    trial: Any
+# Impulses (r,), N·s; their stored, dissipated and multiplier parts (3, k); status (k,); trial history.
+_ContactSolution = namedtuple("_ContactSolution", "impulse normal status trial")
 
 
-class _RotatingContact(NamedTuple):
-    """Configuration of a step of rotating bodies: shares (r, 3) of the basis in the rows of H, how far these have moved
-    (r,), m, at the displacement `middle` (q,) of the basis; gap (k,) there; persistent rows (r,); closing (3, r);
-    delassus (r,): the diagonal of H W Hᵀ on the rows that act. active (k,): points that act. carried: the history that
-    layers start from, beyond (k,): what their gaps are beyond these, m."""
-
-    shares: Any
-    moved: Any
-    middle: Any
-    closing: Any
-    persistent: Any
-    delassus: Any
-    active: Any
-    closed: Any
-    carried: Any
-    beyond: Any
+# Configuration of a step of rotating bodies: shares (r, 3) of the basis in the rows of H, how far these have moved
+# (r,), m, at the displacement `middle` (q,) of the basis; gap (k,) there; persistent rows (r,); closing (3, r);
+# delassus (r,): the diagonal of H W Hᵀ on the rows that act. active (k,): points that act. carried: the history that
+# layers start from, beyond (k,): what their gaps are beyond these, m.
+_RotatingContact = namedtuple(
+    "_RotatingContact", "shares moved middle closing persistent delassus active closed carried beyond"
+)
 
 
 @njit(cache=True)
@@ -422,9 +394,9 @@ def _chosen(some, laws):
     for i in range(regular.size):
         table[i] = laws.coefficients[regular[i]]
     own = LawTables(
-        first, laws.area[points], laws.level[points], laws.compliance[points], laws.friction[points],
+        laws.kernels, first, laws.area[points], laws.level[points], laws.compliance[points], laws.friction[points],
         laws.tangential_compliance[points], laws.tangential_stiffness[points], laws.tangential_damping[points],
-        own_rows, laws.kind[regular], table, laws.kernels,
+        own_rows, laws.kind[regular], table,
     )  # fmt: skip
     return points, rows, regular, own
 

@@ -36,9 +36,11 @@ class SparseRows(NamedTuple):
 
 
 class StrainRows(NamedTuple):
-    """Strains B (u − u_anchor) by rows with their weights w; see `arlequin.system.strains.Strains`."""
+    """Strains B (u − u_anchor) with their weights w, B by rows; see `arlequin.system.strains.Strains`."""
 
-    rows: SparseRows
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Array
     weights: Array
     anchor: NDArray[np.int64]
     own: int
@@ -47,17 +49,17 @@ class StrainRows(NamedTuple):
     def of(cls, strains: Strains | None, count: int) -> Self:
         """Of `count` degrees of freedom; None: no strains in short form."""
         if strains is None:
-            return cls(SparseRows.of(sp.csr_array((0, count))), np.zeros(0), np.full(count, -1), 0)
-        return cls(SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.own)
+            return cls(*SparseRows.of(sp.csr_array((0, count))), np.zeros(0), np.full(count, -1), 0)
+        return cls(*SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.own)
 
 
 class LawTables(NamedTuple):
     """The laws of the contact points; see `arlequin.multilevel.solvers.law_tables.PointLaws`, whose names these are.
 
-    tangential_compliance (k,), m/(s Pa): that of the friction of a scheme's step. kernels: of the regular laws; None
-    outside of compiled loops.
+    tangential_compliance (k,), m/(s Pa): that of the friction of a scheme's step. kernels: of the regular laws.
     """
 
+    kernels: Any
     first: NDArray[np.int64]
     area: Array
     level: NDArray[np.int64]
@@ -69,15 +71,14 @@ class LawTables(NamedTuple):
     rows: NDArray[np.int64]
     kind: NDArray[np.int64]
     coefficients: Array
-    kernels: Any
 
     @classmethod
     def of(cls, laws: PointLaws, tangential_compliance: Array | None = None) -> Self:
         """tangential_compliance: by default that of the laws."""
+        compliance = laws.tangential_compliance if tangential_compliance is None else tangential_compliance
         return cls(
-            laws.first, laws.area, laws.level, laws.compliance, laws.friction,
-            laws.tangential_compliance if tangential_compliance is None else tangential_compliance,
-            laws.tangential_stiffness, laws.tangential_damping, laws.rows, laws.kernels[1], laws.coefficients, None,
+            laws.kernels[0], laws.first, laws.area, laws.level, laws.compliance, laws.friction, compliance,
+            laws.tangential_stiffness, laws.tangential_damping, laws.rows, laws.kernels[1], laws.coefficients,
         )  # fmt: skip
 
 
@@ -107,20 +108,19 @@ class CompiledSystem(NamedTuple):
         """tangential_compliance: see `LawTables`."""
         contact, count = assembly.contact, assembly.dof_count
         viscous = sp.csr_array((0, count)) if assembly.viscous is None else assembly.viscous
+        gap = contact.kinematics(np.zeros(contact.basis.shape[0])).gap
         return cls(
-            free=np.flatnonzero(assembly.free),
-            imposed=assembly.imposed_dofs,
-            imposes_displacement=assembly.imposes_displacement,
-            inertial=assembly.free & ~assembly.massless,
-            mass=SparseRows.of(assembly.mass),
-            viscous=SparseRows.of(viscous),
-            strains=StrainRows.of(assembly.strains, count),
-            constraints=SparseRows.of(assembly.constraints),
-            basis=SparseRows.of(contact.basis),
-            gap=contact.kinematics(np.zeros(contact.basis.shape[0])).gap,
-            touching=contact.scale.touching,
-            laws=LawTables.of(assembly.laws, tangential_compliance),
-        )
+            np.flatnonzero(assembly.free), assembly.imposed_dofs, assembly.imposes_displacement,
+            assembly.free & ~assembly.massless, SparseRows.of(assembly.mass), SparseRows.of(viscous),
+            StrainRows.of(assembly.strains, count), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis),
+            gap, contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
+        )  # fmt: skip
+
+
+def system_arguments(assembly: Assembly, tangential_compliance: Array | None = None) -> tuple[Any, Any]:
+    """The first arguments of the loops: the system, without the kernels of its laws, and these."""
+    *bare, laws = CompiledSystem.of(assembly, tangential_compliance)
+    return as_arrays((*bare, laws[1:])), laws.kernels
 
 
 def as_arrays(named: Any) -> Any:
@@ -128,8 +128,18 @@ def as_arrays(named: Any) -> Any:
     return tuple(as_arrays(each) for each in named) if isinstance(named, tuple) else named
 
 
+def zeros_of(named: type[Steps], count: int, *shapes: Any, types: dict[str, Any]) -> Steps:
+    """Zeros for `count` steps: a named tuple of fields whose first axis is the step; shapes: of the other axes, an
+    integer where there is one; types: of fields that are not of float numbers."""
+    fields: Any = named
+    sizes = ((count, *shape) if isinstance(shape, tuple) else (count, shape) for shape in shapes)
+    named_sizes = zip(fields._fields, sizes, strict=True)
+    found: Steps = fields(*(np.zeros(size, dtype=types.get(name, float)) for name, size in named_sizes))
+    return found
+
+
 def first_of(steps: Steps, count: int) -> Steps:
     """The first of some steps: named tuples of fields whose first axis is the step."""
     named: Any = type(steps)
-    found: Steps = named._make(field[:count] for field in steps)
+    found: Steps = named(*(field[:count] for field in steps))
     return found

@@ -4,8 +4,7 @@ Located events of rigid bodies of the plane: Runge–Kutta steps of order 4 betw
 """
 
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -17,9 +16,9 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
-from arlequin.schemes.compiled_system import CompiledSystem, as_arrays, first_of
+from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.theta_compiled import FEW, is_small
-from arlequin.schemes.theta_pairing import corner_rows
+from arlequin.schemes.theta_pairing import CornerRows
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.state import Block, State, StepReport
 from arlequin.system.assembly import Assembly
@@ -29,12 +28,11 @@ _DIAGONAL = 1e-12
 
 
 class ModalSystem(NamedTuple):
-    """The system without contact in its modes, of mass 1: ω² (d,), 1/s², damping (d, d), 1/s, whether that is diagonal,
-    and (1 + τ/2 D + τ²/4 Ω)⁻¹ of the outer and the inner stages τ of a whole step: diagonals (1, d), or (d, d)."""
+    """The system without contact in its modes, of mass 1: ω² (d,), 1/s², damping, 1/s, and (1 + τ/2 D + τ²/4 Ω)⁻¹ of
+    the outer and the inner stages τ of a whole step: (d, d), or diagonals (1, d) where the damping is diagonal."""
 
     squares: Array
     damping: Array
-    diagonal: bool
     outer: Array
     inner: Array
 
@@ -69,24 +67,6 @@ class LocatedSteps(NamedTuple):
     events: NDArray[np.int64]
     last: Array
     residual: Array
-
-    @classmethod
-    def room(cls, count: int, d: int, r: int, k: int) -> Self:
-        """Zeros for `count` steps."""
-        return cls(
-            u=np.zeros((count, d)),
-            v=np.zeros((count, d)),
-            works=np.zeros((count, 5)),
-            impulse=np.zeros((count, r)),
-            moment=np.zeros((count, r)),
-            gaps=np.zeros((count, k)),
-            slip=np.zeros((count, k)),
-            wear=np.zeros((count, k)),
-            status=np.zeros((count, k), dtype=np.int8),
-            events=np.zeros(count, dtype=np.int64),
-            last=np.zeros(count),
-            residual=np.zeros(count),
-        )
 
 
 class LocatedThetaStepper:
@@ -126,11 +106,11 @@ class LocatedThetaStepper:
         if assembly.viscous is not None:
             viscous = assembly.viscous[self._free][:, self._free].toarray() / self._unit
             damping = self._shapes.T @ viscous @ self._shapes
-        self._diagonal = bool(
-            np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
-            <= _DIAGONAL * np.abs(damping).max(initial=0.0)
+        off = np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
+        diagonal = off <= _DIAGONAL * np.abs(damping).max(initial=0.0)
+        self._damping = (
+            damping.diagonal()[None].copy() if diagonal else np.ascontiguousarray(0.5 * (damping + damping.T))
         )
-        self._damping = np.ascontiguousarray(0.5 * (damping + damping.T))
         contact = assembly.contact
         self._touch = contact.kinematics(np.zeros(contact.basis.shape[0]))
         self._rows, self._turns, self._arms = self._places()
@@ -186,7 +166,8 @@ class LocatedThetaStepper:
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
-        steps = LocatedSteps.room(count, q.size, laws.row_count, laws.count)
+        d, r, k, types = q.size, laws.row_count, laws.count, {"status": np.int8, "events": np.int64}
+        steps = zeros_of(LocatedSteps, count, d, d, 5, r, r, k, k, k, k, (), (), (), types=types)
         taken = located_steps(
             count, step, *self._system, (self._rows, self._turns, self._arms), loads, state.n == 0,
             (q, p, *modes), tuple(steps),
@@ -214,9 +195,9 @@ class LocatedThetaStepper:
         """The system, the kernels of its laws and its modes as the loop reads them; made late, as kernels load."""
         from arlequin.schemes._event_kernels import inverse_stages
 
-        modal = self._squares, self._damping, self._diagonal
+        modal = self._squares, self._damping
         stages = inverse_stages(*modal, self.step)
-        return as_arrays(CompiledSystem.of(self._assembly)), self._assembly.laws.kernels[0], (*modal, *stages)
+        return *system_arguments(self._assembly), (*modal, *stages)
 
     def _audited(self, state: State, steps: LocatedSteps) -> tuple[Block, tuple[float, float]]:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
@@ -334,43 +315,20 @@ class LocatedRigidStepper(LocatedThetaStepper):
 
     def _places(self) -> tuple[Array, Array, Array]:
         """Rows B (r, d), angles T (r, d) and arms (r, 2) of the contact's rows."""
-        assembly, contact = self._assembly, self._assembly.contact
-        count = assembly.dof_count
-        rows, turns, arms = [np.zeros((0, count))], [np.zeros((0, count))], [np.zeros((0, 2))]
-        # rows (r, 3) of each interface over the coordinates of its body; None where it does not turn
-        self._along: list[Array | None] = []
-        for i, (a, b) in enumerate(pairwise(contact.span)):
-            interface, slave = contact.interfaces[i], contact.sides[i][0]
-            if contact.steady[i]:
-                rows.append(contact.basis[a:b].toarray())
-                turns.append(np.zeros((b - a, count)))
-                arms.append(np.zeros((b - a, 2)))
-                self._along.append(None)
-                continue
-            own = slave.rows.toarray()
-            directions, own_arms = corner_rows(interface, contact.reference[i])
-            along = np.zeros((len(directions), 3))
-            along[:, :2] = directions
-            rows.append(along @ own)
-            turns.append(np.broadcast_to(own[2], (len(directions), count)))
-            arms.append(own_arms)
-            self._along.append(along)
-        modal = [np.ascontiguousarray(np.concatenate(each)[:, self._free] @ self._shapes) for each in (rows, turns)]
-        return modal[0], modal[1], np.concatenate(arms)
+        basis, corners = self._assembly.contact.basis, CornerRows.of(self._assembly.contact)
+        each, body = np.arange(corners.columns.size), corners.width > 1
+        # over the basis: rows at rest, and the angles of those on bodies
+        self._resting_rows, self._angles = np.zeros((2, each.size, basis.shape[0]))
+        self._resting_rows[each, corners.columns] = np.where(body, corners.directions[:, 0], 1.0)
+        self._resting_rows[each[body], corners.columns[body] + 1] = corners.directions[body, 1]
+        self._angles[each[body], corners.columns[body] + 2] = 1.0
+        free = basis[:, self._free].toarray()
+        rows, angles = (np.ascontiguousarray(own @ free @ self._shapes) for own in (self._resting_rows, self._angles))
+        return rows, angles, corners.arms
 
     def _spread(self, impulse: Array, moment: Array) -> Array:
         """Impulses (b, q) on the basis: those on steady rows, and the resultants and moments on bodies."""
-        contact = self._assembly.contact
-        ends = np.append(contact.laws.first[:-1], contact.laws.row_count)[contact.start]
-        pieces = [np.zeros((len(impulse), 0))]
-        for (a, b), along in zip(pairwise(ends), self._along, strict=True):
-            if along is None:
-                pieces.append(impulse[:, a:b])
-            else:
-                own = row_products(impulse[:, a:b], along)
-                own[:, 2] = moment[:, a:b].sum(axis=1)
-                pieces.append(own)
-        return np.concatenate(pieces, axis=1)
+        return row_products(impulse, self._resting_rows) + row_products(moment, self._angles)
 
 
 def _plane(assembly: Assembly) -> None:

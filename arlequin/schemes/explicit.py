@@ -20,7 +20,7 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
-from arlequin.schemes.compiled_system import CompiledSystem, as_arrays, first_of
+from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.theta_compiled import FEW, is_small
 from arlequin.solvers.condensed import independent
 from arlequin.step.impulses import ContactImpulses
@@ -47,17 +47,8 @@ class ExplicitSteps(NamedTuple):
     def room(cls, assembly: Assembly, count: int) -> Self:
         """Zeros for `count` steps."""
         size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
-        return cls(
-            u=np.zeros((count, size)),
-            v=np.zeros((count, size)),
-            push=np.zeros((count, size)),
-            impulse=np.zeros((count, rows)),
-            status=np.zeros((count, points), dtype=np.int8),
-            traction=np.zeros((count, rows)),
-            works=np.zeros((count, 3)),
-            friction_loss=np.zeros((count, points)),
-            tries=np.ones(count, dtype=np.int64),
-        )
+        types = {"status": np.int8, "tries": np.int64}
+        return zeros_of(cls, count, size, size, size, rows, points, rows, 3, points, (), types=types)
 
 
 class InverseMass(NamedTuple):
@@ -111,7 +102,7 @@ class ExplicitSystem:
     @cached_property
     def arguments(self) -> tuple[Any, Any, Any]:
         """The system, the kernels of its laws and the inverse of its mass; made late, as kernels load."""
-        return as_arrays(CompiledSystem.of(self.assembly)), self.assembly.laws.kernels[0], tuple(self._inverse_mass)
+        return *system_arguments(self.assembly), tuple(self._inverse_mass)
 
     @property
     def damped(self) -> bool:

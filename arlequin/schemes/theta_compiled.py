@@ -19,8 +19,8 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.closing import lasting
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, softness
-from arlequin.schemes.compiled_system import CompiledSystem, SparseRows, as_arrays, first_of
-from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, Pairing, RotatingPairing, RotatingSteps
+from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
+from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, RotatingPairing, RotatingSteps
 from arlequin.schemes.theta_sparse import Carried, Pushes, ThetaStepper
 from arlequin.solvers.initial_state import start_fields
 from arlequin.solvers.linear_step import LinearStep
@@ -90,85 +90,59 @@ class ThetaSteps(NamedTuple):
     iterations: NDArray[np.int64]
     residual: Array
 
-    @classmethod
-    def room(cls, assembly: Assembly, count: int) -> Self:
-        """Zeros for `count` steps."""
-        d, m = assembly.dof_count, assembly.constraints.shape[0]
-        r, k = assembly.laws.row_count, assembly.laws.count
-        return cls(
-            u=np.zeros((count, d)),
-            v=np.zeros((count, d)),
-            y=np.zeros((count, d)),
-            impulse=np.zeros((count, r)),
-            normal=np.zeros((count, 3, k)),
-            status=np.zeros((count, k), dtype=np.int8),
-            multipliers=np.zeros((count, m)),
-            spring_traction=np.zeros((count, r)),
-            iterations=np.zeros(count, dtype=np.int64),
-            residual=np.zeros(count),
-        )
-
-
-class BulkSteps(NamedTuple):
-    """The bulk of some steps (b,), also at their start: u, v, f_int(u), M v (b + 1, d), strain energy (b + 1,), J, and
-    tractions of friction's springs (b + 1, r), None without springs; mean viscous, None without, and external forces
-    (b, d), N."""
-
-    u: Array
-    v: Array
-    internal: Array
-    momentum: Array
-    strain: Array
-    spring_traction: Array | None
-    damping: Array | None
-    external: Array
-
 
 def audited(
     assembly: Assembly,
     kinematics: ContactKinematics,
-    first: int,
+    before: State,
     step: float,
     theta: float,
-    bulk: BulkSteps,
+    external: Array,
     steps: ThetaSteps,
-    asperity: float,
+    spring_traction: Array,
     still: NDArray[np.bool_],
     rotating: RotatingSteps | None = None,
 ) -> tuple[Block, Array]:
-    """What is recorded of the steps from `first` (number) on, and their energies (b, 3) at the end: kinetic, strain,
-    asperity. kinematics: of all steps, or some of one each; asperity: J, stored there at their start, with the springs
-    of friction; still (b, k): points that do not slip, whatever round-off says; rotating: None on fixed normals."""
-    laws, y, impulse, multipliers = assembly.laws, steps.y, steps.impulse, steps.multipliers
-    gaps = kinematics.gaps(applied(kinematics.basis, bulk.u[1:]))
+    """What is recorded of the steps (b,) after a state; their energies (b, 3) at the end: kinetic, strain, asperity.
+
+    kinematics: of all steps, or some of one each; external (b, d): mean forces, N; spring_traction (b + 1, r): of
+    friction's springs, also at the start, Pa; still (b, k): points that do not slip, whatever round-off says; rotating:
+    None on fixed normals.
+    """
+    laws, strains = assembly.laws, assembly.strains
+    assert strains is not None
+    u, v = np.concatenate([before.u[None], steps.u]), np.concatenate([before.v[None], steps.v])
+    y, impulse, multipliers, taken = steps.y, steps.impulse, steps.multipliers, strains.at(u)
+    internal, strain, momentum = strains.forces(taken), strains.energy(taken), applied(assembly.mass, v)
+    gaps = kinematics.gaps(applied(kinematics.basis, u[1:]))
     stored, loss = laws.energy(gaps if rotating is None else rotating.layer_gap), None
-    if bulk.spring_traction is not None:
-        springs = ElasticStick(laws, bulk.spring_traction[:-1], bulk.spring_traction[1:], gain(laws, theta, step))
+    if laws.has_elastic_stick:
+        springs = ElasticStick(laws, spring_traction[:-1], spring_traction[1:], gain(laws, theta, step))
         loss = springs.loss(impulse, kinematics.rates(step * y), step, theta)
-        stored = stored + laws.elastic_stick_energy(bulk.spring_traction[1:])
-    ends, persistent = bulk.v[1:], laws.gap_rows
+        stored = stored + laws.elastic_stick_energy(spring_traction[1:])
+    ends, persistent = v[1:], laws.gap_rows
     if rotating is not None:
         ends, persistent = rotating.unprojected, rotating.persistent
         impulse = impulse - rotating.impulse
-    path = 0.5 * step * (bulk.v[:-1] + ends)
+    path = 0.5 * step * (v[:-1] + ends)
     ways = WorkPaths.mean(step * y, path)
-    mean = (1.0 - theta) * bulk.internal[:-1] + theta * bulk.internal[1:]
-    damping = np.zeros_like(y) if bulk.damping is None else bulk.damping
+    mean = (1.0 - theta) * internal[:-1] + theta * internal[1:]
+    damping = np.zeros_like(y) if assembly.viscous is None else applied(assembly.viscous, y)
     reaction = np.zeros_like(y)
     dofs = assembly.imposed_dofs
     if dofs.size:
         given = applied(assembly.constraints.T, multipliers) + applied(kinematics.basis.T, kinematics.spread(impulse))
-        gained = np.diff(bulk.momentum, axis=0) - applied(assembly.mass, bulk.v[1:] - ends)
-        missing = (gained - given) / step + mean + damping - bulk.external
+        gained = np.diff(momentum, axis=0) - applied(assembly.mass, v[1:] - ends)
+        missing = (gained - given) / step + mean + damping - external
         reaction[:, dofs] = missing[:, dofs]
-    forces = Forces(mean, damping, bulk.external, reaction)
+    forces = Forces(mean, damping, external, reaction)
     work = BulkWork.of(assembly, step, forces, multipliers, ways, y).works(
         step=step,
         rates=ways.on(kinematics),
         kinematics=kinematics,
         contact=Pushes(impulse, *np.moveaxis(steps.normal, 1, 0)),
-        stored_before=(bulk.strain[:-1], np.append(asperity, stored[:-1])),
-        stored_after=(bulk.strain[1:], stored),
+        stored_before=(strain[:-1], np.append(before.asperity, stored[:-1])),
+        stored_after=(strain[1:], stored),
         loss=loss,
         persistent=persistent,
     )
@@ -178,15 +152,15 @@ def audited(
         work["friction"] += rotating.work[:, 1]
         work["external_work"] += rotating.work[:, 2]
         rows = np.where(rotating.persistent, kinematics.rates(step * y), rows)
-    work["kinetic"] = 0.5 * np.vecdot(bulk.v[1:], bulk.momentum[1:])
+    work["kinetic"] = 0.5 * np.vecdot(v[1:], momentum[1:])
     action = ContactImpulses.of(kinematics, impulse, steps.status, rows, step, still, loss)
     if rotating is not None:
         extra = ContactImpulses.of(kinematics, rotating.impulse, steps.status, 0.0 * rows, step)
         action = action.pushed(replace(extra, spread=rotating.on_basis))
     block = Block(
-        n=first + np.arange(len(y)),
-        u=bulk.u[1:],
-        v=bulk.v[1:],
+        n=before.n + 1 + np.arange(len(y)),
+        u=u[1:],
+        v=v[1:],
         works=work.values,
         multipliers=multipliers,
         gaps=gaps,
@@ -243,7 +217,7 @@ class SmallThetaStepper(ThetaStepper):
     def __init__(self, assembly: Assembly, step: float, theta: float) -> None:
         super().__init__(assembly, step, theta)
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
-        self._pairing: Pairing = (FixedPairing if assembly.contact.fixed else RotatingPairing)(assembly)
+        self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
         self._operators = as_arrays(self._prepared())
 
     def _prepared(self) -> ThetaOperators:
@@ -252,21 +226,17 @@ class SmallThetaStepper(ThetaStepper):
         assert isinstance(bulk, LinearStep)
         free = np.flatnonzero(assembly.free)
         rows = sp.csr_array(bulk.matrix[free])
-        factor = SmallFactor.of(sp.csr_array(rows[:, free]))
         compliance = np.zeros(laws.row_count)
         compliance[laws.elastic_stick_rows] = self._tangential_compliance()[laws.elastic_stick_points]
-        method, rho, proximal = assembly.contact.method.numbers
         return ThetaOperators(
             self.step,
             self._theta,
-            (factor.order, factor.starts, factor.rows, factor.values),
+            SmallFactor.of(sp.csr_array(rows[:, free])),
             SparseRows.of(rows[:, assembly.imposed_dofs]),
             *ImpulseResponse.of(bulk.condensed, assembly),
             compliance,
             gain(laws, self._theta, self.step),
-            method,
-            rho,
-            proximal,
+            *assembly.contact.method.numbers,
         )
 
     def _tangential_compliance(self) -> Array:
@@ -277,8 +247,7 @@ class SmallThetaStepper(ThetaStepper):
     @cached_property
     def _system(self) -> tuple[Any, Any]:
         """The system's arrays and the kernels of its laws; made late, as kernels load."""
-        system = CompiledSystem.of(self._assembly, self._tangential_compliance())
-        return as_arrays(system), self._assembly.laws.kernels[0]
+        return system_arguments(self._assembly, self._tangential_compliance())
 
     def driven_as(self, assembly: Assembly) -> Self:
         """The same for an assembly that differs in its start, loads and the values of imposed motions alone."""
@@ -298,7 +267,10 @@ class SmallThetaStepper(ThetaStepper):
         imposed = np.zeros((count, 0))
         if assembly.imposed_dofs.size:
             imposed = np.array([assembly.imposed((state.n + 1 + i) * step) for i in range(count)])
-        now, steps, configurations = self._now(state), ThetaSteps.room(assembly, count), self._pairing.room(count)
+        now, configurations = self._now(state), self._pairing.room(count)
+        d, m, r, k = assembly.dof_count, assembly.constraints.shape[0], laws.row_count, laws.count
+        types = {"status": np.int8, "iterations": np.int64}
+        steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), types=types)
         taken = int(
             theta_steps(
                 count, *self._system, self._operators, (external, imposed), tuple(now), tuple(steps),
@@ -313,7 +285,13 @@ class SmallThetaStepper(ThetaStepper):
         # where the next step was tried in vain, these are of the last one that was accepted
         traction = steps.spring_traction[-1].copy()
         laws.remember(now.history, traction, self._touch.tangents)
-        block, energies, sticks = self._audited(state, external[:taken], steps, configurations)
+        sticks = self._pairing.sticking(steps.status)
+        still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
+        tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
+        block, energies = audited(
+            assembly, self._pairing.kinematics(configurations), state, step, theta, external[:taken], steps, tractions,
+            still, configurations,
+        )  # fmt: skip
         end = State(
             n=state.n + taken,
             u=steps.u[-1].copy(),
@@ -324,7 +302,7 @@ class SmallThetaStepper(ThetaStepper):
             strain=float(energies[-1, 1]),
             asperity=float(energies[-1, 2]),
             impulse=steps.impulse[-1].copy(),
-            own=CompiledThetaState(now.momentum, loads[taken], now.constraint_sum, sticks, traction),
+            own=CompiledThetaState(now.momentum, loads[taken], now.constraint_sum, sticks[-1], traction),
             lasts=lasting(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),
         )
         return end, block
@@ -338,36 +316,6 @@ class SmallThetaStepper(ThetaStepper):
             np.zeros(self._assembly.laws.count, dtype=np.int8) if lasts is None else lasts,
         )  # fmt: skip
         return ThetaState(*(np.array(field) for field in fields))
-
-    def _audited(
-        self, state: State, external: Array, steps: ThetaSteps, configurations: RotatingSteps | None
-    ) -> tuple[Block, Array, NDArray[np.bool_]]:
-        """What is recorded of the steps; the energies (b, 3) at their ends (kinetic, strain, asperity), and the points
-        that stuck in the last one."""
-        assembly, pairing = self._assembly, self._pairing
-        assert assembly.strains is not None
-        u, v = np.concatenate([state.u[None], steps.u]), np.concatenate([state.v[None], steps.v])
-        strain, traction = assembly.strains.at(u), None
-        if assembly.laws.has_elastic_stick:
-            traction = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
-        bulk = BulkSteps(
-            u=u,
-            v=v,
-            internal=assembly.strains.forces(strain),
-            momentum=applied(assembly.mass, v),
-            strain=assembly.strains.energy(strain),
-            spring_traction=traction,
-            damping=None if assembly.viscous is None else applied(assembly.viscous, steps.y),
-            external=external,
-        )
-        sticks = pairing.sticking(steps.status)
-        still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
-        kinematics = pairing.kinematics(configurations)
-        block, energies = audited(
-            assembly, kinematics, state.n + 1, self.step, self._theta, bulk, steps, state.asperity, still,
-            configurations,
-        )  # fmt: skip
-        return block, energies, sticks[-1]
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""

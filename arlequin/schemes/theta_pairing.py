@@ -1,9 +1,9 @@
 """How contact points of small systems are paired in the steps of the compiled θ-loop: on fixed normals, or on flat
 obstacles on which rigid bodies of the plane rotate, whose rows depend on (x, y, θ)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.options import proximal_term
-from arlequin.schemes.compiled_system import as_arrays
+from arlequin.schemes.compiled_system import as_arrays, zeros_of
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import SETTLED
 from arlequin.system.assembly import Assembly
@@ -63,26 +63,18 @@ class CornerRows(NamedTuple):
     @classmethod
     def of(cls, contact: Contact) -> Self:
         """Of interfaces with flat obstacles."""
-        columns, width, directions, arms, sagitta, angle_row = [], [], [], [], [], []
+        found = []
         for i, (a, b) in enumerate(pairwise(contact.span)):
+            directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
+            columns, width = np.arange(a, b), 1
+            if not contact.steady[i]:
+                directions, arms = corner_rows(contact.interfaces[i], contact.reference[i])
+                sagitta, angle_row = contact.sides[i][0].sagitta(np.array([0.0, 0.0, 1.0])), a + 2
+                columns, width = np.full(len(directions), a), 3
             points = np.diff(contact.start)[i]
-            if contact.steady[i]:
-                columns.append(np.arange(a, b))
-                width.append(np.ones(b - a, dtype=np.int64))
-                directions.append(np.zeros((b - a, 2)))
-                arms.append(np.zeros((b - a, 2)))
-                sagitta.append(np.zeros(points))
-                angle_row.append(np.full(points, a))
-                continue
-            own_directions, own_arms = corner_rows(contact.interfaces[i], contact.reference[i])
-            columns.append(np.full(len(own_directions), a))
-            width.append(np.full(len(own_directions), 3))
-            directions.append(own_directions)
-            arms.append(own_arms)
-            sagitta.append(np.full(points, contact.sides[i][0].sagitta(np.array([0.0, 0.0, 1.0]))))
-            angle_row.append(np.full(points, a + 2))
-        found = columns, width, directions, arms, sagitta, angle_row
-        return cls(*(np.concatenate(each) for each in found))
+            of_points = np.full(points, sagitta), np.full(points, angle_row)
+            found.append((columns, np.full(columns.size, width), directions, arms, *of_points))
+        return cls(*(np.concatenate(own) for own in zip(*found, strict=True)))
 
 
 def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
@@ -155,26 +147,6 @@ class SteppedKinematics(ContactKinematics):
         )
 
 
-class Pairing(Protocol):
-    """How the contact points are paired in the steps of the θ-loop."""
-
-    def room(self, count: int) -> RotatingSteps | None:
-        """Zeros for what `count` steps say of their configurations; None where all have the same."""
-        ...
-
-    def arguments(self, steps: RotatingSteps | None) -> Any:
-        """The last argument of the θ-loop, by whose type it is compiled."""
-        ...
-
-    def kinematics(self, steps: RotatingSteps | None) -> ContactKinematics:
-        """The kinematics of the steps: one of each, or one of all."""
-        ...
-
-    def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Points (b, k) that stick at the end of each step without any slip."""
-        ...
-
-
 class FixedPairing:
     """Normals and partners that are the same in all steps."""
 
@@ -225,16 +197,8 @@ class RotatingPairing:
         """Zeros."""
         points, rows = self._contact.count, self._contact.laws.row_count
         q, d = self._contact.basis.shape
-        return RotatingSteps(
-            shares=np.zeros((count, rows, 3)),
-            gap=np.zeros((count, points)),
-            contact_displacement=np.zeros((count, q)),
-            layer_gap=np.zeros((count, points)),
-            persistent=np.zeros((count, rows), dtype=bool),
-            unprojected=np.zeros((count, d)),
-            impulse=np.zeros((count, rows)),
-            on_basis=np.zeros((count, q)),
-            work=np.zeros((count, 3)),
+        return zeros_of(
+            RotatingSteps, count, (rows, 3), points, q, points, rows, d, rows, q, 3, types={"persistent": bool}
         )
 
     def arguments(self, steps: RotatingSteps | None) -> Any:
@@ -245,20 +209,9 @@ class RotatingPairing:
     def kinematics(self, steps: RotatingSteps | None) -> ContactKinematics:
         """Each step has its own."""
         assert steps is not None
-        kinematics = self._kinematics
-        return SteppedKinematics(
-            moves=kinematics.moves,
-            local=None,
-            first=kinematics.first,
-            gap=steps.gap,
-            place=steps.contact_displacement,
-            normals=kinematics.normals,
-            tangents=kinematics.tangents,
-            positions=kinematics.positions,
-            found=kinematics.found,
-            corners=self._corners,
-            shares=steps.shares,
-        )
+        own: Any = {field.name: getattr(self._kinematics, field.name) for field in fields(ContactKinematics)}
+        own |= {"gap": steps.gap, "place": steps.contact_displacement}
+        return SteppedKinematics(**own, corners=self._corners, shares=steps.shares)
 
     def sticking(self, status: NDArray[np.int8]) -> NDArray[np.bool_]:
         """None: the corner on which a body rotates moves in the mean of a step."""
