@@ -1,4 +1,8 @@
-"""What compiled loops over small systems share: the system by its names, and products with sparse rows."""
+"""What compiled loops over small systems share: the system by its names, and products with sparse rows.
+
+numba's cache of the files that import this one does not see edits here, nor in the named tuples of `compiled_system`:
+remove it after one.
+"""
 
 from numba import njit
 

@@ -63,7 +63,8 @@ class CornerRows(NamedTuple):
     @classmethod
     def of(cls, contact: Contact) -> Self:
         """Of interfaces with flat obstacles."""
-        found = []
+        none, no_pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
+        found = [(none, none, no_pairs, no_pairs, np.zeros(0), none)]
         for i, (a, b) in enumerate(pairwise(contact.span)):
             directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
             columns, width = np.arange(a, b), 1
