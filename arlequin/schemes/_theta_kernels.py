@@ -14,7 +14,7 @@ from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVE
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 from arlequin.schemes._system_kernels import add_product, add_transposed, internal_forces, named_system
 from arlequin.schemes.compiled_system import LawTables
-from arlequin.schemes.theta_compiled import ThetaOperators, ThetaState, ThetaSteps
+from arlequin.schemes.theta_compiled import ThetaOperators, ThetaState
 from arlequin.schemes.theta_pairing import CornerRows, RotatingSteps, Rotation
 
 ALLOWED = 1e-10  # residual of a contact problem that is accepted
@@ -44,6 +44,15 @@ _RotatingContact = namedtuple(
 )
 
 
+# What a function reads of the system and the operators, and no more: each array of an argument is counted by each call,
+# twice, which takes some nanoseconds of steps that take a microsecond.
+_FreeMotion = namedtuple(
+    "_FreeMotion", "step theta free imposed imposes_displacement factor by_imposed constraints velocity multiplier"
+)
+_Bulk = namedtuple("_Bulk", "step theta mass strains viscous constraints basis inertial")
+_Rows = namedtuple("_Rows", "step theta basis gap touching laws delassus springs")
+
+
 @njit(cache=True)
 def _solve_factored(factor, b):
     """b ← A⁻¹ b by the factor of `arlequin.models.linalg.small_factor`: order, starts, rows, values."""
@@ -68,19 +77,19 @@ def _solve_factored(factor, b):
 
 
 @njit(cache=True)
-def _stretch_springs(laws, operators, impulse, traction):
-    """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`)."""
-    first, gain = laws.first, operators.spring_gain
-    for k in range(laws.area.size):
+def _stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
+    """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`);
+    springs (r,): their compliance."""
+    for k in range(area.size):
         n, end = first[k], first[k + 1]
-        if end == n + 1 or operators.spring_compliance[n + 1] == 0.0:
+        if end == n + 1 or springs[n + 1] == 0.0:
             continue
-        scale, size, start = operators.step * laws.area[k], 0.0, 0.0
+        scale, size, start = step * area[k], 0.0, 0.0
         for t in range(n + 1, end):
             start += traction[t] * traction[t]
             traction[t] += gain[k] * (impulse[t] / scale - traction[t])
             size += traction[t] * traction[t]
-        size, radius = np.sqrt(size), laws.friction[k] * impulse[n] / scale
+        size, radius = np.sqrt(size), friction[k] * impulse[n] / scale
         radius += max(1.0 - gain[k], 0.0) * max(np.sqrt(start) - radius, 0.0)
         if not impulse[n] > 0.0:
             radius = 0.0
@@ -89,13 +98,13 @@ def _stretch_springs(laws, operators, impulse, traction):
                 traction[t] *= radius / size
 
 
-@njit(cache=True, forceinline=True)
-def _predict(system, operators, external, imposed, state, prediction):
+@njit(cache=True)
+def _predict(motion, external, imposed, state, prediction):
     """y (d,) and θφ (m,) of a step without contact: A y = M v₀ + θΔt (f − f_int(u₀)) + θ Cᵀφ, C y as the scheme asks.
 
     external (d,): mean forces, N; imposed: values of the imposed degrees of freedom at the end of the step.
     """
-    step, theta, given, free = operators.step, operators.theta, system.imposed, system.free
+    step, theta, given, free = motion.step, motion.theta, motion.imposed, motion.free
     y, multipliers, right, force = prediction.y, prediction.multipliers, prediction.right, prediction.force
     momentum, internal, u, v, rest = state.momentum, state.internal, state.u, state.v, state.constraint_sum
     gap_per_velocity = theta * step
@@ -104,48 +113,48 @@ def _predict(system, operators, external, imposed, state, prediction):
         y[d] = 0.0
     for g in range(given.size):
         d = given[g]
-        if system.imposes_displacement[g]:
+        if motion.imposes_displacement[g]:
             y[d] = (imposed[g] - u[d]) / step
         else:
             y[d] = theta * imposed[g] + (1.0 - theta) * v[d]
     for i in range(free.size):
         right[i] = force[free[i]]
     if given.size:
-        starts, columns, values = operators.by_imposed
+        starts, columns, values = motion.by_imposed
         for i in range(free.size):
             for e in range(starts[i], starts[i + 1]):
                 right[i] -= values[e] * y[given[columns[e]]]
-    _solve_factored(operators.factor, right)
+    _solve_factored(motion.factor, right)
     for i in range(free.size):
         y[free[i]] = right[i]
     if rest.size:
         missing = np.zeros(rest.size)
-        add_product(system.constraints, y, missing)
+        add_product(motion.constraints, y, missing)
         wanted = np.zeros(rest.size)
         if theta == 0.5:
             wanted -= rest
         else:
-            add_product(system.constraints, v, wanted)
+            add_product(motion.constraints, v, wanted)
             wanted *= 1.0 - theta
         missing = wanted - missing
-        multipliers[:] = operators.multiplier_by_constraint @ missing
-        y += operators.velocity_by_constraint @ missing
+        multipliers[:] = motion.multiplier @ missing
+        y += motion.velocity @ missing
 
 
-@njit(cache=True, forceinline=True)
-def _advance(system, operators, external, on_basis, prediction, state):
+@njit(cache=True)
+def _advance(bulk, external, on_basis, prediction, state):
     """The state at the end of a step from y, φ and the impulses (q,) on the contact's basis; whether it is finite:
 
     u₁ = u₀ + Δt y,   v₁ = v₀ + (y − v₀)/θ;   momenta as sums of impulses where `inertial`, M v₁ elsewhere.
     """
-    step, theta = operators.step, operators.theta
+    step, theta = bulk.step, bulk.theta
     y, multipliers = prediction.y, prediction.multipliers
     force, drag, relative = prediction.force, prediction.drag, prediction.relative
     u, v, momentum, internal, rest = state.u, state.v, state.momentum, state.internal, state.constraint_sum
     finite = True
     drag[:] = 0.0
-    if system.viscous.starts.size > 1:
-        add_product(system.viscous, y, drag)
+    if bulk.viscous.starts.size > 1:
+        add_product(bulk.viscous, y, drag)
     for d in range(u.size):
         force[d] = momentum[d] + step * (external[d] - (1.0 - theta) * internal[d] - drag[d])
         u[d] += step * y[d]
@@ -153,84 +162,56 @@ def _advance(system, operators, external, on_basis, prediction, state):
         finite = finite and np.isfinite(u[d])
     if not finite:
         return False
-    internal_forces(system.strains, u, relative, internal)
+    internal_forces(bulk.strains, u, relative, internal)
     if rest.size:
-        add_product(system.constraints, y, rest)
+        add_product(bulk.constraints, y, rest)
     for d in range(u.size):
         force[d] -= step * theta * internal[d]
-    add_transposed(system.constraints, multipliers, force)
-    add_transposed(system.basis, on_basis, force)
+    add_transposed(bulk.constraints, multipliers, force)
+    add_transposed(bulk.basis, on_basis, force)
     momentum[:] = 0.0
-    add_product(system.mass, v, momentum)
+    add_product(bulk.mass, v, momentum)
     for d in range(u.size):
-        if system.inertial[d]:
+        if bulk.inertial[d]:
             momentum[d] = force[d]
     return True
 
 
-@njit(cache=True, forceinline=True)
-def _solve_contact(problem, laws, operators, proximal, solution):
-    """Impulses of a step from a first guess; iterations, residual, and whether the multipliers are not unique.
+@njit(inline="always")
+def _solve_single(
+    delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status
+):  # fmt: skip
+    """The contact problem of one point without regular law and friction, in closed form."""
+    slack, only = compliance[0] / (step * area[0]), 0.0
+    if level[0] == GAP_LEVEL:
+        only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
+    elif level[0] == VELOCITY_LEVEL and closed[0]:
+        only = max(-rate, 0.0) / (delassus[0, 0] + slack)
+    impulse[0] = only
+    normal[:] = 0.0
+    normal[2, 0] = only
+    status[0] = 1 if only > 0.0 else 0
 
-    One point without regular law and friction has its solution in closed form.
-    """
-    step, theta = operators.step, operators.theta
+
+@njit(cache=True)
+def _solve_chosen(problem, laws, step, theta, options, solution):
+    """Impulses of a step on the points that act, from a first guess; iterations, residual, and whether the multipliers
+    are not unique. options: method, ρ and the proximal term, see `ContactMethod.numbers`."""
     delassus, impulse = problem.delassus, solution.impulse
-    single = impulse.size == 1 and not laws.kind.size and operators.method == 0 and proximal == 0.0
+    method, rho, proximal = options
+    single = impulse.size == 1 and not laws.kind.size and method == 0 and proximal == 0.0
     if single and delassus[0, 0] > 0.0:
-        slack, only = laws.compliance[0] / (step * laws.area[0]), 0.0
-        if laws.level[0] == GAP_LEVEL:
-            only = max(-problem.gap_free[0], 0.0) / (theta * step * delassus[0, 0] + slack)
-        elif laws.level[0] == VELOCITY_LEVEL and problem.closed[0]:
-            only = max(-(problem.rate_free[0] + problem.closing[0, 0]), 0.0) / (delassus[0, 0] + slack)
-        impulse[0] = only
-        solution.normal[:] = 0.0
-        solution.normal[2, 0] = only
-        solution.status[0] = 1 if only > 0.0 else 0
+        _solve_single(
+            delassus, theta * step, step, problem.gap_free, problem.rate_free[0] + problem.closing[0, 0],
+            problem.closed, laws.area, laws.level, laws.compliance, impulse, solution.normal, solution.status,
+        )  # fmt: skip
         return 1, 0.0, False
     return solve_contact(
         delassus, theta * step, problem.gap_free, problem.rate_free, problem.closed, laws.first, laws.area, laws.level,
         laws.compliance, laws.friction, laws.tangential_compliance, laws.kernels, laws.rows, laws.kind,
         laws.coefficients, problem.history, step, theta, step, problem.closing, impulse, solution.trial,
-        solution.normal, solution.status, operators.method, operators.rho, proximal, 20000,
+        solution.normal, solution.status, method, rho, proximal, 20000,
     )  # fmt: skip
-
-
-@njit(cache=True, forceinline=True)
-def _solve_on_fixed_normals(system, operators, state, y, problem, solution, rows):
-    """Contact impulses of a step whose rows are those of the basis: whether any point acts, iterations, residual (inf
-    where the multipliers are not unique). rows (3, r): work space for displacements and velocities of the rows."""
-    step, theta, laws = operators.step, operators.theta, system.laws
-    first, springs = laws.first, operators.spring_compliance
-    displacement, velocity, end = rows
-    gaps, rate, closed, closing = problem.gap_free, problem.rate_free, problem.closed, problem.closing
-    acts = False
-    displacement[:] = 0.0
-    velocity[:] = 0.0
-    end[:] = 0.0
-    add_product(system.basis, state.u, displacement)
-    add_product(system.basis, state.v, velocity)
-    add_product(system.basis, y, end)
-    close_onset(first, laws.level, velocity, closing)
-    for r in range(end.size):
-        if springs[r] > 0.0:
-            rate[r] = end[r] / theta - springs[r] * state.spring_traction[r]
-            closing[1, r] = 0.0
-        else:
-            rate[r] = (1.0 - 1.0 / theta) * velocity[r] + end[r] / theta
-        end[r] = displacement[r] + step * end[r]
-    for k in range(gaps.size):
-        n = first[k]
-        closed[k] = system.gap[k] + displacement[n] + 0.5 * step * velocity[n] <= system.touching
-        gaps[k] = system.gap[k] + end[n]
-        acts = acts or closed[k] or laws.level[k] == GAP_LEVEL or laws.rows[k + 1] > laws.rows[k]
-    if not acts:
-        solution.impulse[:] = 0.0
-        solution.normal[:] = 0.0
-        solution.status[:] = 0
-        return False, 0, 0.0
-    used, residual, singular = _solve_contact(problem, laws, operators, operators.proximal, solution)
-    return True, used, np.inf if singular else residual
 
 
 @njit(cache=True, nogil=True)
@@ -245,58 +226,112 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
     """
     system, operators = named_system(system, kernels), ThetaOperators(*operators)
     external, imposed = loads
-    state, steps = ThetaState(*state), ThetaSteps(*steps)
-    laws, theta = system.laws, operators.theta
-    size, points, rows = state.u.size, system.gap.size, state.impulse.size
-    basis_rows, constraints = system.basis.starts.size - 1, state.constraint_sum.size
+    state = ThetaState(*state)
+    step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
+    delassus, basis, gap = operators.delassus, system.basis, system.gap
+    first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
+    friction, gain, touching = laws.friction, operators.spring_gain, system.touching
+    by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
+    (
+        all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
+    ) = steps  # fmt: skip
+    size, points, count_rows = state.u.size, gap.size, state.impulse.size
+    basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
+    motion = _FreeMotion(
+        step, theta, system.free, system.imposed, system.imposes_displacement, operators.factor, operators.by_imposed,
+        system.constraints, operators.velocity_by_constraint, operators.multiplier_by_constraint,
+    )  # fmt: skip
+    bulk = _Bulk(
+        step, theta, system.mass, system.strains, system.viscous, system.constraints, basis, system.inertial
+    )  # fmt: skip
     prediction = _Prediction(
         np.empty(size), np.zeros(constraints), np.empty(system.free.size), np.empty(size), np.empty(size),
         np.empty(size),
     )  # fmt: skip
     y, multipliers = prediction.y, prediction.multipliers
-    solution = _ContactSolution(
-        state.impulse, np.zeros((3, points)), np.zeros(points, dtype=np.int8), state.history.copy()
-    )
+    impulse, traction, history, trial = state.impulse, state.spring_traction, state.history, state.history.copy()
+    normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     if rotation is None:
-        problem = _ContactProblem(
-            operators.delassus, np.empty(points), np.empty(rows), np.empty(points, dtype=np.bool_),
-            np.zeros((3, rows)), state.history,
-        )  # fmt: skip
-        on_rows = np.empty(rows), np.empty(rows), np.empty(rows)
-        on_basis = state.impulse
+        on_basis = impulse
+        displacement, velocity, end = np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows)
+        gaps, rate, closed = np.empty(points), np.empty(count_rows), np.empty(points, dtype=np.bool_)
+        closing = np.zeros((3, count_rows))
+        single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
+        single = single and delassus[0, 0] > 0.0
     else:
-        rotating, configurations = _named_rotation(rotation)
-        contact = _room(basis_rows, rows, state.history, points)
-        chosen = _chosen(contact.active, laws)
         on_basis = np.empty(basis_rows)
+        rotating, configurations = _named_rotation(rotation)
+        rows = _Rows(step, theta, basis, gap, system.touching, laws, delassus, springs)
+        solution = _ContactSolution(impulse, normal, status, trial)
+        contact = _room(basis_rows, count_rows, history, points)
+        chosen = _chosen(contact.active, laws)
+        options = operators.method, operators.rho, operators.proximal
     for n in range(count):
-        _predict(system, operators, external[n], imposed[n], state, prediction)
+        _predict(motion, external[n], imposed[n], state, prediction)
+        used, residual, singular = 0, 0.0, False
         if rotation is None:
-            acts, used, residual = _solve_on_fixed_normals(system, operators, state, y, problem, solution, on_rows)
+            acts = False
+            if points:
+                displacement[:] = 0.0
+                velocity[:] = 0.0
+                end[:] = 0.0
+                add_product(basis, u, displacement)
+                add_product(basis, v, velocity)
+                add_product(basis, y, end)
+                close_onset(first, level, velocity, closing)
+                for r in range(end.size):
+                    if springs[r] > 0.0:
+                        rate[r] = end[r] / theta - springs[r] * traction[r]
+                        closing[1, r] = 0.0
+                    else:
+                        rate[r] = (1.0 - 1.0 / theta) * velocity[r] + end[r] / theta
+                    end[r] = displacement[r] + step * end[r]
+                for k in range(points):
+                    i = first[k]
+                    closed[k] = gap[k] + displacement[i] + 0.5 * step * velocity[i] <= touching
+                    gaps[k] = gap[k] + end[i]
+                    acts = acts or closed[k] or level[k] == GAP_LEVEL or law_rows[k + 1] > law_rows[k]
+            if acts and single:
+                used = 1
+                _solve_single(
+                    delassus, theta * step, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
+                    impulse, normal, status,
+                )  # fmt: skip
+            elif acts:
+                used, residual, singular = solve_contact(
+                    delassus, theta * step, gaps, rate, closed, first, area, level, compliance,
+                    friction, laws.tangential_compliance, laws.kernels, law_rows, laws.kind, laws.coefficients,
+                    history, step, theta, step, closing, impulse, trial, normal, status, operators.method,
+                    operators.rho, operators.proximal, 20000,
+                )  # fmt: skip
+            else:
+                impulse[:] = 0.0
+                normal[:] = 0.0
+                status[:] = 0
         else:
-            chosen = _choose_active(system, operators, rotating, state, contact, chosen)
-            acts, used, residual = _solve_in_configuration(
-                system, operators, rotating, state, y, contact, chosen, solution, on_basis
-            )
-        if not residual <= ALLOWED:
+            chosen = _choose_active(rows, rotating.corners, u, v, contact, chosen)
+            acts, used, residual, singular = _solve_in_configuration(
+                rows, rotating, options, state, y, contact, chosen, solution, on_basis
+            )  # fmt: skip
+        if singular or not residual <= ALLOWED:
             return n
-        steps.iterations[n], steps.residual[n] = used, residual
+        iterations[n], residuals[n] = used, residual
         if acts:
-            _stretch_springs(laws, operators, state.impulse, state.spring_traction)
-            y += theta * (operators.velocity_by_impulse @ on_basis)
+            _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
+            y += theta * (by_impulse @ on_basis)
             if constraints:
-                multipliers -= theta * (operators.multiplier_by_impulse @ on_basis)
+                multipliers -= theta * (released @ on_basis)
         else:
-            state.spring_traction[:] = 0.0
+            traction[:] = 0.0
         multipliers /= theta
-        if not _advance(system, operators, external[n], on_basis, prediction, state):
+        if not _advance(bulk, external[n], on_basis, prediction, state):
             return n
         if rotation is not None:
-            _project(system, theta, rotating, contact, solution, state, configurations, n)
-        state.history[:] = solution.trial
-        steps.u[n], steps.v[n], steps.y[n] = state.u, state.v, y
-        steps.impulse[n], steps.normal[n], steps.status[n] = state.impulse, solution.normal, solution.status
-        steps.multipliers[n], steps.spring_traction[n] = multipliers, state.spring_traction
+            _project(rows, system.mass, system.imposed, rotating, contact, solution, state, configurations, n)
+        history[:] = trial
+        all_u[n], all_v[n], all_y[n] = u, v, y
+        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
+        all_multipliers[n], all_traction[n] = multipliers, traction
     return count
 
 
@@ -421,20 +456,20 @@ def _room(basis_rows, rows, history, points):
 
 
 @njit(cache=True)
-def _choose_active(system, operators, rotation, state, contact, chosen):
+def _choose_active(rows, corners, u, v, contact, chosen):
     """The points that act in a step, with their rows and laws (`_chosen`), in the configuration half a step on by the
     velocities at the start: those of the step before where they are the same."""
-    step, laws, corners = operators.step, system.laws, rotation.corners
+    step, laws = rows.step, rows.laws
     displacement, velocity = np.zeros(contact.middle.size), np.zeros(contact.middle.size)
-    add_product(system.basis, state.u, displacement)
-    add_product(system.basis, state.v, velocity)
+    add_product(rows.basis, u, displacement)
+    add_product(rows.basis, v, velocity)
     for q in range(displacement.size):
         contact.middle[q] = displacement[q] + 0.5 * step * velocity[q]
     _evaluate_rows(corners, contact.middle, contact.shares, contact.moved)
     changed = False
-    for k in range(system.gap.size):
-        limit = system.touching + corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
-        contact.closed[k] = system.gap[k] + contact.moved[laws.first[k]] <= limit
+    for k in range(rows.gap.size):
+        limit = rows.touching + corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
+        contact.closed[k] = rows.gap[k] + contact.moved[laws.first[k]] <= limit
         acts = contact.closed[k] or laws.level[k] == GAP_LEVEL or laws.rows[k + 1] > laws.rows[k]
         changed = changed or acts != contact.active[k]
         contact.active[k] = acts
@@ -463,22 +498,22 @@ def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
 
 
 @njit(cache=True)
-def _solve_in_configuration(system, operators, rotation, state, y, contact, chosen, solution, on_basis):
+def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chosen, solution, on_basis):
     """Contact impulses of a step of rotating bodies, on the rows of the middle of the step that they lead to: whether
-    any point acts, iterations, residual (inf where the multipliers are not unique).
+    any point acts, iterations, residual, whether the multipliers are not unique.
 
     `contact` has the configuration to begin with and receives that of the impulses; on_basis (q,): these on the basis.
     """
-    step, theta, laws, corners = operators.step, operators.theta, system.laws, rotation.corners
-    columns, width, first, gap = corners.columns, corners.width, laws.first, system.gap
+    step, theta, laws, corners = own_rows.step, own_rows.theta, own_rows.laws, rotation.corners
+    columns, width, first, gap = corners.columns, corners.width, laws.first, own_rows.gap
     shares, moved, middle, closing = contact.shares, contact.moved, contact.middle, contact.closing
-    springs, history, trial = operators.spring_compliance, state.history, solution.trial
+    springs, history, trial = own_rows.springs, state.history, solution.trial
     points, rows, regular, own_laws = chosen
     gap_per_velocity, count, layered = theta * step, first[-1], laws.kind.size > 0
     displacement, velocity, change = np.zeros(middle.size), np.zeros(middle.size), np.zeros(middle.size)
-    add_product(system.basis, state.u, displacement)
-    add_product(system.basis, state.v, velocity)
-    add_product(system.basis, y, change)
+    add_product(own_rows.basis, state.u, displacement)
+    add_product(own_rows.basis, state.v, velocity)
+    add_product(own_rows.basis, y, change)
     end, rate, following = np.empty(middle.size), np.empty(middle.size), np.empty(middle.size)
     for q in range(middle.size):
         end[q] = displacement[q] + step * change[q]
@@ -493,6 +528,7 @@ def _solve_in_configuration(system, operators, rotation, state, y, contact, chos
         state.impulse[rows], np.zeros((3, points.size)), np.zeros(points.size, dtype=np.int8),
         np.empty((regular.size, history.shape[1])),
     )  # fmt: skip
+    unique = options[0], options[1], rotation.proximal
     used, residual, singular = 0, 0.0, False
     for attempt in range(PASSES):
         # the motion without contact, as the rows see it from here
@@ -531,13 +567,13 @@ def _solve_in_configuration(system, operators, rotation, state, y, contact, chos
                 problem.rate_free[i] -= springs[r] * state.spring_traction[r]
             else:
                 problem.rate_free[i] = rates[r]
-        _delassus_between(shares, corners, operators.delassus, rows, problem.delassus)
+        _delassus_between(shares, corners, own_rows.delassus, rows, problem.delassus)
         own.trial[:] = problem.history
         more, degenerate = 0, False
         if points.size:
-            more, residual, degenerate = _solve_contact(problem, own_laws, operators, operators.proximal, own)
+            more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, options, own)
             if degenerate:
-                more, residual, degenerate = _solve_contact(problem, own_laws, operators, rotation.proximal, own)
+                more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, unique, own)
         used += more
         # a pass that finds its guess right solves no system and cannot tell
         singular = degenerate if more else singular
@@ -549,7 +585,7 @@ def _solve_in_configuration(system, operators, rotation, state, y, contact, chos
         for q in range(middle.size):
             reached = end[q]
             for s in range(middle.size):
-                reached += gap_per_velocity * operators.delassus[q, s] * on_basis[s]
+                reached += gap_per_velocity * own_rows.delassus[q, s] * on_basis[s]
             following[q] = 0.5 * (displacement[q] + reached)
             moves = max(moves, abs(following[q] - middle[q]) / rotation.settled[q])
         if moves <= 1.0 or attempt == PASSES - 1:
@@ -569,28 +605,38 @@ def _solve_in_configuration(system, operators, rotation, state, y, contact, chos
     trial[:] = contact.carried
     for i in range(regular.size):
         trial[regular[i]] = own.trial[i]
-    return points.size > 0, used, np.inf if singular else residual
+    return points.size > 0, used, residual, singular
 
 
 @njit(cache=True)
-def _project(system, theta, rotation, contact, solution, state, steps, n):
+def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n):
     """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
     impulses and works into `steps` (`RotatingSteps`); what of the contact may last into the state."""
-    laws, normal, status = system.laws, solution.normal, solution.status
+    laws, normal, status = rows.laws, solution.normal, solution.status
     steps.shares[n], steps.contact_displacement[n] = contact.shares, contact.middle
     for k in range(laws.level.size):
-        steps.gap[n, k] = system.gap[k] + contact.moved[laws.first[k]]
+        steps.gap[n, k] = rows.gap[k] + contact.moved[laws.first[k]]
         layered = laws.rows[k + 1] > laws.rows[k]
         steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
     steps.unprojected[n], steps.persistent[n] = state.v, contact.persistent
-    if theta < 1.0:  # at θ = 1 the end itself closes
+    if rows.theta < 1.0:  # at θ = 1 the end itself closes
         displacement, shares = np.zeros(contact.middle.size), np.zeros(contact.shares.shape)
-        add_product(system.basis, state.u, displacement)
+        add_product(rows.basis, state.u, displacement)
         _evaluate_rows(rotation.corners, displacement, shares, contact.moved)
         if contact.persistent.any():
             for stage in range(2):
                 steps.work[n, stage] = _project_stage(
-                    stage, system, rotation, shares, contact, solution, state, steps.impulse[n], steps.work[n]
+                    stage,
+                    rows,
+                    mass,
+                    imposed,
+                    rotation,
+                    shares,
+                    contact,
+                    solution,
+                    state,
+                    steps.impulse[n],
+                    steps.work[n],
                 )
         columns, width = rotation.corners.columns, rotation.corners.width
         _times_transposed_rows(shares, columns, width, steps.impulse[n], steps.on_basis[n])
@@ -604,19 +650,19 @@ def _project(system, theta, rotation, contact, solution, state, steps, n):
 
 
 @njit(cache=True)
-def _project_stage(stage, system, rotation, shares, contact, solution, state, impulse, work):
+def _project_stage(stage, rows, mass, imposed, rotation, shares, contact, solution, state, impulse, work):
     """The normal (stage 0) or the tangential persistent rows of `_project`, as
     `arlequin.solvers.velocity_projection`: adds to the impulses (r,) and to what imposed motions give, work[2], J;
     returns what the impulses take, J. shares (r, 3): rows at the end of the step."""
     columns, width, first, level = (
         rotation.corners.columns,
         rotation.corners.width,
-        system.laws.first,
-        system.laws.level,
+        rows.laws.first,
+        rows.laws.level,
     )
     v, count, size = state.v, shares.shape[0], contact.middle.size
     velocity, rates, response = np.zeros(size), np.empty(count), np.empty(count)
-    add_product(system.basis, v, velocity)
+    add_product(rows.basis, v, velocity)
     _times_rows(shares, columns, width, velocity, rates)
     own, moving, bound = np.zeros(count), False, np.inf
     for k in range(level.size):
@@ -640,7 +686,7 @@ def _project_stage(stage, system, rotation, shares, contact, solution, state, im
     _times_transposed_rows(shares, columns, width, own, on_basis)
     change = rotation.velocity_by_impulse @ on_basis
     velocity[:] = 0.0
-    add_product(system.basis, change, velocity)
+    add_product(rows.basis, change, velocity)
     _times_rows(shares, columns, width, velocity, response)
     gain, curvature = 0.0, 0.0
     for r in range(count):
@@ -651,11 +697,11 @@ def _project_stage(stage, system, rotation, shares, contact, solution, state, im
     share = min(gain / curvature, bound)
     v -= share * change
     inertia = np.zeros(v.size)
-    add_product(system.mass, change, inertia)
+    add_product(mass, change, inertia)
     state.momentum[:] -= share * inertia
     impulse -= share * own
     # what moves imposed degrees of freedom: external
-    add_transposed(system.basis, -on_basis, inertia)
-    for d in system.imposed:
+    add_transposed(rows.basis, -on_basis, inertia)
+    for d in imposed:
         work[2] -= share * inertia[d] * v[d]
     return share * (gain - 0.5 * share * curvature)
