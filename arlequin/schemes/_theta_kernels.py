@@ -49,6 +49,7 @@ _RotatingContact = namedtuple(
 _FreeMotion = namedtuple(
     "_FreeMotion", "step theta free imposed imposes_displacement factor by_imposed constraints velocity multiplier"
 )
+_BulkState = namedtuple("_BulkState", "u v momentum internal constraint_sum")
 _Bulk = namedtuple("_Bulk", "step theta mass strains viscous constraints basis inertial")
 _Rows = namedtuple("_Rows", "step theta basis gap touching laws delassus springs")
 
@@ -249,6 +250,7 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         np.empty(size),
     )  # fmt: skip
     y, multipliers = prediction.y, prediction.multipliers
+    moving = _BulkState(u, v, state.momentum, state.internal, state.constraint_sum)
     impulse, traction, history, trial = state.impulse, state.spring_traction, state.history, state.history.copy()
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
     if rotation is None:
@@ -267,7 +269,7 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         chosen = _chosen(contact.active, laws)
         options = operators.method, operators.rho, operators.proximal
     for n in range(count):
-        _predict(motion, external[n], imposed[n], state, prediction)
+        _predict(motion, external[n], imposed[n], moving, prediction)
         used, residual, singular = 0, 0.0, False
         if rotation is None:
             acts = False
@@ -324,7 +326,7 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         else:
             traction[:] = 0.0
         multipliers /= theta
-        if not _advance(bulk, external[n], on_basis, prediction, state):
+        if not _advance(bulk, external[n], on_basis, prediction, moving):
             return n
         if rotation is not None:
             _project(rows, system.mass, system.imposed, rotating, contact, solution, state, configurations, n)
