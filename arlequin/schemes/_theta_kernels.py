@@ -14,7 +14,7 @@ from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVE
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 from arlequin.schemes._system_kernels import add_product, add_transposed, internal_forces, named_system
 from arlequin.schemes.compiled_system import LawTables
-from arlequin.schemes.theta_compiled import ThetaOperators, ThetaState
+from arlequin.schemes.theta_compiled import ThetaLoopState, ThetaOperators
 from arlequin.schemes.theta_pairing import CornerRows, RotatingSteps, Rotation
 
 ALLOWED = 1e-10  # residual of a contact problem that is accepted
@@ -221,13 +221,13 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
 
     Plain tuples of what has these names: system: `CompiledSystem`, kernels: of its regular laws; operators:
     `ThetaOperators`; loads: mean external forces (count, d), N, and values of the imposed degrees of freedom at the
-    ends of the steps; state: `ThetaState`, which becomes that of the last step; steps: `ThetaSteps`. rotation: None on
-    fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and configuration as
-    `arlequin.solvers.contact_step.solve_contact_step` does.
+    ends of the steps; state: `ThetaLoopState`, which becomes that of the last step; steps: `ThetaSteps`. rotation: None
+    on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
+    configuration as `arlequin.solvers.contact_step.solve_contact_step` does.
     """
     system, operators = named_system(system, kernels), ThetaOperators(*operators)
     external, imposed = loads
-    state = ThetaState(*state)
+    state = ThetaLoopState(*state)
     step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows

@@ -59,7 +59,7 @@ class ThetaOperators(NamedTuple):
     proximal: float
 
 
-class ThetaState(NamedTuple):
+class ThetaLoopState(NamedTuple):
     """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C v_θ (m,); internal forces (d,), N; history of the laws;
     contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,)."""
 
@@ -307,7 +307,7 @@ class SmallThetaStepper(ThetaStepper):
         )
         return end, block
 
-    def _now(self, state: State) -> ThetaState:
+    def _now(self, state: State) -> ThetaLoopState:
         """Copies of what the loop starts from and overwrites."""
         own, lasts = state.own, state.lasts
         fields = (
@@ -315,7 +315,7 @@ class SmallThetaStepper(ThetaStepper):
             self._spring_traction(state),
             np.zeros(self._assembly.laws.count, dtype=np.int8) if lasts is None else lasts,
         )  # fmt: skip
-        return ThetaState(*(np.array(field) for field in fields))
+        return ThetaLoopState(*(np.array(field) for field in fields))
 
     def _spring_traction(self, state: State) -> Array:
         """Tractions of friction's springs (r,) in a state, Pa."""
