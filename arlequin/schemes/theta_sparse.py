@@ -544,7 +544,7 @@ class ThetaStepper(Stepper):
         impulse, normal, status = (went.stacked(name) for name in ("impulse", "normal", "status"))
         asperity, loss = laws.energy(gaps) * np.ones(gaps.shape[:2]), None
         if single is not None and single.carried:
-            asperity = laws.energy(laws.layer_gaps(single.solution.history, gaps)) * np.ones((1, 1))
+            asperity = laws.energy(laws.layer_gaps(single.solution.history, gaps[0, 0])) * np.ones((1, 1))
         if last.springs is not None:
             before, after = (np.stack([own.springs[i] for own in went.solutions]) for i in (0, 1))  # type: ignore[index]
             loss = ElasticStick(laws, before, after, gain(laws, theta, step)).loss(impulse, by_du, step, theta)
@@ -571,7 +571,7 @@ class ThetaStepper(Stepper):
         contact = ContactImpulses.of(kinematics, impulse, status, slip, step, loss=loss)
         if projected is not None:
             work.values += projected.work.values
-            own = ContactImpulses.of(projected.kinematics, projected.impulse, status, 0.0 * slip, step)
+            own = ContactImpulses.of(projected.kinematics, projected.impulse[None, None], status, 0.0 * slip, step)
             contact = contact.with_end_impulses(own)
         work["kinetic"] = kinetic
         newton = np.array([1 if own.single is None else own.single.newton for own in went.solutions])
