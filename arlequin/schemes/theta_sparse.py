@@ -575,7 +575,7 @@ class ThetaStepper(Stepper):
         contact = ContactImpulses.of(kinematics, impulse, status, slip, step, loss=loss)
         if projected is not None:
             work.values += projected.work.values
-            own = ContactImpulses.of(projected.kinematics, projected.impulse, status, 0.0 * slip, step)
+            own = ContactImpulses.of(projected.kinematics, projected.impulse[None, None], status, 0.0 * slip, step)
             contact = contact.with_end_impulses(own)
         work["kinetic"] = kinetic
         newton = np.array([1 if own.single is None else own.single.newton for own in went.solutions])
