@@ -541,13 +541,13 @@ class SteppedKinematics(ContactKinematics):
     def rows(self) -> int:
         return int(self.corners.columns.size)
 
-    def turn(self, moves: Array) -> Array:
-        """H x (b, r) from basis · x (b, q)."""
+    def apply_local(self, values: Array) -> Array:
+        """H x (b, r) from values = basis · x (b, q)."""
         from arlequin.schemes._theta_kernels import turned
 
-        return np.asarray(turned(self.shares, self.corners.columns, self.corners.width, moves))
+        return np.asarray(turned(self.shares, self.corners.columns, self.corners.width, values))
 
-    def spread(self, impulse: Array) -> Array:
+    def apply_local_transposed(self, impulse: Array) -> Array:
         """The impulses (b, r) on the rows of the basis (b, q)."""
         from arlequin.schemes._theta_kernels import spread
 
