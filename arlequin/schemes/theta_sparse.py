@@ -14,6 +14,7 @@ from arlequin.energy import BulkWork, WorkPaths, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import map_pieces
+from arlequin.models.part import Nonlinear
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
@@ -86,7 +87,9 @@ class _Trajectory:
     def room(cls, assembly: Assembly, state: State, count: int) -> "_Trajectory":
         """Room for so many steps from a state."""
         (n, d), q = state.u.shape, assembly.contact.basis.shape[0]
-        kinds = viscous_losses(assembly, 1.0, np.zeros(d))
+        kinds = set(viscous_losses(assembly, 1.0, np.zeros(d)))
+        if any(isinstance(part, Nonlinear) and part.viscous for part in assembly.parts):
+            kinds.add("damping")
         new = cls(
             u=np.empty((count + 1, n, d)),
             v=np.empty((count + 1, n, d)),
@@ -95,7 +98,7 @@ class _Trajectory:
             path=np.empty((count, n, q)),
             strain=np.empty((count + 1, n)),
             bulk_work=np.empty((count, n, 5)),
-            losses={kind: np.empty((count, n)) for kind in kinds},
+            losses={kind: np.zeros((count, n)) for kind in kinds},
             solutions=[],
         )
         new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
@@ -436,7 +439,7 @@ class ThetaStepper(Stepper):
         self._balance(state, solution, forces, (internal, internal, mean.damping[None]), end, at)
         if mean.viscous is not None:
             lost = max(float(mean.viscous @ (self.step * solved.y)), 0.0)
-            end.losses.setdefault("damping", np.zeros(1))[0] += lost
+            end.losses["damping"][0] += lost
         return bulk.memory, bulk.dissipated
 
     def _move(self, state: State, y: Array, end: _End, at: slice) -> None:
