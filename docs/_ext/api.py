@@ -181,7 +181,7 @@ GROUPS = (
         "Cases in Python, and the classes used in a case: see [how to write a case](../how-to/case.md).",
         (),
         (
-            ("cases", None),
+            ("arlequin.cases", None),
             ("arlequin.cases.case.parameters", ("Quantity",)),
             ("arlequin.cases.case.checks", ("Check",)),
             ("arlequin.cases.case.scalars", ("of", "errors")),
