@@ -105,7 +105,7 @@ def table(headers: tuple[str, ...], rows: list[list[str]], marks: bool = False) 
         kinds = [f' class="{row[-1].lower()}"' if marks and n == len(row) - 1 else "" for n in range(len(row))]
         lines.append("<tr>" + "".join(f"<td{k}>{escape(c)}</td>" for c, k in zip(row, kinds, strict=True)) + "</tr>")
     return (
-        '<div class="table-wrapper"><table class="docutils">\n'
+        '<div class="table-wrapper docutils container"><table class="docutils">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>\n"
     )
 
@@ -163,8 +163,8 @@ def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
     said = f"{drawn} of {len(cases)} cases ran for this build: {checks - wrong} of {checks} checks within tolerance."
     if not runs and drawn < len(cases):
         said += " This build runs no cases (`ARLEQUIN_GALLERY=off`); figures are those of earlier builds."
-    out = ["# Gallery", "", "All built-in cases with their figures and checks, computed when this site was built, some with"]
-    out += ["smaller parameters than their defaults (stated on each page).", "", said, ""]
+    out = ["# Gallery", "", "All built-in cases with their figures and checks, computed when this site was built, some"]
+    out += ["of them smaller than by default (the parameters are on each page).", "", said, ""]
     out += ['<div class="gallery">', *cards, "</div>", "", "```{toctree}", ":hidden:", ""]
     return "\n".join([*out, *(case.name for case in cases), "```", ""])
 

@@ -1,6 +1,7 @@
 """Runs one case for the gallery: `python run_case.py CASE FOLDER [name=value …]`.
 
-Writes FOLDER/case.json (parameters, checks, figures, time, the project files used with their hashes) and the figures of `arlequin plot` as PNG files.
+Writes FOLDER/case.json (parameters, checks, figures, time, the project files used with their hashes) and the figures
+of `arlequin plot` as PNG files.
 """
 
 from __future__ import annotations
