@@ -266,7 +266,7 @@ def build(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     made = groups()
-    text = "Public names of `import arlequin as aq` and of its modules. Units are SI. `Array` is a NumPy array of float64."
+    text = "Public names of `import arlequin as aq` and its modules. Units are SI. `Array` is a NumPy array of float64."
     out = ["# Reference", "", text, ""]
     pages = {f"{group.file}.md": page(group) for group in made}
     pages["index.md"] = "\n".join([*out, "```{toctree}", *(group.file for group in made), "```", ""])
