@@ -181,7 +181,7 @@ GROUPS = (
         "Cases in Python, and the classes used in a case: see [how to write a case](../how-to/case.md).",
         (),
         (
-            ("cases", None),
+            ("arlequin.cases", None),
             ("arlequin.cases.case.parameters", ("Quantity",)),
             ("arlequin.cases.case.checks", ("Check",)),
             ("arlequin.cases.case.scalars", ("of", "errors")),
@@ -214,6 +214,8 @@ GROUPS = (
         ),
     ),
 )
+ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?(?:numpy|typing)\.(\w+)\]\]")
+SHORT = {"float64": "Array", "int64": "Indices"}  # names of array types in `arlequin.models.types`
 AS_MODULES = ("mesh", "rough")  # names of `arlequin` that are modules, with pages or parts of pages of their own
 
 
@@ -264,7 +266,8 @@ def build(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     made = groups()
-    out = ["# Reference", "", "Public names of `import arlequin as aq` and of its modules. Units are SI.", ""]
+    text = "Public names of `import arlequin as aq` and its modules. Units are SI. `Array` is a NumPy array of float64."
+    out = ["# Reference", "", text, ""]
     pages = {f"{group.file}.md": page(group) for group in made}
     pages["index.md"] = "\n".join([*out, "```{toctree}", *(group.file for group in made), "```", ""])
     for name, text in pages.items():
@@ -284,8 +287,17 @@ def plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines:
 def plain_signature(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    """autodoc's hook: defaults that are no expressions, such as `<factory>`, make a signature unreadable for Sphinx."""
-    return (re.sub(r"= ?<[^<>]*>", "= ...", signature) if signature else signature), result
+    """autodoc's hook: short names of array types, no signature of protocols.
+
+    A default that is no expression, such as `<factory>`, would make the signature unreadable for Sphinx.
+    """
+
+    def short(text: str | None) -> str | None:
+        return ARRAY.sub(lambda match: SHORT.get(match[1], f"NDArray[{match[1]}]"), text) if text else text
+
+    if what == "class" and signature == "(*args, **kwargs)":
+        return "", result
+    return short(re.sub(r"= ?<[^<>]*>", "= ...", signature) if signature else signature), short(result)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,7 +1,7 @@
-"""Figures of pages: docs/figures/PAGE-NAME.png is what the code of a page left as NAME.png when the site was built.
+"""Figures of pages: docs/figures/PAGE-NAME.png is the file NAME.png written by the code of a page.
 
-The pages of `PAGES` are run by `run_page.py`; what they gave is kept as the gallery's runs are. A page whose code fails
-is a warning, as its figures are then missing.
+The pages of `PAGES` are run by `run_page.py`; their figures are stored like the outcomes of the gallery. A page whose
+code fails gives a warning, as its figures are then missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LIMIT = 300  # s
 
 
 def kept(folder: Path) -> dict[str, Any]:
-    """What a page left, if nothing that took part has changed since."""
+    """The stored figures of a page; empty if a file that it used has changed."""
     try:
         about: dict[str, Any] = json.loads((folder / "page.json").read_text(encoding="utf-8"))
         return about if all(digest(Path(file)) == was for file, was in about["files"].items()) else {}

@@ -1,10 +1,9 @@
-"""The gallery: every case run, compared with its reference and drawn when the site is built.
+"""The gallery: pages of all cases with figures and checks, computed when the site is built.
 
-A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. What it gives
-is kept in `docs/build/runs`, and taken from there as long as the parameters and all files of the project that took
-part are the same. A case that fails, or lies outside its tolerance, is shown as it is and is a warning: `make docs`
-fails, with the site built.
-`ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages without running anything that is not kept.
+A case is run by `run_case.py`, `gallery_workers` at a time, with the parameters of `docs/gallery.toml`. Its outcome is
+stored in `docs/build/runs` and reused as long as the parameters and all project files that it used are unchanged. A
+case that fails or is out of tolerance is shown and gives a warning: `make docs` fails after building the site.
+`ARLEQUIN_GALLERY=off` (or `-D gallery_run=0`) builds the pages from stored outcomes only.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ FAILED = "failed"
 
 @dataclass(frozen=True)
 class Shown:
-    """A case as the gallery shows it: what `run_case.py` gave, or why there is nothing."""
+    """A case in the gallery: the outcome of `run_case.py`, or the reason why there is none."""
 
     name: str
     words: tuple[str, ...]
@@ -47,18 +46,18 @@ class Shown:
 
     @property
     def wrong(self) -> list[str]:
-        """The checks that are out of tolerance."""
+        """Names of the checks that are out of tolerance."""
         return [row[0] for row in self.about.get("checks", ()) if row[-1] == "OUT"]
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The parameters that the gallery gives a case, as on a command line."""
+    """The parameters of a case in the gallery, as on a command line."""
     sizes = tomllib.loads((ROOT / "docs" / "gallery.toml").read_text(encoding="utf-8"))
     return tuple(f"{key}={str(value).lower()}" for key, value in sizes.get(name, {}).items())
 
 
 def kept(folder: Path) -> dict[str, Any]:
-    """What a run left, if nothing that took part in it has changed since."""
+    """The stored outcome of a run; empty if a file that it used has changed."""
     try:
         about: dict[str, Any] = json.loads((folder / "case.json").read_text(encoding="utf-8"))
         same = all(digest(Path(file)) == was for file, was in about["files"].items())
@@ -69,7 +68,7 @@ def kept(folder: Path) -> dict[str, Any]:
 
 
 def shown(name: str, store: Path, run: bool) -> Shown:
-    """A case from what is kept, or run now."""
+    """A case from its stored outcome, or run now."""
     words = words_of(name)
     mark = hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]
     folder = store / f"{name}-{mark}"
@@ -99,20 +98,20 @@ def shown(name: str, store: Path, run: bool) -> Shown:
 
 
 def table(headers: tuple[str, ...], rows: list[list[str]], marks: bool = False) -> str:
-    """A table in HTML, which Markdown leaves as it is; the last column may be a verdict."""
+    """A table in HTML, which Markdown leaves unchanged; the last column may be a verdict."""
     head = "".join(f"<th>{escape(h)}</th>" for h in headers)
     lines = []
     for row in rows:
         kinds = [f' class="{row[-1].lower()}"' if marks and n == len(row) - 1 else "" for n in range(len(row))]
         lines.append("<tr>" + "".join(f"<td{k}>{escape(c)}</td>" for c, k in zip(row, kinds, strict=True)) + "</tr>")
     return (
-        '<div class="table-wrapper"><table class="docutils">\n'
+        '<div class="table-wrapper docutils container"><table class="docutils">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody></table></div>\n"
     )
 
 
 def is_energies(figure: tuple[str, str]) -> bool:
-    """Whether a figure is that of the energies, which come last."""
+    """Whether a figure is that of the energies, which is shown last."""
     return figure[0].endswith("-energies.png")
 
 
@@ -145,7 +144,7 @@ def page(case: Shown, line: str, text: str) -> str:
 
 
 def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
-    """The page of all cases, with a figure each."""
+    """The page of all cases, with one figure per case."""
     cards = []
     for case in cases:
         figures = sorted(case.about.get("figures", ()), key=is_energies)
@@ -163,15 +162,15 @@ def index(cases: list[Shown], lines: dict[str, str], runs: bool) -> str:
     drawn = sum(bool(case.about) for case in cases)
     said = f"{drawn} of {len(cases)} cases ran for this build: {checks - wrong} of {checks} checks within tolerance."
     if not runs and drawn < len(cases):
-        said += " This build runs no cases (`ARLEQUIN_GALLERY=off`): figures are those that earlier builds have kept."
-    out = ["# Gallery", "", "Every case that comes with the code, run, compared with its reference and drawn when this"]
-    out += ["site was built, some at a smaller size than their own defaults (each page says which).", "", said, ""]
+        said += " This build runs no cases (`ARLEQUIN_GALLERY=off`); figures are those of earlier builds."
+    out = ["# Gallery", "", "All built-in cases with their figures and checks, computed when this site was built, some"]
+    out += ["of them smaller than by default (the parameters are on each page).", "", said, ""]
     out += ['<div class="gallery">', *cards, "</div>", "", "```{toctree}", ":hidden:", ""]
     return "\n".join([*out, *(case.name for case in cases), "```", ""])
 
 
 def write(path: Path, text: str) -> None:
-    """Write a page where it is new, so that an unchanged one is not read again."""
+    """Write a page if its text is new, so that unchanged pages are not read again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 

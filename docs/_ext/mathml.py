@@ -1,8 +1,8 @@
-"""Formulas as MathML, which browsers set themselves: no script, and nothing from elsewhere.
+"""Formulas as MathML, rendered by the browser without scripts or external files.
 
-docutils turns TeX into MathML; what it cannot read is a warning with its place, and so fails the build. Scripts and
-roots are only well placed in a font with a table of mathematics: STIX Two Math (SIL Open Font Licence) goes with the
-site where the package ziamath, which brings it, is installed; else the browser takes one of the system's.
+docutils converts TeX to MathML; a formula that it cannot read is a warning with its location, and fails the build.
+Scripts and roots need a font with a MATH table: STIX Two Math (SIL Open Font Licence) is copied into the site if the
+package ziamath, which contains it, is installed; otherwise the browser uses a system font.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FENCE = re.compile(r"<mo( class=\"[a-z]+\")?>([‖⟨⟩|])</mo>")  # browsers s
 
 
 def markup(tex: str, block: bool, node: nodes.Node) -> str:
-    """The MathML of a formula; its text where it cannot be read."""
+    """The MathML of a formula, or its text if it cannot be read."""
     try:
         return FENCE.sub(r'<mo\1 stretchy="false" lspace="0" rspace="0">\2</mo>', str(tex2mathml(tex, as_block=block)))
     except MathError as error:
@@ -49,7 +49,7 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def bring_font(app: Sphinx, error: Exception | None) -> None:
-    """Puts the font beside the pages."""
+    """Copy the font into the site."""
     found = find_spec("ziamath")
     if error is None and found is not None and found.origin is not None:
         font = Path(found.origin).parent / "fonts" / FONT

@@ -1,6 +1,6 @@
-"""Docstrings of this project are plain text: prose, `names`, and indented formulas, tables and examples.
+"""Conversion of plain-text docstrings (prose, `names`, indented formulas, tables and examples).
 
-Here they become Markdown (the gallery) or reStructuredText (the reference), with every sign as it stands.
+They become Markdown (the gallery) or reStructuredText (the reference), with all special characters escaped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ITEM = re.compile(r"(\* +)")
 
 
 def paragraphs(lines: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
-    """(is it indented, lines) of each paragraph; indented ones that follow each other are one, blank lines kept."""
+    """(indented, lines) of each paragraph; successive indented paragraphs are joined, with their blank lines."""
     kept: list[str] = []
     indented = False
     for line in [*lines, ""]:
@@ -35,12 +35,12 @@ def paragraphs(lines: Iterable[str]) -> Iterator[tuple[bool, list[str]]]:
 
 
 def joined(lines: Sequence[str]) -> list[str]:
-    """With each `name` that goes over the end of a line on one line."""
+    """The lines with each `name` that is broken over two lines on one line."""
     return CODE.sub(lambda code: re.sub(r"\n\s*", " ", code.group()), "\n".join(lines)).split("\n")
 
 
 def trimmed(lines: Sequence[str]) -> list[str]:
-    """Without blank lines at the end."""
+    """The lines without trailing blank lines."""
     return "\n".join(lines).rstrip().split("\n")
 
 
@@ -74,7 +74,7 @@ def plain(line: str) -> str:
 
 
 def prose(line: str, escape: str, code: str) -> str:
-    """A line with its signs escaped but for `code` and the mark of a list."""
+    """A line with its special characters escaped, except in `code` and the mark of a list."""
     mark = ITEM.match(line)
     begin, rest = (mark.group(1), line[mark.end() :]) if mark else ("", line)
     pieces = CODE.split(rest)

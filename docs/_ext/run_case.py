@@ -1,7 +1,7 @@
 """Runs one case for the gallery: `python run_case.py CASE FOLDER [name=value …]`.
 
-Writes FOLDER/case.json (parameters, checks, figures, time, the project's files that took part with their hashes) and
-the figures of `arlequin plot` as PNG files.
+Writes FOLDER/case.json (parameters, checks, figures, time, the project files used with their hashes) and the figures
+of `arlequin plot` as PNG files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def digest(path: Path) -> str:
 
 
 def files_used() -> dict[str, str]:
-    """The project's modules that were loaded, by their hashes."""
+    """Hashes of the project modules that were loaded, by file."""
     used = {}
     for name, module in sorted(sys.modules.items()):
         source = getattr(module, "__file__", None)

@@ -1,7 +1,7 @@
-"""Runs what a page shows, for its figures: `python run_page.py PAGE FOLDER`.
+"""Runs the code of a page for its figures: `python run_page.py PAGE FOLDER`.
 
-Blocks of ```python run in order in one namespace, blocks of ```console as the command line would run them; the PNG
-files that they leave in FOLDER are the figures. FOLDER/page.json names them, and the project's files that took part.
+Blocks of ```python run in order in one namespace, blocks of ```console as on the command line; the PNG files that they
+write in FOLDER are the figures. FOLDER/page.json lists them and the project files that were used.
 """
 
 from __future__ import annotations
