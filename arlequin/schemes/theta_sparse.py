@@ -551,7 +551,7 @@ class ThetaStepper(Stepper):
         impulse, normal, status = (went.stacked(name) for name in ("impulse", "normal", "status"))
         asperity, loss = laws.energy(gaps) * np.ones(gaps.shape[:2]), None
         if single is not None and single.carried:
-            asperity = laws.energy(laws.layer_gaps(single.solution.history, gaps)) * np.ones((1, 1))
+            asperity = laws.energy(laws.layer_gaps(single.solution.history, gaps[0, 0])) * np.ones((1, 1))
         if last.springs is not None:
             before, after = (np.stack([own.springs[i] for own in went.solutions]) for i in (0, 1))  # type: ignore[index]
             loss = ElasticStick(laws, before, after, gain(laws, theta, step)).loss(impulse, by_du, step, theta)
