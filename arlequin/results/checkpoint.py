@@ -26,18 +26,18 @@ STATE_CLASSES = frozenset(
     {
         "arlequin.results.checkpoint:Checkpoint",
         "arlequin.run.wear_cycles:_Reached",
-        "arlequin.schemes.runge_kutta:_Carried",
+        "arlequin.schemes.runge_kutta:AdaptiveState",
         "arlequin.schemes.alpha:AlphaState",
         "arlequin.schemes.central:_Carried",
         "arlequin.solvers.newton:TangentState",
         "arlequin.solvers.step_forces:LinearisationPoint",
         "arlequin.step.state:State",
-        "arlequin.schemes.theta_compiled:_Rested",
+        "arlequin.schemes.theta_compiled:CompiledThetaState",
         "arlequin.schemes.static:StaticState",
         "arlequin.schemes.central:_Inside",
-        "arlequin.schemes.explicit:Springs",
+        "arlequin.schemes.explicit:SpringState",
         "arlequin.schemes.theta_sparse:ThetaState",
-        "arlequin.schemes.explicit:_Carried",
+        "arlequin.schemes.explicit:VogelaereState",
         "arlequin.multilevel.laws.wear:WearState",
     }
 )

@@ -1,4 +1,4 @@
-"""Central differences of the nodes of a piece, from `first` up to `last`, `axes` degrees of freedom each.
+"""Central differences of the nodes piece[0] … piece[1] − 1 of a piece, `axes` degrees of freedom each.
 
 F = external − force; mass (n,), inverse (d,): M⁻¹, 0 where nothing moves. What is summed, sums (8,): the kinetic energy
 ½ half·(M half + Δt F) and the products of half with force and external before the push, those after it, and the
@@ -12,11 +12,11 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(inline="always")
-def _over(axes, loaded, first, last, step, force, external, mass, inverse, half, u, following, sums):
+def _over(axes, loaded, piece, step, force, external, mass, inverse, half, u, following, sums):
     """`over_piece` with constant axes, of a piece that is loaded or not."""
     inner, outer, twice, inner_after, outer_after = 0.0, 0.0, 0.0, 0.0, 0.0
     px, py, pz = 0.0, 0.0, 0.0
-    for n in range(first, last):
+    for n in range(piece[0], piece[1]):
         m = mass[n]
         for i in range(axes):
             d = axes * n + i
@@ -48,20 +48,20 @@ def _over(axes, loaded, first, last, step, force, external, mass, inverse, half,
 
 
 @njit(inline="always")
-def _either(axes, loaded, first, last, step, force, external, mass, inverse, half, u, following, sums):
+def _either(axes, loaded, piece, step, force, external, mass, inverse, half, u, following, sums):
     """`over_piece` with constant axes."""
     if loaded:
-        _over(axes, True, first, last, step, force, external, mass, inverse, half, u, following, sums)
+        _over(axes, True, piece, step, force, external, mass, inverse, half, u, following, sums)
     else:
-        _over(axes, False, first, last, step, force, external, mass, inverse, half, u, following, sums)
+        _over(axes, False, piece, step, force, external, mass, inverse, half, u, following, sums)
 
 
 @njit(cache=True, fastmath=FAST, nogil=True)
-def over_piece(axes, loaded, first, last, step, force, external, mass, inverse, half, u, following, sums):
+def over_piece(axes, loaded, piece, step, force, external, mass, inverse, half, u, following, sums):
     """The sums, and the push: half += Δt M⁻¹F, following = u + Δt half. loaded: whether external is other than 0."""
     if axes == 2:
-        _either(2, loaded, first, last, step, force, external, mass, inverse, half, u, following, sums)
+        _either(2, loaded, piece, step, force, external, mass, inverse, half, u, following, sums)
     elif axes == 3:
-        _either(3, loaded, first, last, step, force, external, mass, inverse, half, u, following, sums)
+        _either(3, loaded, piece, step, force, external, mass, inverse, half, u, following, sums)
     else:
-        _either(1, loaded, first, last, step, force, external, mass, inverse, half, u, following, sums)
+        _either(1, loaded, piece, step, force, external, mass, inverse, half, u, following, sums)

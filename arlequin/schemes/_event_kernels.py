@@ -1,12 +1,16 @@
 """Steps of small linear systems with the events of contact and friction located inside them."""
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
+from arlequin.multilevel.laws.signature import HISTORY
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
+from arlequin.schemes._system_kernels import dot, law_table, named_system
+from arlequin.schemes.events import LocatedState, LocatedSteps, ModalSystem
 
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
 _OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
@@ -22,6 +26,29 @@ _SMALL = 1e-11  # of the largest velocity or force at the contact: none
 _PUSH = 1e-6  # of the slip rate of a point that jams: the approach under which its shock is found
 
 
+# Rows (r,) of the points k start at first (k + 1,), the normal first; friction (k,); rows B (r, d), and angles T (r,
+# d) and arms (r, 2) of those on rotating bodies, see `_look`, both empty without; gap (k,) at u = 0 and the largest
+# that counts as none, m.
+_Contact = namedtuple("_Contact", "first friction rows angles arms gap touching")
+
+
+# mode (k,): OPEN, SLIP or STICK; sign (k,) of the slip; anchor (r,): where sticking points and closed gaps stand, m.
+_Modes = namedtuple("_Modes", "mode sign anchor")
+
+
+# Works of the load, damping, friction and normal impulses, and of the internal forces (5,); impulses (r,), slip and
+# wear (k,), and the impulses times the levers of their rows (r,).
+_Sums = namedtuple("_Sums", "works impulse slip wear moment")
+
+
+# At an instant: rows H (r, d), displacements along them, Ḣ v and levers (r,), see `_look`.
+_Rows = namedtuple("_Rows", "rows displacement bias levers")
+
+
+# `tau` seconds of step n, of the length `step`, from the share `begin` of it on.
+_Span = namedtuple("_Span", "n begin tau step")
+
+
 @njit(cache=True)
 def _force(loads, n, s, out):
     """Load (d,) at the share s of the step n: the cubic through its values at 0, 1/3, 2/3 and 1."""
@@ -31,14 +58,6 @@ def _force(loads, n, s, out):
         out[d] = 0.0
         for i in range(4):
             out[d] += weights[i] * loads[n, i, d]
-
-
-@njit(cache=True)
-def _dot(x, y):
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
 
 
 @njit(cache=True)
@@ -153,13 +172,13 @@ def _hold(matrix, right, sticks):
 
 
 @njit(cache=True)
-def _inverse(squares, damping, diagonal, tau):
-    """A⁻¹ of A = 1 + τ/2 D + τ²/4 Ω: its diagonal (1, d) where D is diagonal, else all of it (d, d)."""
+def _inverse(squares, damping, tau):
+    """A⁻¹ of A = 1 + τ/2 D + τ²/4 Ω: its diagonal (1, d) where D is given by its own, else all of it (d, d)."""
     size = squares.size
-    if diagonal:
+    if damping.shape[0] == 1:
         out = np.empty((1, size))
         for d in range(size):
-            out[0, d] = 1.0 / (1.0 + 0.5 * tau * damping[d, d] + 0.25 * tau**2 * squares[d])
+            out[0, d] = 1.0 / (1.0 + 0.5 * tau * damping[0, d] + 0.25 * tau**2 * squares[d])
         return out
     matrix, out = 0.5 * tau * damping, np.zeros((size, size))
     for d in range(size):
@@ -170,31 +189,20 @@ def _inverse(squares, damping, diagonal, tau):
 
 
 @njit(cache=True)
-def staged(squares, damping, diagonal, step):
+def inverse_stages(squares, damping, step):
     """A⁻¹ of the outer and of the inner stages of a whole step."""
-    return _inverse(squares, damping, diagonal, _OUTER * step), _inverse(squares, damping, diagonal, _INNER * step)
+    return _inverse(squares, damping, _OUTER * step), _inverse(squares, damping, _INNER * step)
 
 
 @njit(cache=True)
-def _times(inverse, x, out):
-    """out = A⁻¹ x."""
-    if inverse.shape[0] == 1:
+def _times(matrix, x, out):
+    """out = A x, A (d, d) or its diagonal (1, d)."""
+    if matrix.shape[0] == 1:
         for d in range(x.size):
-            out[d] = inverse[0, d] * x[d]
+            out[d] = matrix[0, d] * x[d]
     else:
         for d in range(x.size):
-            out[d] = _dot(inverse[d], x)
-
-
-@njit(cache=True)
-def _damped(damping, diagonal, v, out):
-    """out = D v."""
-    if diagonal:
-        for d in range(v.size):
-            out[d] = damping[d, d] * v[d]
-    else:
-        for d in range(v.size):
-            out[d] = _dot(damping[d], v)
+            out[d] = dot(matrix[d], x)
 
 
 @njit(cache=True)
@@ -257,10 +265,10 @@ def _stage(squares, held, pushed, sticks, tau, inverse, load, u, v, work, y, mul
         columns, matrix = np.empty((count, u.size)), np.empty((count, count))
         for a in range(count):
             _times(inverse, pushed[a], columns[a])
-            multipliers[a, 0] = 0.5 * _dot(held[a], v) - _dot(held[a], y)
+            multipliers[a, 0] = 0.5 * dot(held[a], v) - dot(held[a], y)
         for a in range(count):
             for b in range(count):
-                matrix[a, b] = 0.5 * _dot(held[a], columns[b])
+                matrix[a, b] = 0.5 * dot(held[a], columns[b])
         _hold(matrix, multipliers, sticks)
         for a in range(count):
             for d in range(u.size):
@@ -268,67 +276,64 @@ def _stage(squares, held, pushed, sticks, tau, inverse, load, u, v, work, y, mul
 
 
 @njit(cache=True)
-def _advance(system, contact, loads, n, begin, tau, step, cached, mode, sign, u, v, sums, impulse, slip, wear):
-    """Moves u, v (d,) by τ from the share `begin` of the step, in three stages, and adds up the works.
-
-    sums: works of the load, damping, friction and normal impulses, and of the internal forces. impulse (r,), slip (k,),
-    wear (k,): of all stages.
-    """
-    squares, damping, diagonal = system
-    first, friction, rows = contact[0], contact[1], contact[2]
+def _advance(modal, contact, loads, span, modes, u, v, sums):
+    """Moves u, v (d,) over a span in three stages, and adds up the works, impulses, slips and wear."""
+    first, friction, rows, mode, sign = contact.first, contact.friction, contact.rows, modes.mode, modes.sign
+    works, squares, step = sums.works, modal.squares, span.step
     held, pushed, sticks = _active(mode, sign, first, friction, rows)
     load, work, y = np.empty(u.size), np.empty(u.size), np.empty(u.size)
     own, multipliers = np.empty(rows.shape[0]), np.empty((held.shape[0], 1))
-    place = begin
+    share = span.begin
     for stage in range(3):
-        part = (_INNER if stage == 1 else _OUTER) * tau
-        if tau == step:
-            inverse = cached[1 if stage == 1 else 0]
+        part = (_INNER if stage == 1 else _OUTER) * span.tau
+        if span.tau == step:
+            inverse = modal.inner if stage == 1 else modal.outer
         else:
-            inverse = _inverse(squares, damping, diagonal, part)
-        _force(loads, n, place + 0.5 * part / step, load)
-        place += part / step
+            inverse = _inverse(squares, modal.damping, part)
+        _force(loads, span.n, share + 0.5 * part / step, load)
+        share += part / step
         _stage(squares, held, pushed, sticks, part, inverse, load, u, v, work, y, multipliers)
-        _damped(damping, diagonal, y, work)
+        _times(modal.damping, y, work)
         for d in range(u.size):
-            sums[0] += part * load[d] * y[d]
-            sums[1] += part * work[d] * y[d]
-            sums[4] += part * squares[d] * (u[d] + 0.5 * part * y[d]) * y[d]
+            works[0] += part * load[d] * y[d]
+            works[1] += part * work[d] * y[d]
+            works[4] += part * squares[d] * (u[d] + 0.5 * part * y[d]) * y[d]
             u[d] += part * y[d]
             v[d] = 2.0 * y[d] - v[d]
         if not held.shape[0]:
             continue
         _spread(multipliers, mode, sign, first, friction, own)
         for r in range(own.size):
-            impulse[r] += own[r]
+            sums.impulse[r] += own[r]
         for k in range(mode.size):
             r = first[k]
             if mode[k] == OPEN:
                 continue
-            sums[3] -= own[r] * _dot(rows[r], y)
+            works[3] -= own[r] * dot(rows[r], y)
             if first[k + 1] - r > 1:
-                moved = _dot(rows[r + 1], y)
-                sums[2] -= own[r + 1] * moved
+                moved = dot(rows[r + 1], y)
+                works[2] -= own[r + 1] * moved
                 if mode[k] == SLIP:
-                    slip[k] += part * sign[k] * moved
-                    wear[k] += own[r] * sign[k] * moved
+                    sums.slip[k] += part * sign[k] * moved
+                    sums.wear[k] += own[r] * sign[k] * moved
 
 
 @njit(cache=True)
-def _look(contact, u, v, rows, places, bias, levers):
+def _look(contact, u, v, at):
     """Rows H (r, d), displacements (r,) along them, Ḣ v (r,) and the levers (r,) of the angles at u, v.
 
-    place = B u + c (cos θ − 1) + s sin θ,   H = B + h T,   h = s cos θ − c sin θ,   Ḣ v = −(c cos θ + s sin θ) θ̇²,
+    w = B u + c (cos θ − 1) + s sin θ,   H = B + h T,   h = s cos θ − c sin θ,   Ḣ v = −(c cos θ + s sin θ) θ̇²,
 
     θ = T u the angle of the point's part, (c, s) its arm along the row and across. Without angles H is B.
     """
-    fixed, turns, arms = contact[2], contact[4], contact[5]
-    for r in range(places.size):
-        places[r] = _dot(fixed[r], u)
+    fixed, turns, arms = contact.rows, contact.angles, contact.arms
+    rows, displacement, bias, levers = at
+    for r in range(displacement.size):
+        displacement[r] = dot(fixed[r], u)
     for r in range(turns.shape[0]):
-        angle, rate, along, across = _dot(turns[r], u), _dot(turns[r], v), arms[r, 0], arms[r, 1]
+        angle, rate, along, across = dot(turns[r], u), dot(turns[r], v), arms[r, 0], arms[r, 1]
         sin, cos = np.sin(angle), np.cos(angle)
-        places[r] += across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
+        displacement[r] += across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
         levers[r] = across * cos - along * sin
         bias[r] = -(along * cos + across * sin) * rate**2
         for d in range(u.size):
@@ -336,30 +341,30 @@ def _look(contact, u, v, rows, places, bias, levers):
 
 
 @njit(cache=True)
-def _free(system, load, u, v, out):
+def _free(modal, load, u, v, out):
     """Accelerations (d,) without contact: out = f − Ω u − D v."""
-    squares, damping, diagonal = system
-    _damped(damping, diagonal, v, out)
+    _times(modal.damping, v, out)
     for d in range(u.size):
-        out[d] = load[d] - squares[d] * u[d] - out[d]
+        out[d] = load[d] - modal.squares[d] * u[d] - out[d]
 
 
 @njit(cache=True)
-def _forces(contact, rows, bias, free, mode, sign, out):
+def _forces(contact, rows, bias, free, modes, out):
     """Contact forces (r,) at an instant: those that keep the held rows at rest, H v̇ + Ḣ v = 0."""
     out[:] = 0.0
-    held, pushed, sticks = _active(mode, sign, contact[0], contact[1], rows)
+    first, friction, mode, sign = contact.first, contact.friction, modes.mode, modes.sign
+    held, pushed, sticks = _active(mode, sign, first, friction, rows)
     count = held.shape[0]
     if not count:
         return
     multipliers, matrix = np.empty((count, 1)), np.empty((count, count))
-    _spread_back(bias, mode, contact[0], multipliers)
+    _spread_back(bias, mode, first, multipliers)
     for a in range(count):
-        multipliers[a, 0] = -multipliers[a, 0] - _dot(held[a], free)
+        multipliers[a, 0] = -multipliers[a, 0] - dot(held[a], free)
         for b in range(count):
-            matrix[a, b] = _dot(held[a], pushed[b])
+            matrix[a, b] = dot(held[a], pushed[b])
     _hold(matrix, multipliers, sticks)
-    _spread(multipliers, mode, sign, contact[0], contact[1], out)
+    _spread(multipliers, mode, sign, first, friction, out)
 
 
 @njit(cache=True)
@@ -377,21 +382,21 @@ def _spread_back(values, mode, first, out):
 
 
 @njit(cache=True)
-def _project(contact, rows, mode, sign, missing, v):
+def _project(contact, rows, modes, missing, v):
     """Takes from v (d,) what moves along the held rows; returns the change of u (d,) that undoes `missing` (r,), m, and
     the work on v (M-orthogonal: v ← v − Gᵀ(G Gᵀ)⁻¹ G v)."""
-    held, _, sticks = _active(mode, sign, contact[0], contact[1], rows)
+    held, _, sticks = _active(modes.mode, modes.sign, contact.first, contact.friction, rows)
     count = held.shape[0]
     change, work = np.zeros(v.size), 0.0
     if not count:
         return change, work
     right, matrix = np.empty((count, 2)), np.empty((count, count))
-    _spread_back(missing, mode, contact[0], right)
+    _spread_back(missing, modes.mode, contact.first, right)
     for a in range(count):
-        right[a, 1] = _dot(held[a], v)
+        right[a, 1] = dot(held[a], v)
         sticks[a] = False
         for b in range(count):
-            matrix[a, b] = _dot(held[a], held[b])
+            matrix[a, b] = dot(held[a], held[b])
     _hold(matrix, right, sticks)
     for d in range(v.size):
         taken = 0.0
@@ -404,17 +409,18 @@ def _project(contact, rows, mode, sign, missing, v):
 
 
 @njit(cache=True)
-def _swing(system, contact, loads, n, begin, tau, step, mode, sign, anchor, u, v, trial):
-    """Moves u, v (d,) by τ as `_advance` does, where rows turn: one Runge–Kutta step of order 4, then a projection.
+def _swing(modal, contact, loads, span, modes, u, v, sums):
+    """Moves u, v (d,) over a span as `_advance` does, where bodies rotate: one Runge–Kutta step of order 4, then a
+    projection.
 
-    The works and impulses are integrated by the same rule. What the held rows have drifted from their `anchor` (r,) is
-    undone; `scheme` is what the physical works differ by from the impulses' on the mean velocity.
+    The works and impulses are integrated by the same rule. What the held rows have drifted from their anchor is undone;
+    `works[4]` is what the physical works differ by from the impulses' on the mean velocity.
     """
-    sums, impulse, slip, wear, moment = trial
-    first = contact[0]
-    count, size = anchor.size, u.size
-    rows = contact[2].copy()
-    places, bias, levers, forces = np.empty(count), np.zeros(count), np.zeros(count), np.empty(count)
+    first, mode, sign = contact.first, modes.mode, modes.sign
+    works, tau = sums.works, span.tau
+    count, size = modes.anchor.size, u.size
+    at = _Rows(contact.rows.copy(), np.empty(count), np.zeros(count), np.zeros(count))
+    rows, forces = at.rows, np.empty(count)
     load, rate, drag = np.empty(size), np.empty(size), np.empty(size)
     now_u, now_v, sum_u, sum_v = u.copy(), v.copy(), np.zeros(size), np.zeros(size)
     physical = 0.0
@@ -425,29 +431,29 @@ def _swing(system, contact, loads, n, begin, tau, step, mode, sign, anchor, u, v
             for d in range(size):
                 now_u[d] = u[d] + share * tau * now_v[d]
                 now_v[d] = v[d] + share * tau * rate[d]
-        _force(loads, n, begin + share * tau / step, load)
-        _look(contact, now_u, now_v, rows, places, bias, levers)
-        _free(system, load, now_u, now_v, rate)
-        _forces(contact, rows, bias, rate, mode, sign, forces)
-        _damped(system[1], system[2], now_v, drag)
-        pushed, lost = _dot(load, now_v), _dot(drag, now_v)
-        sums[0] += part * pushed
-        sums[1] += part * lost
+        _force(loads, span.n, span.begin + share * tau / span.step, load)
+        _look(contact, now_u, now_v, at)
+        _free(modal, load, now_u, now_v, rate)
+        _forces(contact, rows, at.bias, rate, modes, forces)
+        _times(modal.damping, now_v, drag)
+        pushed, lost = dot(load, now_v), dot(drag, now_v)
+        works[0] += part * pushed
+        works[1] += part * lost
         physical += part * (pushed - lost)
         for r in range(count):
             if forces[r] != 0.0:
-                impulse[r] += part * forces[r]
-                moment[r] += part * forces[r] * levers[r]
+                sums.impulse[r] += part * forces[r]
+                sums.moment[r] += part * forces[r] * at.levers[r]
                 for d in range(size):
                     rate[d] += rows[r, d] * forces[r]
         for k in range(mode.size):
             r = first[k]
             if mode[k] == SLIP and first[k + 1] - r > 1:
-                moved = _dot(rows[r + 1], now_v)
-                sums[2] -= part * forces[r + 1] * moved
+                moved = dot(rows[r + 1], now_v)
+                works[2] -= part * forces[r + 1] * moved
                 physical += part * forces[r + 1] * moved
-                slip[k] += part * sign[k] * moved
-                wear[k] += part * forces[r] * sign[k] * moved
+                sums.slip[k] += part * sign[k] * moved
+                sums.wear[k] += part * forces[r] * sign[k] * moved
         for d in range(size):
             sum_u[d] += part * now_v[d]
             sum_v[d] += part * rate[d]
@@ -456,52 +462,35 @@ def _swing(system, contact, loads, n, begin, tau, step, mode, sign, anchor, u, v
         work += (v[d] + 0.5 * sum_v[d]) * sum_v[d]
         u[d] += sum_u[d]
         v[d] += sum_v[d]
-    _look(contact, u, v, rows, places, bias, levers)
-    change, taken = _project(contact, rows, mode, sign, places - anchor, v)
+    _look(contact, u, v, at)
+    change, taken = _project(contact, rows, modes, at.displacement - modes.anchor, v)
     for d in range(size):
         u[d] += change[d]
-    sums[4] += physical - work - taken
+    works[4] += physical - work - taken
 
 
 @njit(cache=True)
-def _move(system, contact, loads, n, begin, tau, step, cached, mode, sign, anchor, u, v, trial):
-    """Moves u, v (d,) by τ from the share `begin` of the step, without events; see `_advance` and `_swing`."""
-    if contact[4].shape[0]:
-        _swing(system, contact, loads, n, begin, tau, step, mode, sign, anchor, u, v, trial)
+def _move(modal, contact, loads, span, modes, u, v, sums):
+    """Moves u, v (d,) over a span without events; see `_advance` and `_swing`."""
+    if contact.angles.shape[0]:
+        _swing(modal, contact, loads, span, modes, u, v, sums)
     else:
-        _advance(
-            system,
-            contact,
-            loads,
-            n,
-            begin,
-            tau,
-            step,
-            cached,
-            mode,
-            sign,
-            u,
-            v,
-            trial[0],
-            trial[1],
-            trial[2],
-            trial[3],
-        )
+        _advance(modal, contact, loads, span, modes, u, v, sums)
 
 
 @njit(cache=True)
-def _broken(system, contact, load, touching, mode, sign, u, v, seen, forces, which):
-    """Marks the points (k,) whose mode no longer holds; returns whether there are any. seen, forces: what `_look`,
-    `_free` and `_forces` give at u, v.
+def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
+    """Marks the points (k,) whose mode no longer holds; returns whether there are any. at, free (d,), forces (r,):
+    receive what `_look`, `_free` and `_forces` give at u, v.
 
     1 an open point meets its partner, 2 the force of a closed one has fallen to zero, 3 a sticking one has reached its
     threshold, 4 a slipping one has come to rest.
     """
-    first, friction, gap = contact[0], contact[1], contact[3]
-    rows, places, bias, levers, free = seen
-    _look(contact, u, v, rows, places, bias, levers)
-    _free(system, load, u, v, free)
-    _forces(contact, rows, bias, free, mode, sign, forces)
+    first, friction, gap, touching = contact.first, contact.friction, contact.gap, contact.touching
+    mode, sign, rows = modes.mode, modes.sign, at.rows
+    _look(contact, u, v, at)
+    _free(modal, load, u, v, free)
+    _forces(contact, rows, at.bias, free, modes, forces)
     scale = 0.0
     for r in range(forces.size):
         scale = max(scale, 1e-2 * _SMALL * abs(forces[r]))
@@ -510,15 +499,15 @@ def _broken(system, contact, load, touching, mode, sign, u, v, seen, forces, whi
         r, rough = first[k], first[k + 1] - first[k] > 1
         which[k] = 0
         if mode[k] == OPEN:
-            opening = gap[k] + places[r]
-            if opening < -_DEEP * touching or (opening < 0.0 and _dot(rows[r], v) < 0.0):
+            opening = gap[k] + at.displacement[r]
+            if opening < -_DEEP * touching or (opening < 0.0 and dot(rows[r], v) < 0.0):
                 which[k] = 1
         elif forces[r] < -scale:
             which[k] = 2
         elif rough and mode[k] == STICK and abs(forces[r + 1]) > friction[k] * forces[r] + scale:
             which[k] = 3
             any_slips = True
-        elif rough and mode[k] == SLIP and sign[k] * _dot(rows[r + 1], v) < 0.0:
+        elif rough and mode[k] == SLIP and sign[k] * dot(rows[r + 1], v) < 0.0:
             which[k] = 4
         any_broken = any_broken or which[k] != 0
     if any_slips:  # points that share a force reach their thresholds together
@@ -536,8 +525,8 @@ def _push(contact, delassus, k, sense):
 
     In Painlevé's range, where it is not positive, no force can stop the point from dipping below its obstacle.
     """
-    r = contact[0][k]
-    return delassus[r, r] - contact[1][k] * sense * delassus[r, r + 1]
+    r = contact.first[k]
+    return delassus[r, r] - contact.friction[k] * sense * delassus[r, r + 1]
 
 
 @njit(cache=True)
@@ -563,27 +552,27 @@ def _rest_force(own, cross, other, edge, normal, tangent):
 
 
 @njit(cache=True)
-def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign, jams):
+def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jams):
     """Modes of the closed points (k,) from the accelerations that Coulomb's law allows them (Gauss–Seidel).
 
     A closed point that parts, ġ > 0, is open; one that slips keeps its direction, and one that has reached its
     threshold starts in that of `sign`; one at rest sticks, or starts in the direction in which the load wins. free,
-    speed (r,): accelerations without contact forces and velocities of the rows; limits: what is no velocity along the
-    normals and the tangents. jams (k,): marks those in Painlevé's range that would dip below their obstacle whatever
-    their force. Returns the rest of the iteration.
+    velocity (r,): accelerations without contact forces and velocities of the rows; limits: what is no velocity along
+    the normals and the tangents. jams (k,): marks those in Painlevé's range that would dip below their obstacle
+    whatever their force. Returns the rest of the iteration.
     """
-    first, friction = contact[0], contact[1]
+    first, friction, mode, sign = contact.first, contact.friction, modes.mode, modes.sign
     forces = np.zeros(free.size)
     slips = np.zeros(mode.size)
     jams[:] = False
     for k in range(mode.size):
         r = first[k]
-        if closed[k] and speed[r] > limits[0]:
+        if closed[k] and velocity[r] > limits[0]:
             closed[k] = False
         if which[k] == 3:
             slips[k] = sign[k]
-        elif first[k + 1] - r > 1 and abs(speed[r + 1]) > limits[1]:
-            slips[k] = np.sign(speed[r + 1])
+        elif first[k + 1] - r > 1 and abs(velocity[r + 1]) > limits[1]:
+            slips[k] = np.sign(velocity[r + 1])
     scale = max(np.abs(free).max(), 1e-300) if free.size else 1.0
     rest = 0.0
     for _ in range(20000):
@@ -640,52 +629,49 @@ def _settle(contact, free, speed, delassus, closed, limits, which, mode, sign, j
 
 
 @njit(cache=True)
-def _impulses(contact, delassus, laws, closed, before):
+def _impulses(laws, delassus, closed, before):
     """Impulses (r,) without rebound on rows of the velocities `before` (r,), with Coulomb's law between them; the
     residual."""
-    first, friction = contact[0], contact[1]
-    area, level, soft, kernels, starts, kind, table, history = laws
     count, points = before.size, closed.size
-    own, trial = np.zeros(count), history.copy()
+    own, history = np.zeros(count), np.zeros((0, HISTORY))
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
-    none = np.ones(points)
-    motion = delassus, 1.0, none, before, closed, 1.0, 0.5, 1.0
-    tables = first, area, level, soft, friction, soft, starts, kind, table
     _, residual, _ = solve_contact(
-        motion, tables, kernels, history, np.zeros((3, count)), (0, 1.0, 0.0, 20000), (own, trial, normal, status)
-    )
+        (delassus, 1.0, np.ones(points), before, closed, 1.0, 0.5, 1.0), law_table(laws), laws.kernels, history,
+        np.zeros((3, count)), (0, 1.0, 0.0, 20000), (own, history.copy(), normal, status),
+    )  # fmt: skip
     return own, residual
 
 
 @njit(cache=True)
-def _strike(contact, rows, own, v, impulse, sums):
+def _strike(contact, rows, own, v, sums):
     """Takes the impulses `own` (r,) to the velocities v (d,), and adds them and their works up."""
-    first = contact[0]
+    first, works = contact.first, sums.works
     before = rows @ v
     v += rows.T @ own
     after = rows @ v
-    impulse += own
+    sums.impulse[:] += own
     for k in range(first.size - 1):
         r = first[k]
-        sums[3] -= 0.5 * own[r] * (before[r] + after[r])
+        works[3] -= 0.5 * own[r] * (before[r] + after[r])
         if first[k + 1] - r > 1:
-            sums[2] -= 0.5 * own[r + 1] * (before[r + 1] + after[r + 1])
+            works[2] -= 0.5 * own[r + 1] * (before[r + 1] + after[r + 1])
 
 
 @njit(cache=True)
-def _shock(contact, rows, delassus, laws, closed, jams, v):
+def _shock(contact, laws, rows, delassus, closed, jams, v):
     """Impulses (r,) of points that jam: a shock without approach, by which they stick or turn back; the residual.
 
     It is the limit of the impact without rebound for an approach that vanishes: its small impulses are ruled out where
     points jam. What the points do in it is found with an approach, its impulses then without.
     """
-    first, friction = contact[0], contact[1]
+    first, friction = contact.first, contact.friction
     before = rows @ v
     for k in range(closed.size):
         if jams[k]:
             before[first[k]] = min(before[first[k]], -_PUSH * abs(before[first[k] + 1]))
-    own, residual = _impulses(contact, delassus, laws, closed, before)
-    mode, sign = np.zeros(closed.size, dtype=np.int64), np.ones(closed.size)
+    own, residual = _impulses(laws, delassus, closed, before)
+    modes = _Modes(np.zeros(closed.size, dtype=np.int64), np.ones(closed.size), np.zeros(own.size))
+    mode, sign = modes.mode, modes.sign
     for k in range(closed.size):
         r = first[k]
         mode[k] = SLIP if own[r] > 0.0 else OPEN
@@ -694,104 +680,94 @@ def _shock(contact, rows, delassus, laws, closed, jams, v):
                 mode[k] = STICK
             else:
                 sign[k] = -np.sign(own[r + 1])
-    _forces(contact, rows, np.zeros(own.size), v, mode, sign, own)
+    _forces(contact, rows, np.zeros(own.size), v, modes, own)
     return own, residual
 
 
 @njit(cache=True)
-def _enter(
-    system, contact, laws, look, load, step, touching, fastest, closed, which, mode, sign, anchor, u, v, sums, impulse,
-    moment,
-):  # fmt: skip
-    """Impact of the closed points (k,), their modes after it, and where those that now stick do; returns the rest."""
-    first = contact[0]
-    rows, places, bias, levers = look
+def _enter(modal, contact, laws, at, load, limits, closed, which, modes, u, v, sums):
+    """Impact of the closed points (k,), their modes after it, and where those that now stick do; returns the rest.
+
+    limits: the length of the step, s, and the fastest velocity of the contact so far, m/s.
+    """
+    step, fastest = limits
+    first, mode, rows = contact.first, modes.mode, at.rows
     delassus, worst, free = rows @ rows.T, 0.0, np.empty(v.size)
     hits, jams = False, np.zeros(mode.size, dtype=np.bool_)
     for k in range(mode.size):
-        hits = hits or (closed[k] and _dot(rows[first[k]], v) < -_SMALL * fastest)
+        hits = hits or (closed[k] and dot(rows[first[k]], v) < -_SMALL * fastest)
     before = mode.copy()
     for attempt in range(1 + mode.size):
         if hits or attempt:
             if attempt:
-                own, residual = _shock(contact, rows, delassus, laws, closed, jams, v)
+                own, residual = _shock(contact, laws, rows, delassus, closed, jams, v)
             else:
-                own, residual = _impulses(contact, delassus, laws, closed, rows @ v)
+                own, residual = _impulses(laws, delassus, closed, rows @ v)
             worst = max(worst, residual)
-            _strike(contact, rows, own, v, impulse, sums)
-            moment += levers * own
-            if contact[4].shape[0]:
-                _look(contact, u, v, rows, places, bias, levers)
-        _free(system, load, u, v, free)
-        pulled = rows @ free + bias
+            _strike(contact, rows, own, v, sums)
+            sums.moment[:] += at.levers * own
+            if contact.angles.shape[0]:
+                _look(contact, u, v, at)
+        _free(modal, load, u, v, free)
+        pulled = rows @ free + at.bias
         least = step * np.abs(pulled).max() * _SMALL
         along = max(_SMALL * fastest, least)
         normal = along
-        if contact[4].shape[0]:  # a flight as low as the round-off of the gaps is none
-            normal = max(normal, np.sqrt(2.0 * np.abs(pulled).max() * _LOW * touching))
-        rest = _settle(contact, pulled, rows @ v, delassus, closed, (normal, along), which, mode, sign, jams)
+        if contact.angles.shape[0]:  # a flight as low as the round-off of the gaps is none
+            normal = max(normal, np.sqrt(2.0 * np.abs(pulled).max() * _LOW * contact.touching))
+        rest = _settle(contact, pulled, rows @ v, delassus, closed, (normal, along), which, modes, jams)
         if not jams.any():
             break
     worst = max(worst, 1.0 if jams.any() else rest)
     for k in range(mode.size):
         if mode[k] == STICK and before[k] != STICK and first[k + 1] - first[k] > 1:
-            anchor[first[k] + 1] = places[first[k] + 1]
-    if contact[4].shape[0]:
-        _, work = _project(contact, rows, mode, sign, np.zeros(places.size), v)
-        sums[3] -= work
+            modes.anchor[first[k] + 1] = at.displacement[first[k] + 1]
+    if contact.angles.shape[0]:
+        _, work = _project(contact, rows, modes, np.zeros(at.displacement.size), v)
+        sums.works[3] -= work
     return worst
 
 
 @njit(cache=True)
-def located_block(
-    count, step, system, contact, laws, touching, loads, cached, u, v, mode, sign, anchor, fastest, begins,
-    all_u, all_v, all_sums, all_impulse, all_moment, all_gaps, all_slip, all_wear, all_status, events, last, residuals,
-):  # fmt: skip
+def located_steps(count, step, system, kernels, modal, rows, loads, begins, state, steps):
     """Up to `count` steps; returns how many were taken (fewer: more than MOST_EVENTS events in the next one).
 
-    In modal coordinates, M = 1: system = (ω² (d,), damping (d, d), whether it is diagonal); contact = (first, friction,
-    rows B (r, d), gap at u = 0 (k,), angles T (r, d) and arms (r, 2) of the rows that turn, see `_look`; both empty
-    where none does); loads (count, 4, d) at 0, 1/3, 2/3 and 1 of each step. State: u, v, and what goes on from the
-    steps before: mode and sign (k,), where sticking points and closed gaps stand (r,), the fastest contact so far
-    (1,); `begins`: there are no steps before. Outputs by step: sums of works (see `_advance`), impulses and, times the
-    levers, moments (b, r), gaps at the end (b, k), events (b,) and the share of the step of the last one.
+    Plain tuples of `CompiledSystem`, whose laws and gaps these are, `ModalSystem`, `LocatedState`, which becomes that
+    of the last step, and `LocatedSteps`. rows: B (r, d), angles (r, d) and arms (r, 2), see `_look`; loads
+    (count, 4, d) at 0, 1/3, 2/3 and 1 of each step; begins: there are no steps before.
     """
-    first, gap = contact[0], contact[3]
-    points, size, rough = gap.size, u.size, contact[2].shape[0]
+    system, modal = named_system(system, kernels), ModalSystem(*modal)
+    state, steps, laws = LocatedState(*state), LocatedSteps(*steps), system.laws
+    contact = _Contact(laws.first, laws.friction, rows[0], rows[1], rows[2], system.gap, system.touching)
+    modes = _Modes(state.mode, state.sign, state.anchor)
+    u, v, mode, sign, fastest = state.u, state.v, state.mode, state.sign, state.fastest
+    first, gap, touching = contact.first, contact.gap, contact.touching
+    points, size, count_rows = gap.size, u.size, contact.rows.shape[0]
     which, closed = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.bool_)
     slid = np.zeros(points, dtype=np.bool_)
-    load, forces = np.empty(size), np.zeros(rough)
-    look = contact[2].copy(), np.zeros(rough), np.zeros(rough), np.zeros(rough)
-    seen = look[0], look[1], look[2], look[3], np.empty(size)
-    rows, places = look[0], look[1]
-    start = u.copy(), v.copy(), sign.copy(), anchor.copy()
-    start_mode = mode.copy()
+    load, free, forces = np.empty(size), np.empty(size), np.zeros(count_rows)
+    at = _Rows(contact.rows.copy(), np.zeros(count_rows), np.zeros(count_rows), np.zeros(count_rows))
+    start = LocatedState(u.copy(), v.copy(), mode.copy(), sign.copy(), state.anchor.copy(), fastest.copy())
     trial_u, trial_v = np.empty(size), np.empty(size)
-    trial = np.zeros(5), np.zeros(rough), np.zeros(points), np.zeros(points), np.zeros(rough)
+    trial = _Sums(np.zeros(5), np.zeros(count_rows), np.zeros(points), np.zeros(points), np.zeros(count_rows))
     for n in range(count):
-        start[0][:], start[1][:], start[2][:], start[3][:] = u, v, sign, anchor
-        start_mode[:] = mode
+        start.u[:], start.v[:], start.mode[:], start.sign[:], start.anchor[:] = u, v, mode, sign, state.anchor
         begin, found, worst = 0.0, 0, 0.0
-        total = all_sums[n], all_impulse[n], all_slip[n], all_wear[n], all_moment[n]
-        for part in total:
-            part[:] = 0.0
+        total = _Sums(steps.works[n], steps.impulse[n], steps.slip[n], steps.wear[n], steps.moment[n])
         fresh = begins and n == 0
         while True:  # at most MOST_EVENTS times
             check_interrupts()
-            _look(contact, u, v, rows, places, look[2], look[3])
-            for r in range(rough):
-                fastest[0] = max(fastest[0], abs(_dot(rows[r], v)))
+            _look(contact, u, v, at)
+            for r in range(count_rows):
+                fastest[0] = max(fastest[0], abs(dot(at.rows[r], v)))
             if fresh and points:  # what starts, and what an event has left
                 _force(loads, n, begin, load)
                 for k in range(points):
-                    at_start = begins and n == 0 and found == 0 and gap[k] + places[first[k]] <= touching
+                    at_start = begins and n == 0 and found == 0 and gap[k] + at.displacement[first[k]] <= touching
                     closed[k] = mode[k] != OPEN or which[k] == 1 or at_start
                     if which[k] == 2 and first[k + 1] - first[k] > 1 and slid[k]:
-                        closed[k] = _push(contact, rows @ rows.T, k, sign[k]) <= 0.0
-                rest = _enter(
-                    system, contact, laws, look, load, step, touching, fastest[0], closed, which, mode, sign, anchor,
-                    u, v, total[0], total[1], total[4],
-                )  # fmt: skip
+                        closed[k] = _push(contact, at.rows @ at.rows.T, k, sign[k]) <= 0.0
+                rest = _enter(modal, contact, laws, at, load, (step, fastest[0]), closed, which, modes, u, v, total)
                 worst = max(worst, rest)
             # the rest of the step; if it breaks a mode, halve [low, high]: none is broken at low, one is at high
             rest = (1.0 - begin) * step
@@ -800,11 +776,11 @@ def located_block(
                 trial_u[:], trial_v[:] = u, v
                 for part in trial:
                     part[:] = 0.0
-                _move(system, contact, loads, n, begin, tau, step, cached, mode, sign, anchor, trial_u, trial_v, trial)
+                _move(modal, contact, loads, _Span(n, begin, tau, step), modes, trial_u, trial_v, trial)
                 _force(loads, n, 1.0 if attempt == 0 else begin + tau / step, load)
                 broken = points > 0 and _broken(
-                    system, contact, load, touching, mode, sign, trial_u, trial_v, seen, forces, which
-                )
+                    modal, contact, load, modes, trial_u, trial_v, at, free, forces, which
+                )  # fmt: skip
                 if attempt == 0 and not broken:
                     break
                 if attempt > 0 and not broken:
@@ -813,8 +789,7 @@ def located_block(
                     high = min(tau, rest)
                 tau = 0.5 * (low + high) if attempt < _HALVINGS else high
             u[:], v[:] = trial_u, trial_v
-            for i in range(5):
-                total[i][:] += trial[i]
+            _add_sums(trial, total)
             if not broken:
                 break
             begin += high / step
@@ -827,13 +802,22 @@ def located_block(
             found += 1
             fresh = True
             if found > MOST_EVENTS:
-                u[:], v[:], sign[:], anchor[:] = start
-                mode[:] = start_mode
+                u[:], v[:], mode[:], sign[:], state.anchor[:] = start.u, start.v, start.mode, start.sign, start.anchor
                 return n
-        _look(contact, u, v, rows, places, look[2], look[3])
-        all_u[n], all_v[n] = u, v
+        _look(contact, u, v, at)
+        steps.u[n], steps.v[n] = u, v
         for k in range(points):
-            all_status[n, k] = mode[k]
-            all_gaps[n, k] = gap[k] + places[first[k]]
-        events[n], last[n], residuals[n] = found, begin, worst
+            steps.status[n, k] = mode[k]
+            steps.gaps[n, k] = gap[k] + at.displacement[first[k]]
+        steps.events[n], steps.last[n], steps.residual[n] = found, begin, worst
     return count
+
+
+@njit(cache=True)
+def _add_sums(more, total):
+    """total += more."""
+    total.works[:] += more.works
+    total.impulse[:] += more.impulse
+    total.slip[:] += more.slip
+    total.wear[:] += more.wear
+    total.moment[:] += more.moment

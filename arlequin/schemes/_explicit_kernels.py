@@ -1,13 +1,10 @@
 """Explicit steps of small systems under regular laws in compiled loops; equations in the schemes' own files.
 
-A system is the tuple (inverse (d,), dense (d, d), strains, viscous, rows, gap (k,), first, area, friction, stiffness
-(k,), laws (k + 1,), coefficients, damping (k,)): M⁻¹ is `inverse` where `dense` is empty. Contact forces (r,) are in N,
-what friction's springs pull, held (r,), in Pa; damping that of the dashpots beside them.
-
-Adaptive explicit steps of small systems under regular laws in one compiled loop (see `arlequin.schemes.runge_kutta`).
-
-The system is the tuple of `arlequin.schemes._explicit_kernels`.
+Contact forces (r,) are in N, tractions of friction's springs (r,) in Pa; the dashpots beside them have
+`tangential_damping`. `adaptive_steps` serves `arlequin.schemes.runge_kutta`.
 """
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -15,27 +12,48 @@ from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws._kernels import layer
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
-from arlequin.schemes._theta_kernels import _add, _pull, _resist
+from arlequin.schemes._system_kernels import add_product, add_transposed, dot, internal_forces, named_system
+from arlequin.schemes.explicit import ExplicitSteps, InverseMass
 
 EXTERNAL, VISCOUS, LAYERS = 0, 1, 2  # works of a step
 
 
+# Tractions of friction's springs (r,), Pa, radii of their disks (k,), Pa, contact forces (r,), N, status (k,).
+_ContactState = namedtuple("_ContactState", "traction radius forces status")
+
+
+# Displacements and velocities (r,) along the rows of the contact; before (2, r): displacements and tractions that the
+# springs come from; rubbing (2, k): what friction takes at this instant, W, and what it took since, J; room: work
+# space, two of (d,).
+_ContactMotion = namedtuple("_ContactMotion", "displacement velocity before rubbing room")
+
+
+# Sums over a step: work (3,): external, dashpots, layers, J; friction (2, k), see `_ContactMotion`.
+_Works = namedtuple("_Works", "work friction")
+
+
 @njit(cache=True)
-def _place(system, u, v, place, rate):
+def _contact_motion(system, size):
+    """Room for that of a system of `size` degrees of freedom."""
+    rows, points, room = system.laws.first[-1], system.gap.size, (np.empty(size), np.empty(size))
+    return _ContactMotion(np.empty(rows), np.empty(rows), np.zeros((2, rows)), np.empty((2, points)), room)
+
+
+@njit(cache=True)
+def _move_rows(system, u, v, displacement, velocity):
     """Displacements and velocities (r,) along the rows of the contact."""
-    rows = system[4]
-    place[:] = 0.0
-    rate[:] = 0.0
-    _add(rows, u, place)
-    _add(rows, v, rate)
+    displacement[:] = 0.0
+    velocity[:] = 0.0
+    add_product(system.basis, u, displacement)
+    add_product(system.basis, v, velocity)
 
 
 @njit(cache=True)
 def _pressure(system, k, gap, rate):
     """Pressure of the laws of a point, its share that dissipates, and its slopes by gap and rate."""
-    laws, coefficients = system[10], system[11]
+    rows, coefficients = system.laws.rows, system.laws.coefficients
     total, lossy, by_gap, by_rate = 0.0, 0.0, 0.0, 0.0
-    for row in range(laws[k], laws[k + 1]):
+    for row in range(rows[k], rows[k + 1]):
         stored, lost, slope, slope_rate = layer(coefficients[row], gap, rate)
         total += stored + lost
         lossy += lost
@@ -45,20 +63,23 @@ def _pressure(system, k, gap, rate):
 
 
 @njit(cache=True)
-def _contact(system, span, before, place, rate, held, radius, forces, status, rubbing):
-    """Contact forces at a place, the springs stretched from one a time `span` ago and returned to their disk, radius
-    (k,), Pa. before (2, r): that place and the tractions there, which it turns into those of now.
+def _contact(system, span, motion, state):
+    """Contact forces at a displacement, the springs stretched from one a time `span` ago and returned to their disk;
+    `motion.before` becomes that of now. Returns the power that the layers take, W.
 
-    rubbing (2, k): what friction takes at this instant, W, and what it took on the way, J: there the mean of the radii
-    that the spring has met times what slipped. Returns the power that the layers take.
+    What friction took on the way is the mean of the radii that a spring has met times what slipped.
     """
-    gap, first, area, friction, stiffness, damping = system[5], system[6], system[7], system[8], system[9], system[12]
+    gap, laws = system.gap, system.laws
+    first, area, friction = laws.first, laws.area, laws.friction
+    stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
+    displacement, velocity, before, rubbing = motion.displacement, motion.velocity, motion.before, motion.rubbing
+    traction, radius, forces, status = state.traction, state.radius, state.forces, state.status
     power = 0.0
     rubbing[:] = 0.0
     for k in range(gap.size):
         n, end = first[k], first[k + 1]
-        pressure, lossy, _, _ = _pressure(system, k, gap[k] + place[n], rate[n])
-        power -= area[k] * lossy * rate[n]
+        pressure, lossy, _, _ = _pressure(system, k, gap[k] + displacement[n], velocity[n])
+        power -= area[k] * lossy * velocity[n]
         forces[n] = area[k] * pressure
         status[k] = SLIP if pressure > 0.0 else OPEN
         if end == n + 1:
@@ -67,9 +88,10 @@ def _contact(system, span, before, place, rate, held, radius, forces, status, ru
         if damping[k] > 0.0 and pressure > 0.0:
             own = slice(n + 1, end)
             _creep(
-                stiffness[k], damping[k], limit, span, before[0, own], before[1, own], place[own], rate[own], held[own]
-            )
-            over, taken = damped_pull(damping[k], limit, rate[own], held[own], before[1, own])
+                stiffness[k], damping[k], limit, span, before[0, own], before[1, own], displacement[own],
+                velocity[own], traction[own],
+            )  # fmt: skip
+            over, taken = damped_pull(damping[k], limit, velocity[own], traction[own], before[1, own])
             rubbing[0, k] = area[k] * taken
             for t in range(n + 1, end):
                 forces[t] = area[k] * before[1, t]
@@ -77,24 +99,24 @@ def _contact(system, span, before, place, rate, held, radius, forces, status, ru
                 status[k] = STICK
             continue
         for t in range(n + 1, end):
-            held[t] -= stiffness[k] * (place[t] - before[0, t])
-            size += held[t] * held[t]
+            traction[t] -= stiffness[k] * (displacement[t] - before[0, t])
+            size += traction[t] * traction[t]
         size = np.sqrt(size)
         if size > limit:
             rubbing[1, k] = 0.5 * area[k] * (min(radius[k], size) + limit) * (size - limit) / stiffness[k]
             for t in range(n + 1, end):
-                held[t] *= limit / size
+                traction[t] *= limit / size
         elif pressure > 0.0:
             status[k] = STICK
         radius[k] = limit
         for t in range(n + 1, end):
-            forces[t], before[1, t] = area[k] * held[t], held[t]
-    before[0] = place
+            forces[t], before[1, t] = area[k] * traction[t], traction[t]
+    before[0] = displacement
     return power
 
 
 @njit(cache=True)
-def _creep(stiffness, damping, limit, span, before, pulled, place, rate, held):
+def _creep(stiffness, damping, limit, span, before, pulled, displacement, velocity, traction):
     """What a spring beside a dashpot pulls (t,) after `span`, s, from s₀ and the traction t₀, pulled (t,), Pa.
 
     C ṡ = −K (s − t): with t linear in time s₁ = a + w₁ t₁, a = e⁻ᶻ s₀ + w₀ t₀, z = K Δt/C. In a slip t₁ = R d has the
@@ -106,196 +128,200 @@ def _creep(stiffness, damping, limit, span, before, pulled, place, rate, held):
         kept, mean = np.exp(-z), -np.expm1(-z) / z
         first, last = mean - kept, 1.0 - mean
     size = 0.0
-    for t in range(held.size):
-        size += (kept * held[t] + first * pulled[t] - damping * rate[t]) ** 2
+    for t in range(traction.size):
+        size += (kept * traction[t] + first * pulled[t] - damping * velocity[t]) ** 2
     size = np.sqrt(size)
-    for t in range(held.size):
+    for t in range(traction.size):
         if size <= (1.0 - last) * limit:
-            held[t] -= stiffness * (place[t] - before[t])
+            traction[t] -= stiffness * (displacement[t] - before[t])
         else:
-            rest = kept * held[t] + first * pulled[t]
-            held[t] = rest + last * limit / size * (rest - damping * rate[t])
+            rest = kept * traction[t] + first * pulled[t]
+            traction[t] = rest + last * limit / size * (rest - damping * velocity[t])
 
 
 @njit(cache=True)
-def damped_pull(damping, limit, rate, held, pull):
+def damped_pull(damping, limit, velocity, traction, pull):
     """pull (t,): the point of the disk next to s − C v, Pa. Returns how far beyond the edge this is, and what is taken,
     ‖s − t‖²/C on the dashpot and −t·w on what slips, w = v − (s − t)/C: W/m²."""
     size = 0.0
-    for t in range(held.size):
-        pull[t] = held[t] - damping * rate[t]
+    for t in range(traction.size):
+        pull[t] = traction[t] - damping * velocity[t]
         size += pull[t] * pull[t]
     size = np.sqrt(size)
     taken = 0.0
-    for t in range(held.size):
+    for t in range(traction.size):
         if size > limit:
             pull[t] *= limit / size
-        taken += (held[t] - pull[t]) ** 2 / damping
+        taken += (traction[t] - pull[t]) ** 2 / damping
     return size - limit, taken + limit * max(size - limit, 0.0) / damping
 
 
 @njit(cache=True)
-def _total(system, load, u, v, forces, relative, drag, force):
-    """All forces (d,), and the power of the dashpots."""
-    _resist(system[2], u, relative, force)
+def _total(system, load, u, v, forces, force, room):
+    """All forces (d,), N, and the power of the dashpots, W; room: work space, two of (d,)."""
+    relative, drag = room
     power = 0.0
     drag[:] = 0.0
-    if system[3][0].size > 1:
-        _add(system[3], v, drag)
+    internal_forces(system.strains, u, relative, force)
+    if system.viscous.starts.size > 1:
+        add_product(system.viscous, v, drag)
         for d in range(u.size):
             power += v[d] * drag[d]
     for d in range(u.size):
         force[d] = load[d] - force[d] - drag[d]
-    _pull(system[4], forces, force)
+    add_transposed(system.basis, forces, force)
     return max(power, 0.0)
 
 
 @njit(cache=True)
-def _accelerate(system, force, out):
+def _accelerate(inverse, force, out):
     """out = M⁻¹ force, constraints kept."""
-    inverse, dense = system[0], system[1]
-    if dense.size:
-        out[:] = dense @ force
+    if inverse.dense.size:
+        out[:] = inverse.dense @ force
     else:
         for d in range(out.size):
-            out[d] = inverse[d] * force[d]
+            out[d] = inverse.diagonal[d] * force[d]
 
 
 @njit(cache=True)
-def _dot(a, b):
-    total = 0.0
-    for i in range(a.size):
-        total += a[i] * b[i]
-    return total
+def _record(steps, n, u, v, contact):
+    """Puts the state at the end of step n into the fields of all steps."""
+    steps.u[n], steps.v[n], steps.traction[n], steps.status[n] = u, v, contact.traction, contact.status
+    steps.tries[n] = 1
 
 
 @njit(cache=True)
-def euler_block(
-    count, step, system, loads, u, v, held, radius, forces, status, all_u, all_v, all_push, all_impulse, all_status,
-    all_held, all_work, all_rubbed,
-):  # fmt: skip
-    """`count` steps of symplectic Euler; loads (count + 1, d). Returns how many are finite."""
-    size, rows = u.size, forces.size
-    force, drag, relative, a = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    place, rate, before = np.empty(rows), np.empty(rows), np.zeros((2, rows))
-    rubbing = np.empty((2, status.size))
-    _place(system, u, v, before[0], rate)
-    power = _contact(system, 0.0, before, before[0].copy(), rate, held, radius, forces, status, rubbing)
+def _named(system, kernels, inverse, state, steps):
+    """The structures of their arrays; state: u, v, tractions and radii of the springs."""
+    u, v, traction, radius = state
+    contact = _ContactState(traction, radius, np.zeros(traction.size), np.zeros(radius.size, dtype=np.int8))
+    return named_system(system, kernels), InverseMass(*inverse), u, v, contact, ExplicitSteps(*steps)
+
+
+@njit(cache=True)
+def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
+    """`count` steps of symplectic Euler; returns how many are finite.
+
+    Plain tuples of `CompiledSystem`, `InverseMass` and `ExplicitSteps`; loads (count + 1, d), N; state: u, v (d,),
+    tractions (r,) and radii (k,) of friction's springs, Pa, which become those of the last step.
+    """
+    system, inverse, u, v, contact, steps = _named(system, kernels, inverse, state, steps)
+    size, motion = u.size, _contact_motion(system, u.size)
+    force, a = np.empty(size), np.empty(size)
+    _move_rows(system, u, v, motion.displacement, motion.velocity)
+    motion.before[0] = motion.displacement
+    power = _contact(system, 0.0, motion, contact)
     for n in range(count):
-        load = loads[n]
-        work = all_work[n]
-        work[VISCOUS] = step * _total(system, load, u, v, forces, relative, drag, force)
+        work = steps.works[n]
+        work[VISCOUS] = step * _total(system, loads[n], u, v, contact.forces, force, motion.room)
         work[LAYERS] = step * power
-        all_rubbed[n] = step * rubbing[0]
-        _accelerate(system, force, a)
+        steps.friction_loss[n] = step * motion.rubbing[0]
+        _accelerate(inverse, force, a)
         for d in range(size):
             v[d] += step * a[d]
             u[d] += step * v[d]
-            all_push[n, d] = step * force[d]
-        work[EXTERNAL] = step * _dot(load, v)
-        for r in range(rows):
-            all_impulse[n, r] = step * forces[r]
-        _place(system, u, v, place, rate)
-        power = _contact(system, step, before, place, rate, held, radius, forces, status, rubbing)
-        all_rubbed[n] += rubbing[1]
-        if not np.isfinite(_dot(u, u) + _dot(v, v)):
+            steps.push[n, d] = step * force[d]
+        work[EXTERNAL] = step * dot(loads[n], v)
+        for r in range(contact.forces.size):
+            steps.impulse[n, r] = step * contact.forces[r]
+        _move_rows(system, u, v, motion.displacement, motion.velocity)
+        power = _contact(system, step, motion, contact)
+        steps.friction_loss[n] += motion.rubbing[1]
+        if not np.isfinite(dot(u, u) + dot(v, v)):
             return n
-        all_u[n], all_v[n], all_held[n], all_status[n] = u, v, held, status
+        _record(steps, n, u, v, contact)
     return count
 
 
 @njit(cache=True)
-def _half(
-    system, span, load, u, v, before, place, rate, held, radius, forces, status, relative, drag, force, a, rubbing,
-    work, friction_loss, weight,
-):  # fmt: skip
-    """Forces and accelerations at u, v, a time `span` after `before`; works, and what friction takes (see `_contact`),
-    with the weight of their instant."""
-    _place(system, u, v, place, rate)
-    power = _contact(system, span, before, place, rate, held, radius, forces, status, rubbing)
-    friction_loss[0] += weight * rubbing[0]
-    friction_loss[1] += rubbing[1]
-    work[LAYERS] += weight * power
-    work[VISCOUS] += weight * _total(system, load, u, v, forces, relative, drag, force)
-    work[EXTERNAL] += weight * _dot(load, v)
-    _accelerate(system, force, a)
+def _evaluate_instant(system, span, load, u, v, motion, contact, force, works, weight):
+    """Forces (d,) at u, v, a time `span` after `motion.before`; works, and what friction takes, with the weight of
+    their instant."""
+    _move_rows(system, u, v, motion.displacement, motion.velocity)
+    power = _contact(system, span, motion, contact)
+    works.friction[0] += weight * motion.rubbing[0]
+    works.friction[1] += motion.rubbing[1]
+    works.work[LAYERS] += weight * power
+    works.work[VISCOUS] += weight * _total(system, load, u, v, contact.forces, force, motion.room)
+    works.work[EXTERNAL] += weight * dot(load, v)
 
 
 @njit(cache=True)
-def vogelaere_block(
-    count, step, system, loads, begun, damped, u, v, held, radius, forces, status, past, all_u, all_v, all_push,
-    all_impulse, all_status, all_held, all_work, all_rubbed,
-):  # fmt: skip
-    """`count` steps of De Vogelaere; loads (2 count + 1, d) at the half steps; past (2, d): a at n − 1 and n − ½,
-    known where it has `begun`; damped: whether forces depend on velocities. Returns how many are finite.
+def vogelaere_steps(count, step, system, kernels, inverse, loads, start, state, steps):
+    """`count` steps of De Vogelaere's scheme; returns how many are finite.
+
+    As `euler_steps`, but for loads (2 count + 1, d): at halves of steps; start: whether the past is known, whether
+    forces depend on velocities, and past (2, d): accelerations one step and half a step ago.
     """
-    size, rows = u.size, forces.size
-    drag, relative = np.empty(size), np.empty(size)
-    place, rate, before = np.empty(rows), np.empty(rows), np.zeros((2, rows))
+    system, inverse, u, v, contact, steps = _named(system, kernels, inverse, state, steps)
+    begun, damped, past = start
+    size, h, points = u.size, step, system.gap.size
+    motion = _contact_motion(system, size)
     now, half, end = np.empty(size), np.empty(size), np.empty(size)  # forces
     a, middle, last = np.empty(size), np.empty(size), np.empty(size)  # accelerations
-    trial, speed, mean = np.empty(size), np.empty(size), np.empty(size)
-    _place(system, u, v, before[0], rate)
-    rubbing, last_rubbed, friction_loss = (
-        np.empty((2, status.size)),
-        np.zeros((2, status.size)),
-        np.zeros((2, status.size)),
-    )
-    powers, work = np.zeros(3), np.zeros(3)
-    _half(system, 0.0, loads[0], u, v, before, place, rate, held, radius, forces, status, relative, drag, now, a,
-          rubbing, powers, last_rubbed, 1.0)  # fmt: skip
-    at_half = np.empty(rows)
-    h = step
+    trial, velocity, mean = np.empty(size), np.empty(size), np.empty(size)
+    _move_rows(system, u, v, motion.displacement, motion.velocity)
+    motion.before[0] = motion.displacement
+    at_half = _ContactState(contact.traction, contact.radius, np.empty(contact.forces.size), contact.status)
+    at_end = _Works(np.zeros(3), np.zeros((2, points)))
+    _evaluate_instant(system, 0.0, loads[0], u, v, motion, contact, now, at_end, 1.0)
+    _accelerate(inverse, now, a)
+    friction_loss = np.zeros((2, points))
     if not begun:  # past accelerations by the line through a₀ and a prediction of the first half step
         for d in range(size):
             trial[d] = u[d] + 0.5 * h * v[d] + 0.125 * h * h * a[d]
-            speed[d] = v[d] + 0.5 * h * a[d]
-        _half(system, 0.5 * h, loads[1], trial, speed, before.copy(), place, rate, held.copy(), radius.copy(), at_half,
-              status.copy(), relative, drag, half, middle, rubbing, work, friction_loss, 0.0)  # fmt: skip
+            velocity[d] = v[d] + 0.5 * h * a[d]
+        tried = _ContactState(contact.traction.copy(), contact.radius.copy(), at_half.forces, contact.status.copy())
+        moved = _ContactMotion(motion.displacement, motion.velocity, motion.before.copy(), motion.rubbing, motion.room)
+        unused = _Works(np.zeros(3), np.zeros((2, points)))
+        _evaluate_instant(system, 0.5 * h, loads[1], trial, velocity, moved, tried, half, unused, 0.0)
+        _accelerate(inverse, half, middle)
         for d in range(size):
             past[0, d], past[1, d] = 3.0 * a[d] - 2.0 * middle[d], 2.0 * a[d] - middle[d]
     for n in range(count):
-        work = all_work[n]
-        work[:] = h / 6.0 * powers
-        friction_loss[0], friction_loss[1] = h / 6.0 * last_rubbed[0], 0.0
-        all_impulse[n] = h / 6.0 * forces
+        works = _Works(steps.works[n], friction_loss)
+        works.work[:] = h / 6.0 * at_end.work
+        friction_loss[0], friction_loss[1] = h / 6.0 * at_end.friction[0], 0.0
+        steps.impulse[n] = h / 6.0 * contact.forces
         for d in range(size):
             trial[d] = u[d] + 0.5 * h * v[d] + h * h / 24.0 * (4.0 * a[d] - past[1, d])
-            speed[d] = v[d] + h / 24.0 * (23.0 * a[d] - 16.0 * past[1, d] + 5.0 * past[0, d])
-        _half(system, 0.5 * h, loads[2 * n + 1], trial, speed, before, place, rate, held, radius, at_half, status,
-              relative, drag, half, middle, rubbing, work, friction_loss, 4.0 * h / 6.0)  # fmt: skip
-        for r in range(rows):
-            all_impulse[n, r] += 4.0 * h / 6.0 * at_half[r]
+            velocity[d] = v[d] + h / 24.0 * (23.0 * a[d] - 16.0 * past[1, d] + 5.0 * past[0, d])
+        load = loads[2 * n + 1]
+        _evaluate_instant(system, 0.5 * h, load, trial, velocity, motion, at_half, half, works, 4.0 * h / 6.0)
+        _accelerate(inverse, half, middle)
+        for r in range(contact.forces.size):
+            steps.impulse[n, r] += 4.0 * h / 6.0 * at_half.forces[r]
         for d in range(size):
             trial[d] = u[d] + h * v[d] + h * h / 6.0 * (a[d] + 2.0 * middle[d])
-            speed[d] = v[d] + h / 6.0 * (past[1, d] - 2.0 * a[d] + 7.0 * middle[d])
-        powers[:] = 0.0
-        last_rubbed[:] = 0.0
-        _half(system, 0.5 * h, loads[2 * n + 2], trial, speed, before, place, rate, held, radius, forces, status,
-              relative, drag, end, last, rubbing, powers, last_rubbed, 1.0)  # fmt: skip
-        work += h / 6.0 * powers
-        friction_loss[0] += h / 6.0 * last_rubbed[0]
-        friction_loss[1] += last_rubbed[1]
-        for r in range(rows):
-            all_impulse[n, r] += h / 6.0 * forces[r]
+            velocity[d] = v[d] + h / 6.0 * (past[1, d] - 2.0 * a[d] + 7.0 * middle[d])
+        at_end.work[:] = 0.0
+        at_end.friction[:] = 0.0
+        load = loads[2 * n + 2]
+        _evaluate_instant(system, 0.5 * h, load, trial, velocity, motion, contact, end, at_end, 1.0)
+        _accelerate(inverse, end, last)
+        works.work[:] += h / 6.0 * at_end.work
+        friction_loss[0] += h / 6.0 * at_end.friction[0]
+        friction_loss[1] += at_end.friction[1]
+        for r in range(contact.forces.size):
+            steps.impulse[n, r] += h / 6.0 * contact.forces[r]
         for d in range(size):
-            all_push[n, d] = h / 6.0 * (now[d] + 4.0 * half[d] + end[d])
-        _accelerate(system, all_push[n], mean)
+            steps.push[n, d] = h / 6.0 * (now[d] + 4.0 * half[d] + end[d])
+        _accelerate(inverse, steps.push[n], mean)
         for d in range(size):
             past[0, d], past[1, d] = a[d], middle[d]
             u[d] = trial[d]
             v[d] += mean[d]
             a[d], now[d] = last[d], end[d]
         if damped:  # the forces once more, at the velocity that they have led to
-            powers[:] = 0.0
-            last_rubbed[:] = 0.0
-            _half(system, 0.0, loads[2 * n + 2], u, v, before, place, rate, held, radius, forces, status, relative,
-                  drag, now, a, rubbing, powers, last_rubbed, 1.0)  # fmt: skip
-            friction_loss[1] += last_rubbed[1]
-        all_rubbed[n] = friction_loss[0] + friction_loss[1]
-        if not np.isfinite(_dot(u, u) + _dot(v, v)):
+            at_end.work[:] = 0.0
+            at_end.friction[:] = 0.0
+            _evaluate_instant(system, 0.0, load, u, v, motion, contact, now, at_end, 1.0)
+            _accelerate(inverse, now, a)
+            friction_loss[1] += at_end.friction[1]
+        steps.friction_loss[n] = friction_loss[0] + friction_loss[1]
+        if not np.isfinite(dot(u, u) + dot(v, v)):
             return n
-        all_u[n], all_v[n], all_held[n], all_status[n] = u, v, held, status
+        _record(steps, n, u, v, contact)
     return count
 
 
@@ -313,25 +339,32 @@ def _load(polynomial, x, load):
             load[d] = load[d] * x + polynomial[i, d]
 
 
-@njit(cache=True)
-def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing, opening):
-    """out = ẏ of y = (u, v, held, loss of the layers); contact forces (r,), all forces (d,), powers (3,) of the works.
+# At an instant: contact forces (r,) and all forces (d,), N, powers (3,) of the works and what friction takes (k,), W;
+# opening (k,): what falls below zero when a point leaves its mode.
+_Rates = namedtuple("_Rates", "forces force powers rubbing opening")
 
-    mode (k,): of the points with springs. rubbing (k,): what friction takes, W. opening (k,): what
-    falls below zero when a point leaves its mode.
+
+@njit(cache=True)
+def _evaluate(system, inverse, load, y, mode, out, rates, room):
+    """out = ẏ of y = (u, v, tractions of the springs, loss of the layers), and the `_Rates` there.
+
+    mode (k,): of the points with springs; room: work space, three of (r,) and two of (d,).
     """
-    gap, first, area, friction, stiffness, damping = system[5], system[6], system[7], system[8], system[9], system[12]
-    place, rate, drag, relative, along = space
+    gap, laws = system.gap, system.laws
+    first, area, friction = laws.first, laws.area, laws.friction
+    stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
+    forces, force, powers, rubbing, opening = rates
+    (displacement, velocity, along), of_bulk = room
     size = load.size
-    u, v, held = y[:size], y[size : 2 * size], y[2 * size : y.size - 1]
-    _place(system, u, v, place, rate)
+    u, v, traction = y[:size], y[size : 2 * size], y[2 * size : y.size - 1]
+    _move_rows(system, u, v, displacement, velocity)
     powers[:] = 0.0
     rubbing[:] = 0.0
     for k in range(gap.size):
         n, end = first[k], first[k + 1]
-        pressure, lossy, _, _ = _pressure(system, k, gap[k] + place[n], rate[n])
+        pressure, lossy, _, _ = _pressure(system, k, gap[k] + displacement[n], velocity[n])
         forces[n] = area[k] * pressure
-        powers[LAYERS] -= area[k] * lossy * rate[n]
+        powers[LAYERS] -= area[k] * lossy * velocity[n]
         opening[k] = 1.0
         if end == n + 1 or friction[k] == 0.0:
             for t in range(n + 1, end):
@@ -339,7 +372,8 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing,
             continue
         if damping[k] > 0.0 and mode[k] != OPEN:
             limit = friction[k] * max(pressure, 0.0)
-            over, taken = damped_pull(damping[k], limit, rate[n + 1 : end], held[n + 1 : end], forces[n + 1 : end])
+            own = slice(n + 1, end)
+            over, taken = damped_pull(damping[k], limit, velocity[own], traction[own], forces[own])
             rubbing[k] = area[k] * taken
             opening[k] = limit * EDGE + (over if mode[k] == SLIP else -over)
             if not pressure > 0.0:
@@ -349,7 +383,7 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing,
             continue
         stretched = 0.0
         for t in range(n + 1, end):
-            stretched += held[t] * held[t]
+            stretched += traction[t] * traction[t]
         stretched, limit = np.sqrt(stretched), friction[k] * pressure
         if mode[k] == OPEN:
             opening[k] = -pressure
@@ -361,11 +395,11 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing,
         elif mode[k] == SLIP:
             scale = limit / stretched if stretched > 0.0 else 0.0
         for t in range(n + 1, end):
-            forces[t] = area[k] * scale * held[t]
-    powers[VISCOUS] = _total(system, load, u, v, forces, relative, drag, force)
-    powers[EXTERNAL] = _dot(load, v)
+            forces[t] = area[k] * scale * traction[t]
+    powers[VISCOUS] = _total(system, load, u, v, forces, force, of_bulk)
+    powers[EXTERNAL] = dot(load, v)
     out[:size] = v
-    _accelerate(system, force, out[size : 2 * size])
+    _accelerate(inverse, force, out[size : 2 * size])
     out[2 * size :] = 0.0
     out[y.size - 1] = powers[LAYERS]  # so that its kinks, which the motion may not feel, are resolved too
     moving = False
@@ -373,54 +407,55 @@ def _evaluate(system, load, y, mode, out, forces, force, space, powers, rubbing,
         moving = moving or (mode[k] == SLIP and damping[k] == 0.0)
     if moving:
         along[:] = 0.0
-        _add(system[4], out[size : 2 * size], along)
+        add_product(system.basis, out[size : 2 * size], along)
     for k in range(gap.size):
         n, end = first[k], first[k + 1]
         if end == n + 1 or mode[k] == OPEN:
             continue
         for t in range(n + 1, end):
             if damping[k] > 0.0:
-                out[2 * size + t] = -stiffness[k] / damping[k] * (held[t] - forces[t] / area[k])
+                out[2 * size + t] = -stiffness[k] / damping[k] * (traction[t] - forces[t] / area[k])
             else:
-                out[2 * size + t] = -stiffness[k] * rate[t]
+                out[2 * size + t] = -stiffness[k] * velocity[t]
         if mode[k] != SLIP or damping[k] > 0.0:
             continue
-        pressure, _, by_gap, by_rate = _pressure(system, k, gap[k] + place[n], rate[n])
+        pressure, _, by_gap, by_rate = _pressure(system, k, gap[k] + displacement[n], velocity[n])
         stretched, across = 0.0, 0.0
         for t in range(n + 1, end):
-            stretched += held[t] * held[t]
-            across += held[t] * rate[t]
+            stretched += traction[t] * traction[t]
+            across += traction[t] * velocity[t]
         stretched = np.sqrt(stretched)
         if not (pressure > 0.0 and stretched > 0.0):
             opening[k] = -1.0
             continue
-        slipping = -across / stretched - friction[k] * (by_gap * rate[n] + by_rate * along[n]) / stiffness[k]
+        slipping = -across / stretched - friction[k] * (by_gap * velocity[n] + by_rate * along[n]) / stiffness[k]
         opening[k] = slipping
         rubbing[k] = area[k] * friction[k] * pressure * slipping
         for t in range(n + 1, end):
-            out[2 * size + t] -= stiffness[k] * slipping * held[t] / stretched
+            out[2 * size + t] -= stiffness[k] * slipping * traction[t] / stretched
 
 
 @njit(cache=True)
 def _change(system, y, mode, opening, friction_loss):
     """The modes after those that have ended; adds what the springs that let go had stored to `friction_loss` (k,),
     J."""
-    first, area, friction, stiffness, gap = system[6], system[7], system[8], system[9], system[5]
-    damping = system[12]
+    gap, laws = system.gap, system.laws
+    first, area, friction = laws.first, laws.area, laws.friction
+    stiffness, damping = laws.tangential_stiffness, laws.tangential_damping
     count = gap.size
     rows = first[count]
     size = (y.size - rows - 1) // 2
-    held = y[2 * size : y.size - 1]
-    place, rate = np.empty(rows), np.empty(rows)
-    _place(system, y[:size], y[size : 2 * size], place, rate)
+    traction = y[2 * size : y.size - 1]
+    displacement, velocity = np.empty(rows), np.empty(rows)
+    _move_rows(system, y[:size], y[size : 2 * size], displacement, velocity)
     for k in range(count):
         n, end = first[k], first[k + 1]
         if opening[k] >= 0.0 or end == n + 1:
             continue
-        pressure, _, _, _ = _pressure(system, k, gap[k] + place[n], rate[n])
+        pressure, _, _, _ = _pressure(system, k, gap[k] + displacement[n], velocity[n])
         stretched = 0.0
         for t in range(n + 1, end):
-            stretched += held[t] * held[t]
+            stretched += traction[t] * traction[t]
         stretched, limit = np.sqrt(stretched), friction[k] * max(pressure, 0.0)
         if pressure <= 0.0:
             mode[k] = OPEN
@@ -430,27 +465,28 @@ def _change(system, y, mode, opening, friction_loss):
             mode[k] = STICK
         if stretched > limit and (damping[k] == 0.0 or mode[k] == OPEN):
             for t in range(n + 1, end):
-                held[t] *= limit / stretched
+                traction[t] *= limit / stretched
             friction_loss[k] += 0.5 * area[k] * (stretched * stretched - limit * limit) / stiffness[k]
 
 
 @njit(cache=True)
-def adaptive_block(
-    count, step, tolerance, tableau, system, polynomials, first_step, y, mode, largest, all_y, all_push, all_impulse,
-    all_status, all_work, all_rubbed, tried,
-):  # fmt: skip
-    """`count` steps; tableau (A, B, C, E3, E5) of DOP853. y: state and end; largest: sizes of its entries so far.
+def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, state, steps, ends):
+    """`count` steps; returns how many were accepted, and the size of the next sub-step, s.
 
-    Returns how many were accepted, and the size of the next sub-step.
+    control: tolerance, size of the first sub-step, tableau (A, B, C, E3, E5) of DOP853. system, inverse, steps: as of
+    `euler_steps`; polynomials (count, p, d): see `_load`. state: y, mode (k,), and the largest size of each entry of y
+    so far, which become those of the end; ends (count, y): y at the ends of the steps.
     """
-    big_a, b, c, e3, e5 = tableau
-    stages, rows = b.size, system[6][system[5].size]
+    tolerance, first_step, (big_a, b, c, e3, e5) = control
+    system, inverse, steps = named_system(system, kernels), InverseMass(*inverse), ExplicitSteps(*steps)
+    y, mode, largest = state
+    first, points, stages = system.laws.first, system.gap.size, b.size
+    rows = first[points]
     size = (y.size - rows - 1) // 2
-    points = system[5].size
-    k = np.empty((stages + 1, y.size))
-    new, forces, force = np.empty(y.size), np.empty(rows), np.empty(size)
-    space = (np.empty(rows), np.empty(rows), np.empty(size), np.empty(size), np.empty(rows))
-    opening, powers, load, rubbing = np.empty(points), np.empty(3), np.empty(size), np.empty(points)
+    k, new, load = np.empty((stages + 1, y.size)), np.empty(y.size), np.empty(size)
+    rates = _Rates(np.empty(rows), np.empty(size), np.empty(3), np.empty(points), np.empty(points))
+    room = (np.empty(rows), np.empty(rows), np.empty(rows)), (np.empty(size), np.empty(size))
+    forces, opening = rates.forces, rates.opening
     push, impulse, work, friction_loss = np.empty(size), np.empty(rows), np.empty(3), np.empty(points)
     usual = h = first_step
     for n in range(count):
@@ -474,22 +510,22 @@ def adaptive_block(
                         total += big_a[s, j] * k[j, i]
                     new[i] = y[i] + h * total
                 _load(polynomial, 2.0 * (t + c[s] * h) / step - 1.0, load)
-                _evaluate(system, load, new, mode, k[s], forces, force, space, powers, rubbing, opening)
+                _evaluate(system, inverse, load, new, mode, k[s], rates, room)
                 for d in range(size):
-                    push[d] += h * b[s] * force[d]
+                    push[d] += h * b[s] * rates.force[d]
                 for r in range(rows):
                     impulse[r] += h * b[s] * forces[r]
-                work += h * b[s] * powers
-                friction_loss += h * b[s] * rubbing
+                work += h * b[s] * rates.powers
+                friction_loss += h * b[s] * rates.rubbing
             for i in range(y.size):
                 total = 0.0
                 for j in range(stages):
                     total += b[j] * k[j, i]
                 new[i] = y[i] + h * total
             _load(polynomial, 2.0 * (t + h) / step - 1.0, load)
-            _evaluate(system, load, new, mode, k[stages], forces, force, space, powers, rubbing, opening)
+            _evaluate(system, inverse, load, new, mode, k[stages], rates, room)
             error = _error(k, e3, e5, h, new, largest, tolerance, size, step)
-            if not np.isfinite(_dot(new, new)) or used > MOST:
+            if not np.isfinite(dot(new, new)) or used > MOST:
                 return n, usual
             changes = False
             for p in range(points):
@@ -508,12 +544,12 @@ def adaptive_block(
             y[:] = new
             for i in range(y.size):
                 largest[i] = max(largest[i], abs(y[i]))
-            all_push[n] += push
-            all_impulse[n] += impulse
-            all_work[n] += work
-            all_rubbed[n] += np.maximum(friction_loss, 0.0)  # some weights are negative
+            steps.push[n] += push
+            steps.impulse[n] += impulse
+            steps.works[n] += work
+            steps.friction_loss[n] += np.maximum(friction_loss, 0.0)  # some weights are negative
             if changes:
-                _change(system, y, mode, opening, all_rubbed[n])
+                _change(system, y, mode, opening, steps.friction_loss[n])
                 h, limit = usual, step
             elif limit < step:  # a change is ahead, within `limit` − h
                 limit -= h
@@ -525,13 +561,12 @@ def adaptive_block(
                 if last:  # what was cut off at its end tells nothing
                     h = max(h, usual)
                 usual = h
-        all_y[n] = y
-        tried[n] = used
+        ends[n] = y
+        steps.tries[n] = used
         for p in range(points):
-            n0 = system[6][p]
-            all_status[n, p] = OPEN
-            if forces[n0] > 0.0:
-                all_status[n, p] = mode[p] if system[6][p + 1] > n0 + 1 else SLIP
+            steps.status[n, p] = OPEN
+            if forces[first[p]] > 0.0:
+                steps.status[n, p] = mode[p] if first[p + 1] > first[p] + 1 else SLIP
     return count, usual
 
 

@@ -1,57 +1,63 @@
-"""Steps of small systems with turning bodies of the plane on flat obstacles, in one compiled loop.
+"""Steps of small linear systems by the θ-scheme in one compiled loop.
 
-Steps of small linear systems in one compiled loop.
+The loop is compiled for each kind of pairing by itself: its argument `rotation` is None on fixed normals, where numba
+leaves out what rotating bodies of the plane on flat obstacles need.
 """
+
+from collections import namedtuple
 
 import numpy as np
 
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
-from arlequin.multilevel.solvers._kernels import STICK, onset_closing, solve_contact
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
+from arlequin.schemes._system_kernels import add_product, add_transposed, internal_forces, law_table, named_system
+from arlequin.schemes.compiled_system import LawTables
+from arlequin.schemes.theta_compiled import ThetaLoopState, ThetaOperators
+from arlequin.schemes.theta_pairing import CornerRows, RotatingSteps, Rotation
+
+ALLOWED = 1e-10  # residual of a contact problem that is accepted
+PASSES = 25  # configurations of a step at most, as in `arlequin.solvers.contact_step`
+MAX_ITERATIONS = 20000  # of a contact problem
+
+
+# Mean velocity y (d,), m/s, and multipliers φ (m,), N·s, of a step; the rest is work space: right (free,), force,
+# drag, relative (d,).
+_Prediction = namedtuple("_Prediction", "y multipliers right force drag relative")
+
+
+# Delassus operator (r, r), gaps (k,) and rates (r,) without impulses, closed points (k,), closing (3, r) (see
+# `arlequin.multilevel.solvers.closing`), and the history of the regular laws.
+_ContactProblem = namedtuple("_ContactProblem", "delassus gap_free rate_free closed closing history")
+
+
+# Impulses (r,), N·s; their stored, dissipated and multiplier parts (3, k); status (k,); trial history.
+_ContactSolution = namedtuple("_ContactSolution", "impulse normal status trial")
+
+
+# Configuration of a step of rotating bodies: shares (r, 3) of the basis in the rows of H, how far these have moved
+# (r,), m, at the displacement `middle` (q,) of the basis; gap (k,) there; persistent rows (r,); closing (3, r);
+# delassus (r,): the diagonal of H W Hᵀ on the rows that act. active (k,): points that act. carried: the history that
+# layers start from, beyond (k,): what their gaps are beyond these, m.
+_RotatingContact = namedtuple(
+    "_RotatingContact", "shares moved middle closing persistent delassus active closed carried beyond"
+)
+
+
+# What a function reads of the system and the operators, and no more: each array of an argument is counted by each call,
+# twice, which takes some nanoseconds of steps that take a microsecond.
+_FreeMotion = namedtuple(
+    "_FreeMotion", "step theta free imposed imposes_displacement factor by_imposed constraints velocity multiplier"
+)
+_BulkState = namedtuple("_BulkState", "u v momentum internal constraint_sum")
+_Bulk = namedtuple("_Bulk", "step theta mass strains viscous constraints basis inertial")
+_Rows = namedtuple("_Rows", "step theta basis gap touching laws delassus springs")
 
 
 @njit(cache=True)
-def _add(matrix, x, out):
-    """out += A x of A by rows (starts, columns, values)."""
-    starts, columns, values = matrix
-    for i in range(starts.size - 1):
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            total += values[e] * x[columns[e]]
-        out[i] += total
-
-
-@njit(cache=True)
-def _pull(matrix, x, out):
-    """out += Aᵀ x."""
-    starts, columns, values = matrix
-    for i in range(starts.size - 1):
-        if x[i] != 0.0:
-            for e in range(starts[i], starts[i + 1]):
-                out[columns[e]] += values[e] * x[i]
-
-
-@njit(cache=True)
-def _resist(strains, u, relative, out):
-    """out = Bᵀ diag(w) B u; see `arlequin.system.strains` (relative is work space)."""
-    starts, columns, values, weights, anchor, own = strains
-    for d in range(u.size):
-        relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
-    out[:] = 0.0
-    for i in range(starts.size - 1):
-        seen = relative if i < own else u
-        total = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            total += values[e] * seen[columns[e]]
-        total *= weights[i]
-        for e in range(starts[i], starts[i + 1]):
-            out[columns[e]] += values[e] * total
-
-
-@njit(cache=True)
-def _solve(factor, b):
-    """b ← A⁻¹ b by the factor (order, starts, rows, values)."""
+def _solve_factored(factor, b):
+    """b ← A⁻¹ b by the factor of `arlequin.models.linalg.small_factor`: order, starts, rows, values."""
     order, starts, rows, values = factor
     count = order.size
     x = np.empty(count)
@@ -73,77 +79,84 @@ def _solve(factor, b):
 
 
 @njit(cache=True)
-def _stretch(first, area, friction, springs, gain, impulse, step, held):
-    """What friction's springs pull (r,) at the end of a step; see `arlequin.multilevel.solvers.elastic_stick`."""
+def _stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
+    """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`);
+    springs (r,): their compliance."""
     for k in range(area.size):
         n, end = first[k], first[k + 1]
         if end == n + 1 or springs[n + 1] == 0.0:
             continue
         scale, size, start = step * area[k], 0.0, 0.0
         for t in range(n + 1, end):
-            start += held[t] * held[t]
-            held[t] += gain[k] * (impulse[t] / scale - held[t])
-            size += held[t] * held[t]
+            start += traction[t] * traction[t]
+            traction[t] += gain[k] * (impulse[t] / scale - traction[t])
+            size += traction[t] * traction[t]
         size, radius = np.sqrt(size), friction[k] * impulse[n] / scale
         radius += max(1.0 - gain[k], 0.0) * max(np.sqrt(start) - radius, 0.0)
         if not impulse[n] > 0.0:
             radius = 0.0
         if size > radius:
             for t in range(n + 1, end):
-                held[t] *= radius / size
+                traction[t] *= radius / size
 
 
 @njit(cache=True)
-def _free_motion(
-    step, theta, factor, free, given, to_given, constraints, by_constraint, schur, external, driven, displaced,
-    u, v, momentum, rest, internal, force, free_b, y, multipliers,
-):  # fmt: skip
-    """y (d,) and θ φ (m,) of a step without contact; force (d,) and free_b (f,) are work space. See `theta_block`."""
+def _predict(motion, external, imposed, state, prediction):
+    """y (d,) and θφ (m,) of a step without contact: A y = M v₀ + θΔt (f − f_int(u₀)) + θ Cᵀφ, C y as the scheme asks.
+
+    external (d,): mean forces, N; imposed: values of the imposed degrees of freedom at the end of the step.
+    """
+    step, theta, given, free = motion.step, motion.theta, motion.imposed, motion.free
+    y, multipliers, right, force = prediction.y, prediction.multipliers, prediction.right, prediction.force
+    momentum, internal, u, v, rest = state.momentum, state.internal, state.u, state.v, state.constraint_sum
     gap_per_velocity = theta * step
     for d in range(y.size):
         force[d] = momentum[d] + gap_per_velocity * (external[d] - internal[d])
         y[d] = 0.0
     for g in range(given.size):
         d = given[g]
-        if displaced[g]:
-            y[d] = (driven[g] - u[d]) / step
+        if motion.imposes_displacement[g]:
+            y[d] = (imposed[g] - u[d]) / step
         else:
-            y[d] = theta * driven[g] + (1.0 - theta) * v[d]
+            y[d] = theta * imposed[g] + (1.0 - theta) * v[d]
     for i in range(free.size):
-        free_b[i] = force[free[i]]
+        right[i] = force[free[i]]
     if given.size:
+        starts, columns, values = motion.by_imposed
         for i in range(free.size):
-            for e in range(to_given[0][i], to_given[0][i + 1]):
-                free_b[i] -= to_given[2][e] * y[given[to_given[1][e]]]
-    _solve(factor, free_b)
+            for e in range(starts[i], starts[i + 1]):
+                right[i] -= values[e] * y[given[columns[e]]]
+    _solve_factored(motion.factor, right)
     for i in range(free.size):
-        y[free[i]] = free_b[i]
+        y[free[i]] = right[i]
     if rest.size:
         missing = np.zeros(rest.size)
-        _add(constraints, y, missing)
+        add_product(motion.constraints, y, missing)
         wanted = np.zeros(rest.size)
         if theta == 0.5:
             wanted -= rest
         else:
-            _add(constraints, v, wanted)
+            add_product(motion.constraints, v, wanted)
             wanted *= 1.0 - theta
         missing = wanted - missing
-        multipliers[:] = schur @ missing
-        y += by_constraint @ missing
+        multipliers[:] = motion.multiplier @ missing
+        y += motion.velocity @ missing
 
 
 @njit(cache=True)
-def _onward(step, theta, bulk, external, y, multipliers, impulse, state, room):
-    """The state at the end of a step by y, φ and the impulses (q,) on the rows; whether it is finite. bulk: mass,
-    strains, viscous, constraints, rows and summed; state: u, v, momentum, rest and internal; room: work space, three
-    of (d,). See `theta_block`."""
-    mass, strains, viscous, constraints, rows, summed = bulk
-    u, v, momentum, rest, internal = state
-    force, drag, relative = room
+def _advance(bulk, external, on_basis, prediction, state):
+    """The state at the end of a step from y, φ and the impulses (q,) on the contact's basis; whether it is finite:
+
+    u₁ = u₀ + Δt y,   v₁ = v₀ + (y − v₀)/θ;   momenta as sums of impulses where `inertial`, M v₁ elsewhere.
+    """
+    step, theta = bulk.step, bulk.theta
+    y, multipliers = prediction.y, prediction.multipliers
+    force, drag, relative = prediction.force, prediction.drag, prediction.relative
+    u, v, momentum, internal, rest = state.u, state.v, state.momentum, state.internal, state.constraint_sum
     finite = True
     drag[:] = 0.0
-    if viscous[0].size > 1:
-        _add(viscous, y, drag)
+    if bulk.viscous.starts.size > 1:
+        add_product(bulk.viscous, y, drag)
     for d in range(u.size):
         force[d] = momentum[d] + step * (external[d] - (1.0 - theta) * internal[d] - drag[d])
         u[d] += step * y[d]
@@ -151,222 +164,250 @@ def _onward(step, theta, bulk, external, y, multipliers, impulse, state, room):
         finite = finite and np.isfinite(u[d])
     if not finite:
         return False
-    _resist(strains, u, relative, internal)
+    internal_forces(bulk.strains, u, relative, internal)
     if rest.size:
-        _add(constraints, y, rest)
+        add_product(bulk.constraints, y, rest)
     for d in range(u.size):
         force[d] -= step * theta * internal[d]
-    _pull(constraints, multipliers, force)
-    _pull(rows, impulse, force)
+    add_transposed(bulk.constraints, multipliers, force)
+    add_transposed(bulk.basis, on_basis, force)
     momentum[:] = 0.0
-    _add(mass, v, momentum)
+    add_product(bulk.mass, v, momentum)
     for d in range(u.size):
-        if summed[d]:
+        if bulk.inertial[d]:
             momentum[d] = force[d]
     return True
 
 
-# both inlined: calls that count the references of so many arrays take a tenth of the shortest steps
 @njit(inline="always")
-def _put(n, found, kept):
-    """Puts what step n found into the fields of all steps: u, v, y, impulse, normal, status, multipliers, held."""
-    u, v, y, impulse, normal, status, multipliers, held = found
-    all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_held = kept
-    all_u[n], all_v[n], all_y[n] = u, v, y
-    all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
-    all_multipliers[n], all_held[n] = multipliers, held
-
-
-@njit(inline="always")
-def _single(delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status):
-    """The contact problem of one point without regular law and friction; see `arlequin.multilevel.solvers.contact`."""
+def _solve_single(
+    delassus, gap_per_velocity, step, gaps, rate, closed, area, level, compliance, impulse, normal, status
+):  # fmt: skip
+    """The contact problem of one point without regular law and friction, in closed form."""
     slack, only = compliance[0] / (step * area[0]), 0.0
-    if level[0] == 1:
+    if level[0] == GAP_LEVEL:
         only = max(-gaps[0], 0.0) / (gap_per_velocity * delassus[0, 0] + slack)
-    elif level[0] == 2 and closed[0]:
-        only = max(-rate[0], 0.0) / (delassus[0, 0] + slack)
+    elif level[0] == VELOCITY_LEVEL and closed[0]:
+        only = max(-rate, 0.0) / (delassus[0, 0] + slack)
     impulse[0] = only
     normal[:] = 0.0
     normal[2, 0] = only
     status[0] = 1 if only > 0.0 else 0
 
 
+@njit(cache=True)
+def _solve_chosen(problem, laws, step, theta, options, solution):
+    """Impulses of a step on the points that act, from a first guess; iterations, residual, and whether the multipliers
+    are not unique. options: method, ρ and the proximal term, see `ContactMethod.numbers`."""
+    delassus, impulse = problem.delassus, solution.impulse
+    method, rho, proximal = options
+    single = impulse.size == 1 and not laws.kind.size and method == 0 and proximal == 0.0
+    if single and delassus[0, 0] > 0.0:
+        _solve_single(
+            delassus, theta * step, step, problem.gap_free, problem.rate_free[0] + problem.closing[0, 0],
+            problem.closed, laws.area, laws.level, laws.compliance, impulse, solution.normal, solution.status,
+        )  # fmt: skip
+        return 1, 0.0, False
+    return solve_contact(
+        (delassus, theta * step, problem.gap_free, problem.rate_free, problem.closed, step, theta, step),
+        law_table(laws), laws.kernels, problem.history, problem.closing, (method, rho, proximal, MAX_ITERATIONS),
+        (impulse, solution.trial, solution.normal, solution.status),
+    )  # fmt: skip
+
+
 @njit(cache=True, nogil=True)
-def theta_block(
-    count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
-    schur, rows, by_impulse, released, delassus, gap, summed, touching,
-    external, driven, displaced,
-    first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
-    proximal,
-    u, v, momentum, rest, internal, history, impulse, held, kept, iterations, residuals,
-):  # fmt: skip
+def theta_steps(count, system, kernels, operators, loads, state, steps, rotation):
     """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta_sparse`); returns how many were accepted.
 
-    Vectors u, v, momentum, internal (d,), rest (m,), history and impulse (r,) hold the state and receive the last one.
-    external (count, d): mean external forces; driven (count, p): values of the dofs `given` at the ends of the steps,
-    displacements where `displaced`, else velocities. by_constraint (d, m), schur (m, m): y and φ by C y = c;
-    by_impulse (d, r), released (m, r): y and φ by impulses; delassus (r, r). gap (k,): at u = 0. summed (d,): dofs
-    whose momentum is the sum of its impulses. springs (r,): compliance of friction's springs, 0 on other rows; gain
-    (k,) and held (r,): see `arlequin.multilevel.solvers.elastic_stick`. touching: largest gap, m, that counts as none.
-    kept: as of `_put`.
+    Plain tuples of what has these names: system: `CompiledSystem`, kernels: of its regular laws; operators:
+    `ThetaOperators`; loads: mean external forces (count, d), N, and values of the imposed degrees of freedom at the
+    ends of the steps; state: `ThetaLoopState`, which becomes that of the last step; steps: `ThetaSteps`. rotation: None
+    on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
+    configuration as `arlequin.solvers.contact_step.solve_contact_step` does.
     """
-    points, size = gap.size, u.size
-    y, free_b = np.empty(size), np.empty(free.size)
-    force, drag, relative, multipliers = np.empty(size), np.empty(size), np.empty(size), np.zeros(rest.size)
-    moves = rows[0].size - 1
-    place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
-    closed = np.empty(points, dtype=np.bool_)
-    gaps, closing = np.empty(points), np.zeros((3, moves))
-    trial, normal = history.copy(), np.zeros((3, points))
-    status = np.zeros(points, dtype=np.int8)
-    gap_per_velocity = theta * step
-    bulk = mass, strains, viscous, constraints, rows, summed
-    state, room = (u, v, momentum, rest, internal), (force, drag, relative)
+    system, operators = named_system(system, kernels), ThetaOperators(*operators)
+    external, imposed = loads
+    state = ThetaLoopState(*state)
+    step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
+    delassus, basis, gap = operators.delassus, system.basis, system.gap
+    first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
+    friction, gain, touching = laws.friction, operators.spring_gain, system.touching
+    by_impulse, released, u, v = operators.velocity_by_impulse, operators.multiplier_by_impulse, state.u, state.v
+    (
+        all_u, all_v, all_y, all_impulse, all_normal, all_status, all_multipliers, all_traction, iterations, residuals,
+    ) = steps  # fmt: skip
+    size, points, count_rows = state.u.size, gap.size, state.impulse.size
+    basis_rows, constraints = basis.starts.size - 1, state.constraint_sum.size
+    motion = _FreeMotion(
+        step, theta, system.free, system.imposed, system.imposes_displacement, operators.factor, operators.by_imposed,
+        system.constraints, operators.velocity_by_constraint, operators.multiplier_by_constraint,
+    )  # fmt: skip
+    bulk = _Bulk(
+        step, theta, system.mass, system.strains, system.viscous, system.constraints, basis, system.inertial
+    )  # fmt: skip
+    prediction = _Prediction(
+        np.empty(size), np.zeros(constraints), np.empty(system.free.size), np.empty(size), np.empty(size),
+        np.empty(size),
+    )  # fmt: skip
+    y, multipliers = prediction.y, prediction.multipliers
+    moving = _BulkState(u, v, state.momentum, state.internal, state.constraint_sum)
+    impulse, traction, history, trial = state.impulse, state.spring_traction, state.history, state.history.copy()
+    normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
+    if rotation is None:
+        on_basis = impulse
+        displacement, velocity, end = np.empty(basis_rows), np.empty(basis_rows), np.empty(basis_rows)
+        gaps, rate, closed = np.empty(points), np.empty(count_rows), np.empty(points, dtype=np.bool_)
+        closing = np.zeros((3, count_rows))
+        single = count_rows == 1 and law_rows[1] == 0 and operators.method == 0 and operators.proximal == 0.0
+        single = single and delassus[0, 0] > 0.0
+    else:
+        on_basis = np.empty(basis_rows)
+        rotating, configurations = _named_rotation(rotation)
+        rows = _Rows(step, theta, basis, gap, system.touching, laws, delassus, springs)
+        solution = _ContactSolution(impulse, normal, status, trial)
+        contact = _room(basis_rows, count_rows, history, points)
+        chosen = _chosen(contact.active, laws)
+        options = operators.method, operators.rho, operators.proximal
     for n in range(count):
-        _free_motion(
-            step, theta, factor, free, given, to_given, constraints, by_constraint, schur,
-            external[n], driven[n], displaced, u, v, momentum, rest, internal, force, free_b, y, multipliers,
-        )  # fmt: skip
-
-        # the contact
-        acts = False
-        if points:
-            place[:] = 0.0
-            speed[:] = 0.0
-            end[:] = 0.0
-            _add(rows, u, place)
-            _add(rows, v, speed)
-            _add(rows, y, end)
-            onset_closing(first, level, speed, closing)
-            for r in range(place.size):
-                if springs[r] > 0.0:
-                    rate[r] = end[r] / theta - springs[r] * held[r]
-                    closing[1, r] = 0.0
-                else:
-                    rate[r] = (1.0 - 1.0 / theta) * speed[r] + end[r] / theta
-                end[r] = place[r] + step * end[r]
-            for k in range(points):
-                closed[k] = gap[k] + place[first[k]] + 0.5 * step * speed[first[k]] <= touching
-                gaps[k] = gap[k] + end[first[k]]
-                acts = acts or closed[k] or level[k] == 1 or laws[k + 1] > laws[k]
-        if acts:
-            used, residual, singular = 1, 0.0, False
-            if rate.size == 1 and laws[1] == 0 and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
-                rate[0] += closing[0, 0]
-                _single(
-                    delassus,
-                    gap_per_velocity,
-                    step,
-                    gaps,
-                    rate,
-                    closed,
-                    area,
-                    level,
-                    compliance,
-                    impulse,
-                    normal,
-                    status,
-                )
-            else:
-                used, residual, singular = solve_contact(
-                    (delassus, gap_per_velocity, gaps, rate, closed, step, theta, step),
-                    (first, area, level, compliance, friction, soft, laws, kind, coefficients),
-                    kernels, history, closing, (method, rho, proximal, 20000), (impulse, trial, normal, status),
+        _predict(motion, external[n], imposed[n], moving, prediction)
+        used, residual, singular = 0, 0.0, False
+        if rotation is None:
+            acts = False
+            if points:
+                displacement[:] = 0.0
+                velocity[:] = 0.0
+                end[:] = 0.0
+                add_product(basis, u, displacement)
+                add_product(basis, v, velocity)
+                add_product(basis, y, end)
+                onset_closing(first, level, velocity, closing)
+                for r in range(end.size):
+                    if springs[r] > 0.0:
+                        rate[r] = end[r] / theta - springs[r] * traction[r]
+                        closing[1, r] = 0.0
+                    else:
+                        rate[r] = (1.0 - 1.0 / theta) * velocity[r] + end[r] / theta
+                    end[r] = displacement[r] + step * end[r]
+                for k in range(points):
+                    i = first[k]
+                    closed[k] = gap[k] + displacement[i] + 0.5 * step * velocity[i] <= touching
+                    gaps[k] = gap[k] + end[i]
+                    acts = acts or closed[k] or level[k] == GAP_LEVEL or law_rows[k + 1] > law_rows[k]
+            if acts and single:
+                used = 1
+                _solve_single(
+                    delassus, theta * step, step, gaps, rate[0] + closing[0, 0], closed, area, level, compliance,
+                    impulse, normal, status,
                 )  # fmt: skip
-            if singular or not residual <= 1e-10:
-                return n
-            iterations[n], residuals[n] = used, residual
-            _stretch(first, area, friction, springs, gain, impulse, step, held)
-            y += theta * (by_impulse @ impulse)
-            if rest.size:
-                multipliers -= theta * (released @ impulse)
+            elif acts:
+                used, residual, singular = solve_contact(
+                    (delassus, theta * step, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
+                    history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
+                    (impulse, trial, normal, status),
+                )  # fmt: skip
+            else:
+                impulse[:] = 0.0
+                normal[:] = 0.0
+                status[:] = 0
         else:
-            impulse[:] = 0.0
-            held[:] = 0.0
-            normal[:] = 0.0
-            status[:] = 0
-            iterations[n], residuals[n] = 0, 0.0
-        multipliers /= theta
-
-        if not _onward(step, theta, bulk, external[n], y, multipliers, impulse, state, room):
+            chosen = _choose_active(rows, rotating.corners, u, v, contact, chosen)
+            acts, used, residual, singular = _solve_in_configuration(
+                rows, rotating, options, state, y, contact, chosen, solution, on_basis
+            )  # fmt: skip
+        if singular or not residual <= ALLOWED:
             return n
+        iterations[n], residuals[n] = used, residual
+        if acts:
+            _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
+            y += theta * (by_impulse @ on_basis)
+            if constraints:
+                multipliers -= theta * (released @ on_basis)
+        else:
+            traction[:] = 0.0
+        multipliers /= theta
+        if not _advance(bulk, external[n], on_basis, prediction, moving):
+            return n
+        if rotation is not None:
+            _project(rows, system.mass, system.imposed, rotating, contact, solution, state, configurations, n)
         history[:] = trial
-        _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
+        all_u[n], all_v[n], all_y[n] = u, v, y
+        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
+        all_multipliers[n], all_traction[n] = multipliers, traction
     return count
 
 
-PASSES = 25  # pairings of a step at most, as in `arlequin.solvers.contact_step`
-
-
 @njit(cache=True)
-def turned(shares, at, width, moves):
-    """Rows of H (b, r) from those of the basis (b, q): shares (b, r, 3) of the `width` columns from `at` (r,) on."""
+def stepped_rows(shares, columns, width, moves):
+    """H x (b, r) from basis · x (b, q): shares (b, r, 3) of the `width` columns from `columns` (r,) on."""
     out = np.zeros(shares.shape[:2])
     for b in range(out.shape[0]):
-        _turn(shares[b], at, width, moves[b], out[b])
+        _times_rows(shares[b], columns, width, moves[b], out[b])
     return out
 
 
 @njit(cache=True)
-def spread(shares, at, width, impulse, count):
+def stepped_rows_transposed(shares, columns, width, impulse, count):
     """Impulses (b, r) on the rows of H as those on the basis (b, count)."""
     out = np.zeros((impulse.shape[0], count))
     for b in range(out.shape[0]):
-        _spread(shares[b], at, width, impulse[b], out[b])
+        _times_transposed_rows(shares[b], columns, width, impulse[b], out[b])
     return out
 
 
 @njit(cache=True)
-def _turn(shares, at, width, x, out):
+def _times_rows(shares, columns, width, x, out):
+    """out (r,) = H x, from x (q,) on the basis."""
     for r in range(out.size):
         total = 0.0
         for a in range(width[r]):
-            total += shares[r, a] * x[at[r] + a]
+            total += shares[r, a] * x[columns[r] + a]
         out[r] = total
 
 
 @njit(cache=True)
-def _spread(shares, at, width, x, out):
+def _times_transposed_rows(shares, columns, width, x, out):
+    """out (q,) = Hᵀ x, from x (r,)."""
     out[:] = 0.0
     for r in range(x.size):
         for a in range(width[r]):
-            out[at[r] + a] += shares[r, a] * x[r]
+            out[columns[r] + a] += shares[r, a] * x[r]
 
 
 @njit(cache=True)
-def _look(corners, place, shares, moved):
-    """Shares (r, 3) of the rows at a place (q,) of the basis, and how far they have moved (r,), m.
+def _evaluate_rows(corners, displacement, shares, moved):
+    """Shares (r, 3) of the rows at a displacement (q,) of the basis, and how far they have moved (r,), m.
 
     On a body at (x, y, θ) the row e of a corner of arm a moves by e·(x, y) + c (cos θ − 1) + s sin θ, c = e·a the arm
     along it and s = e × a across.
     """
-    at, width, ways, arms = corners
-    for r in range(at.size):
-        if width[r] == 1:
-            shares[r, 0], moved[r] = 1.0, place[at[r]]
+    columns, directions, arms = corners.columns, corners.directions, corners.arms
+    for r in range(columns.size):
+        if corners.width[r] == 1:
+            shares[r, 0], moved[r] = 1.0, displacement[columns[r]]
             continue
-        x, y, angle = place[at[r]], place[at[r] + 1], place[at[r] + 2]
+        x, y, angle = displacement[columns[r]], displacement[columns[r] + 1], displacement[columns[r] + 2]
         along, across, sin, cos = arms[r, 0], arms[r, 1], np.sin(angle), np.cos(angle)
-        moved[r] = ways[r, 0] * x + ways[r, 1] * y + across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
-        shares[r, 0], shares[r, 1], shares[r, 2] = ways[r, 0], ways[r, 1], across * cos - along * sin
+        moved[r] = directions[r, 0] * x + directions[r, 1] * y + across * sin - 2.0 * along * np.sin(0.5 * angle) ** 2
+        shares[r, 0], shares[r, 1], shares[r, 2] = directions[r, 0], directions[r, 1], across * cos - along * sin
 
 
 @njit(cache=True)
-def _between(shares, at, width, compliance, rows, out):
+def _delassus_between(shares, corners, delassus, rows, out):
     """out = H W Hᵀ (a, a) between some rows of H."""
+    columns, width = corners.columns, corners.width
     for i in range(rows.size):
         for j in range(i + 1):
             r, s = rows[i], rows[j]
             total = 0.0
             for a in range(width[r]):
                 for b in range(width[s]):
-                    total += shares[r, a] * compliance[at[r] + a, at[s] + b] * shares[s, b]
+                    total += shares[r, a] * delassus[columns[r] + a, columns[s] + b] * shares[s, b]
             out[i, j] = out[j, i] = total
 
 
 @njit(cache=True)
-def _within(some, starts):
-    """starts[k] … starts[k + 1] of the points k that are in, one after the other; where those of each begin."""
+def _spans_of(some, starts):
+    """starts[k] … starts[k + 1] of the marked points k, one after the other; where those of each begin."""
     rows, begins = np.empty(starts[-1], dtype=np.int64), np.zeros(some.size + 1, dtype=np.int64)
     count = points = 0
     for k in range(some.size):
@@ -380,321 +421,288 @@ def _within(some, starts):
 
 
 @njit(cache=True)
-def _chosen(some, first, laws, area, level, compliance, friction, soft, kind, coefficients):
-    """Some points and their rows, rows of regular laws, and the tables of their laws; see `PointLaws.chosen`."""
+def _chosen(some, laws):
+    """The marked points, their rows, rows of the regular laws, and their laws; see `PointLaws.chosen`."""
     points = np.flatnonzero(some)
-    rows, own_first = _within(some, first)
-    regular, own_laws = _within(some, laws)
-    table = np.empty((regular.size, coefficients.shape[1]))
+    rows, first = _spans_of(some, laws.first)
+    regular, own_rows = _spans_of(some, laws.rows)
+    table = np.empty((regular.size, laws.coefficients.shape[1]))
     for i in range(regular.size):
-        table[i] = coefficients[regular[i]]
-    tables = (
-        own_first, area[points], level[points], compliance[points], friction[points], soft[points], own_laws,
-        kind[regular], table,
+        table[i] = laws.coefficients[regular[i]]
+    own = LawTables(
+        laws.kernels, first, laws.area[points], laws.level[points], laws.compliance[points], laws.friction[points],
+        laws.tangential_compliance[points], laws.tangential_stiffness[points], laws.tangential_damping[points],
+        own_rows, laws.kind[regular], table,
     )  # fmt: skip
-    return points, rows, regular, tables
+    return points, rows, regular, own
 
 
 @njit(cache=True)
-def _push(
-    delassus, gap_per_velocity, gaps, rate, closed, tables, kernels, history, step, theta, closing, impulse, trial,
-    normal,
-    status, method, rho, proximal, stable,
-):  # fmt: skip
-    """The contact problem of the chosen points, from the impulses as a guess: iterations, residual, singular; `stable`
-    is the proximal term where multipliers are not unique."""
-    _, area, level, compliance, _, _, _, kind, _ = tables
-    if not area.size:
-        return 0, 0.0, False
-    if impulse.size == 1 and not kind.size and method == 0 and proximal == 0.0 and delassus[0, 0] > 0.0:
-        _single(
-            delassus,
-            gap_per_velocity,
-            step,
-            gaps,
-            rate + closing[0],
-            closed,
-            area,
-            level,
-            compliance,
-            impulse,
-            normal,
-            status,
-        )
-        return 1, 0.0, False
-    motion = delassus, gap_per_velocity, gaps, rate, closed, step, theta, step
-    solution = impulse, trial, normal, status
-    used, residual, singular = solve_contact(
-        motion, tables, kernels, history, closing, (method, rho, proximal, 20000), solution
-    )
-    if singular:
-        used, residual, singular = solve_contact(
-            motion, tables, kernels, history, closing, (method, rho, stable, 20000), solution
-        )
-    return used, residual, singular
+def _named_rotation(rotation):
+    """`Rotation` and `RotatingSteps` of their arrays."""
+    (corners, settled, points, velocity_by_impulse, proximal), steps = rotation
+    columns, width, directions, arms, sagitta, angle_row = corners
+    named = CornerRows(columns, width, directions, arms, sagitta, angle_row)
+    return Rotation(named, settled, points, velocity_by_impulse, proximal), RotatingSteps(*steps)
 
 
 @njit(cache=True)
-def _close(first, level, compliance, springs, rotating, lasts, start, mean, gaps, closing, persistent):
+def _room(basis_rows, rows, history, points):
+    """Work space of the steps of rotating bodies."""
+    return _RotatingContact(
+        np.zeros((rows, 3)), np.empty(rows), np.empty(basis_rows), np.zeros((3, rows)),
+        np.zeros(rows, dtype=np.bool_), np.zeros(rows), np.zeros(points, dtype=np.bool_),
+        np.empty(points, dtype=np.bool_), history.copy(), np.zeros(points),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _choose_active(rows, corners, u, v, contact, chosen):
+    """The points that act in a step, with their rows and laws (`_chosen`), in the configuration half a step on by the
+    velocities at the start: those of the step before where they are the same."""
+    step, laws = rows.step, rows.laws
+    displacement, velocity = np.zeros(contact.middle.size), np.zeros(contact.middle.size)
+    add_product(rows.basis, u, displacement)
+    add_product(rows.basis, v, velocity)
+    for q in range(displacement.size):
+        contact.middle[q] = displacement[q] + 0.5 * step * velocity[q]
+    _evaluate_rows(corners, contact.middle, contact.shares, contact.moved)
+    changed = False
+    for k in range(rows.gap.size):
+        limit = rows.touching + corners.sagitta[k] * (step * velocity[corners.angle_row[k]]) ** 2
+        contact.closed[k] = rows.gap[k] + contact.moved[laws.first[k]] <= limit
+        acts = contact.closed[k] or laws.level[k] == GAP_LEVEL or laws.rows[k + 1] > laws.rows[k]
+        changed = changed or acts != contact.active[k]
+        contact.active[k] = acts
+    return _chosen(contact.active, laws) if changed else chosen
+
+
+@njit(cache=True)
+def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
     """As `arlequin.multilevel.solvers.closing.Closing`: its fields (r,) into closing (3, r) and `persistent`."""
+    first, level, closing, persistent = laws.first, laws.level, contact.closing, contact.persistent
     for k in range(level.size):
         n = first[k]
         for r in range(n, first[k + 1]):
-            held = springs[r] > 0.0
+            sprung = springs[r] > 0.0
             bit = ACTS if r == n else STICKS
-            persistent[r] = rotating[k] and (lasts[k] & bit) > 0 and not held and (r > n or level[k] == 2)
-            closing[1, r] = 0.0 if held else start[r]
-            closing[2, r] = mean[r] if rotating[k] and not held else 0.0
+            lasts = rotating[k] and (persistence[k] & bit) > 0 and not sprung
+            persistent[r] = lasts and (r > n or level[k] == VELOCITY_LEVEL)
+            closing[1, r] = 0.0 if sprung else start[r]
+            closing[2, r] = mean[r] if rotating[k] and not sprung else 0.0
             closing[0, r] = mean[r] if persistent[r] else 0.0
-        if level[k] == 2 and not persistent[n]:
+        if level[k] == VELOCITY_LEVEL and not persistent[n]:
             closing[0, n] = max(start[n], 0.0)
-        elif level[k] == 1:
+        elif level[k] == GAP_LEVEL:
             persistent[n] = True
-            closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and compliance[k] == 0.0 else 0.0
+            closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and laws.compliance[k] == 0.0 else 0.0
 
 
 @njit(cache=True)
-def _project(
-    first, level, shares, at, width, rows, answers, by_mass, mass, given, persistent, normal, status, v, momentum, push,
-    lost,
-):  # fmt: skip
-    """As `arlequin.solvers.velocity_projection`: the impulses into push (r,), what they take and what imposed motions
-    give into lost (3,)."""
-    count, moves = shares.shape[0], by_mass.shape[1]
-    push[:], lost[:] = 0.0, 0.0
-    if not persistent.any():
-        return
-    speed, rates, spread_out, answer = np.empty(moves), np.empty(count), np.empty(moves), np.empty(count)
-    for stage in range(2):
-        speed[:] = 0.0
-        _add(rows, v, speed)
-        _turn(shares, at, width, speed, rates)
-        own, moving, bound = np.zeros(count), False, np.inf
-        for k in range(first.size - 1):
-            for r in range(first[k], first[k + 1]):
-                acts = level[k] == 2 and normal[2, k] > 0.0 if stage == 0 else status[k] == STICK
-                if not persistent[r] or not acts or (r == first[k]) != (stage == 0):
-                    continue
-                size = 0.0
-                for a in range(width[r]):
-                    size += abs(shares[r, a] * speed[at[r] + a])
-                moving = moving or abs(rates[r]) > 1e-14 * size
-                if answers[r] > 0.0:
-                    own[r] = rates[r] / answers[r]
-                    if stage == 0 and own[r] > 0.0:
-                        bound = min(bound, normal[2, k] / own[r])
-        if not moving:
-            continue
-        _spread(shares, at, width, own, spread_out)
-        change = by_mass @ spread_out
-        speed[:] = 0.0
-        _add(rows, change, speed)
-        _turn(shares, at, width, speed, answer)
-        gain, curvature = 0.0, 0.0
-        for r in range(count):
-            gain += own[r] * rates[r]
-            curvature += own[r] * answer[r]
-        if not curvature > 0.0:
-            continue
-        share = min(gain / curvature, bound)
-        v -= share * change
-        inertia = np.zeros(v.size)
-        _add(mass, change, inertia)
-        momentum -= share * inertia
-        push -= share * own
-        lost[stage] = share * (gain - 0.5 * share * curvature)
-        # what moves imposed dofs: external
-        _pull(rows, -spread_out, inertia)
-        for d in given:
-            lost[2] -= share * inertia[d] * v[d]
+def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chosen, solution, on_basis):
+    """Contact impulses of a step of rotating bodies, on the rows of the middle of the step that they lead to: whether
+    any point acts, iterations, residual, whether the multipliers are not unique.
 
-
-@njit(cache=True)
-def rotating_block(
-    count, step, theta, factor, free, given, to_given, mass, strains, viscous, constraints, by_constraint,
-    schur, rows, by_impulse, released, across, corners, gap, reach, turn, summed, touching, settled,
-    rotating, by_mass, external, driven, displaced,
-    first, area, level, compliance, friction, soft, kernels, laws, kind, coefficients, springs, gain, method, rho,
-    proximal, stable,
-    u, v, momentum, rest, internal, history, impulse, held, lasts, kept, iterations, residuals, all_shares, all_gap,
-    all_place, all_ends, all_pushes, all_spread, all_lost, all_layers, all_persistent,
-):  # fmt: skip
-    """Up to `count` steps of the θ-scheme with pairings as `arlequin.solvers.contact_step.solve_contact_step`
-    alternates them;
-    returns how many were accepted. Arguments as those of `theta_block`, but for the contact on rows of the basis (q,):
-
-    rows (q, d); by_impulse (d, q), released (m, q), across (q, q): y, φ and velocities by impulses on them. corners:
-    columns, width, ways and arms of the rows of H, see `_look`. gap (k,): at u = 0. reach (k,), m: what a corner rises
-    over its tangent by the square of the turn in the step, whose row of the basis is turn (k,). settled (q,): change of
-    the positions, m or rad, below which the pairing stands. turning (k,): points on bodies that turn; by_mass (d, q):
-    velocities by impulses on the rows at once; lasts (k,), see `arlequin.multilevel.solvers.closing`.
-    all_shares (b, r, 3), all_gap (b, k), all_place (b, q): the kinematics on which the impulses act; all_ends (b, d),
-    all_pushes (b, r), all_spread (b, q), all_lost (b, 3): velocities before the projection, its impulses on the rows
-    and on the basis, what they take and what imposed motions give; all_layers (b, k): gaps that the layers carry, m;
-    all_persistent (b, r).
+    `contact` has the configuration to begin with and receives that of the impulses; on_basis (q,): these on the basis.
     """
-    at, width, points, size, moves = corners[0], corners[1], gap.size, u.size, rows[0].size - 1
-    y, free_b = np.empty(size), np.empty(free.size)
-    force, drag, relative, multipliers = np.empty(size), np.empty(size), np.empty(size), np.zeros(rest.size)
-    place, speed, end, rate = np.empty(moves), np.empty(moves), np.empty(moves), np.empty(moves)
-    middle, following, pushed = np.empty(moves), np.empty(moves), np.empty(moves)
-    shares, moved, ends = np.zeros((at.size, 3)), np.empty(at.size), np.zeros((at.size, 3))
-    ahead, rates, before = np.empty(at.size), np.empty(at.size), np.empty(at.size)
-    begins, gaps, closed = np.empty(points), np.empty(points), np.empty(points, dtype=np.bool_)
-    some = np.zeros(points, dtype=np.bool_)
-    carried, beyond, layered = history.copy(), np.zeros(points), kind.size > 0
-    trial, normal, status = history.copy(), np.zeros((3, points)), np.zeros(points, dtype=np.int8)
-    push, gap_per_velocity = impulse.copy(), theta * step
-    answers = np.zeros(at.size)
-    start, mean, closing = np.empty(at.size), np.empty(at.size), np.zeros((3, at.size))
-    persistent, extra, lost = np.zeros(at.size, dtype=np.bool_), np.zeros(at.size), np.zeros(3)
-    at_points, at_rows, at_laws, tables = _chosen(
-        some, first, laws, area, level, compliance, friction, soft, kind, coefficients
-    )
-    bulk = mass, strains, viscous, constraints, rows, summed
-    state, room = (u, v, momentum, rest, internal), (force, drag, relative)
-    for n in range(count):
-        _free_motion(
-            step, theta, factor, free, given, to_given, constraints, by_constraint, schur,
-            external[n], driven[n], displaced, u, v, momentum, rest, internal, force, free_b, y, multipliers,
-        )  # fmt: skip
-        place[:] = 0.0
-        speed[:] = 0.0
-        pushed[:] = 0.0
-        _add(rows, u, place)
-        _add(rows, v, speed)
-        _add(rows, y, pushed)
-        for q in range(moves):
-            end[q] = place[q] + step * pushed[q]
-            rate[q] = (1.0 - 1.0 / theta) * speed[q] + pushed[q] / theta
-            middle[q] = place[q] + 0.5 * step * speed[q]
-        _look(corners, middle, shares, moved)
-        changed = False
-        for k in range(points):
-            limit = touching + reach[k] * (step * speed[turn[k]]) ** 2
-            closed[k] = gap[k] + moved[first[k]] <= limit
-            acts = closed[k] or level[k] == 1 or laws[k + 1] > laws[k]
-            changed = changed or acts != some[k]
-            some[k] = acts
-        if changed:
-            at_points, at_rows, at_laws, tables = _chosen(
-                some, first, laws, area, level, compliance, friction, soft, kind, coefficients
-            )
-        delassus = np.empty((at_rows.size, at_rows.size))
-        own_gaps, own_rates, own_closed = np.empty(at_points.size), np.empty(at_rows.size), closed[at_points]
-        own_normal, own_status = np.zeros((3, at_points.size)), np.zeros(at_points.size, dtype=np.int8)
-        own_history = np.empty((at_laws.size, history.shape[1]))
-        own_trial, own_push = own_history.copy(), impulse[at_rows]
-        used, residual, singular = 0, 0.0, False
-        for turn_pass in range(PASSES):
-            # the motion without contact, as the rows see it from here
-            _turn(shares, at, width, rate, rates)
-            for q in range(moves):
-                pushed[q] = end[q] - middle[q]
-            _turn(shares, at, width, pushed, ahead)
-            for q in range(moves):
-                pushed[q] = place[q] - middle[q]
-            _turn(shares, at, width, pushed, before)
-            _turn(shares, at, width, speed, start)
-            for r in range(at.size):
-                mean[r] = (1.0 / theta - 1.0) * start[r]
-            for k in range(points):
-                begins[k] = gap[k] + moved[first[k]] + before[first[k]]
-            _close(first, level, compliance, springs, rotating, lasts, start, mean, begins, closing, persistent)
-            if layered:
-                carried[:] = history
-                carry_gaps(carried, begins, laws, area, kernels, kind, coefficients, beyond)
-                for k in range(points):
-                    if level[k] == 1:
-                        closing[0, first[k]] -= beyond[k]
-            for i in range(at_laws.size):
-                own_history[i] = carried[at_laws[i]]
-            own_closing = np.empty((3, at_rows.size))
-            for i in range(at_rows.size):
-                own_closing[:, i] = closing[:, at_rows[i]]
-            for i in range(at_points.size):
-                k = at_points[i]
-                gaps[k] = gap[k] + moved[first[k]]
-                own_gaps[i] = gaps[k] + ahead[first[k]] + beyond[k]
-            for i in range(at_rows.size):
-                r = at_rows[i]
-                if springs[r] > 0.0:
-                    own_rates[i] = (ahead[r] - before[r]) / gap_per_velocity - springs[r] * held[r]
-                else:
-                    own_rates[i] = rates[r]
-            _between(shares, at, width, across, at_rows, delassus)
-            own_trial[:] = own_history
-            steps, residual, degenerate = _push(
-                delassus, gap_per_velocity, own_gaps, own_rates, own_closed, tables, kernels, own_history, step, theta,
-                own_closing, own_push, own_trial, own_normal, own_status, method, rho, proximal, stable,
+    step, theta, laws, corners = own_rows.step, own_rows.theta, own_rows.laws, rotation.corners
+    columns, width, first, gap = corners.columns, corners.width, laws.first, own_rows.gap
+    shares, moved, middle, closing = contact.shares, contact.moved, contact.middle, contact.closing
+    springs, history, trial = own_rows.springs, state.history, solution.trial
+    points, rows, regular, own_laws = chosen
+    gap_per_velocity, count, layered = theta * step, first[-1], laws.kind.size > 0
+    displacement, velocity, change = np.zeros(middle.size), np.zeros(middle.size), np.zeros(middle.size)
+    add_product(own_rows.basis, state.u, displacement)
+    add_product(own_rows.basis, state.v, velocity)
+    add_product(own_rows.basis, y, change)
+    end, rate, following = np.empty(middle.size), np.empty(middle.size), np.empty(middle.size)
+    for q in range(middle.size):
+        end[q] = displacement[q] + step * change[q]
+        rate[q] = (1.0 - 1.0 / theta) * velocity[q] + change[q] / theta
+    ahead, rates, before, start = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    mean, begins = np.empty(count), np.empty(gap.size)
+    problem = _ContactProblem(
+        np.empty((rows.size, rows.size)), np.empty(points.size), np.empty(rows.size), contact.closed[points],
+        np.empty((3, rows.size)), np.empty((regular.size, history.shape[1])),
+    )  # fmt: skip
+    own = _ContactSolution(
+        state.impulse[rows], np.zeros((3, points.size)), np.zeros(points.size, dtype=np.int8),
+        np.empty((regular.size, history.shape[1])),
+    )  # fmt: skip
+    unique = options[0], options[1], rotation.proximal
+    used, residual, singular = 0, 0.0, False
+    for attempt in range(PASSES):
+        # the motion without contact, as the rows see it from here
+        _times_rows(shares, columns, width, rate, rates)
+        for q in range(middle.size):
+            change[q] = end[q] - middle[q]
+        _times_rows(shares, columns, width, change, ahead)
+        for q in range(middle.size):
+            change[q] = displacement[q] - middle[q]
+        _times_rows(shares, columns, width, change, before)
+        _times_rows(shares, columns, width, velocity, start)
+        for r in range(count):
+            mean[r] = (1.0 / theta - 1.0) * start[r]
+        for k in range(gap.size):
+            begins[k] = gap[k] + moved[first[k]] + before[first[k]]
+        _close(laws, springs, rotation.points, state.persistence, start, mean, begins, contact)
+        if layered:
+            contact.carried[:] = history
+            carry_gaps(
+                contact.carried, begins, laws.rows, laws.area, laws.kernels, laws.kind, laws.coefficients,
+                contact.beyond,
             )  # fmt: skip
-            used += steps
-            # a pass that finds its guess right solves no system and cannot tell
-            singular = degenerate if steps else singular
-            push[:] = 0.0
-            for i in range(at_rows.size):
-                push[at_rows[i]] = own_push[i]
-            _spread(shares, at, width, push, pushed)
-            change = 0.0
-            for q in range(moves):
-                reached = end[q]
-                for s in range(moves):
-                    reached += gap_per_velocity * across[q, s] * pushed[s]
-                following[q] = 0.5 * (place[q] + reached)
-                change = max(change, abs(following[q] - middle[q]) / settled[q])
-            if change <= 1.0 or turn_pass == PASSES - 1:
-                break
-            middle[:] = following
-            _look(corners, middle, shares, moved)
-        if singular or not residual <= 1e-10:
-            return n
-        answers[:] = 0.0
-        for i in range(at_rows.size):
-            answers[at_rows[i]] = delassus[i, i]
-        impulse[:] = push
-        normal[:] = 0.0
-        status[:] = 0
-        for i in range(at_points.size):
-            k = at_points[i]
-            normal[:, k] = own_normal[:, i]
-            status[k] = own_status[i]
-        trial[:] = carried
-        for i in range(at_laws.size):
-            trial[at_laws[i]] = own_trial[i]
-        iterations[n], residuals[n] = used, residual
-        _stretch(first, area, friction, springs, gain, impulse, step, held)
-        for d in range(size):
-            for q in range(moves):
-                y[d] += theta * by_impulse[d, q] * pushed[q]
-        for m in range(rest.size):
-            for q in range(moves):
-                multipliers[m] -= theta * released[m, q] * pushed[q]
-            multipliers[m] /= theta
+            for k in range(gap.size):
+                if laws.level[k] == GAP_LEVEL:
+                    closing[0, first[k]] -= contact.beyond[k]
+        for i in range(regular.size):
+            problem.history[i] = contact.carried[regular[i]]
+        for i in range(points.size):
+            k = points[i]
+            problem.gap_free[i] = gap[k] + moved[first[k]] + ahead[first[k]] + contact.beyond[k]
+        for i in range(rows.size):
+            r = rows[i]
+            problem.closing[:, i] = closing[:, r]
+            if springs[r] > 0.0:
+                problem.rate_free[i] = (ahead[r] - before[r]) / gap_per_velocity
+                problem.rate_free[i] -= springs[r] * state.spring_traction[r]
+            else:
+                problem.rate_free[i] = rates[r]
+        _delassus_between(shares, corners, own_rows.delassus, rows, problem.delassus)
+        own.trial[:] = problem.history
+        more, degenerate = 0, False
+        if points.size:
+            more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, options, own)
+            if degenerate:
+                more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, unique, own)
+        used += more
+        # a pass that finds its guess right solves no system and cannot tell
+        singular = degenerate if more else singular
+        solution.impulse[:] = 0.0
+        for i in range(rows.size):
+            solution.impulse[rows[i]] = own.impulse[i]
+        _times_transposed_rows(shares, columns, width, solution.impulse, on_basis)
+        moves = 0.0
+        for q in range(middle.size):
+            reached = end[q]
+            for s in range(middle.size):
+                reached += gap_per_velocity * own_rows.delassus[q, s] * on_basis[s]
+            following[q] = 0.5 * (displacement[q] + reached)
+            moves = max(moves, abs(following[q] - middle[q]) / rotation.settled[q])
+        if moves <= 1.0 or attempt == PASSES - 1:
+            break
+        middle[:] = following
+        _evaluate_rows(corners, middle, shares, moved)
+    contact.delassus[:] = 0.0
+    for i in range(rows.size):
+        contact.delassus[rows[i]] = problem.delassus[i, i]
+    solution.normal[:] = 0.0
+    solution.status[:] = 0
+    for i in range(points.size):
+        solution.normal[:, points[i]] = own.normal[:, i]
+        solution.status[points[i]] = own.status[i]
+    if not layered:
+        contact.carried[:] = history
+    trial[:] = contact.carried
+    for i in range(regular.size):
+        trial[regular[i]] = own.trial[i]
+    return points.size > 0, used, residual, singular
 
-        if not _onward(step, theta, bulk, external[n], y, multipliers, pushed, state, room):
-            return n
-        all_shares[n], all_place[n] = shares, middle
-        for k in range(points):
-            all_gap[n, k] = gap[k] + moved[first[k]]
-            all_layers[n, k] = trial[laws[k], 0] if laws[k + 1] > laws[k] else 0.0
-        all_ends[n], all_persistent[n] = v, persistent
-        if theta < 1.0:  # at θ = 1 the end itself closes
-            place[:] = 0.0
-            _add(rows, u, place)
-            _look(corners, place, ends, moved)
-            _project(
-                first, level, ends, at, width, rows, answers, by_mass, mass, given, persistent, normal, status, v,
-                momentum, extra, lost,
-            )  # fmt: skip
-        impulse += extra
-        all_pushes[n], all_lost[n] = extra, lost
-        _spread(ends, at, width, extra, all_spread[n])
-        most = 0.0
-        for k in range(points):
-            most = max(most, abs(normal[:, k].sum()))
-        for k in range(points):
-            sticks = status[k] == STICK and normal[:, k].sum() > LEAST * most
-            lasts[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
-        history[:] = trial
-        _put(n, (u, v, y, impulse, normal, status, multipliers, held), kept)
-    return count
+
+@njit(cache=True)
+def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n):
+    """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
+    impulses and works into `steps` (`RotatingSteps`); what of the contact may last into the state."""
+    laws, normal, status = rows.laws, solution.normal, solution.status
+    steps.shares[n], steps.contact_displacement[n] = contact.shares, contact.middle
+    for k in range(laws.level.size):
+        steps.gap[n, k] = rows.gap[k] + contact.moved[laws.first[k]]
+        layered = laws.rows[k + 1] > laws.rows[k]
+        steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
+    steps.unprojected[n], steps.persistent[n] = state.v, contact.persistent
+    if rows.theta < 1.0:  # at θ = 1 the end itself closes
+        displacement, shares = np.zeros(contact.middle.size), np.zeros(contact.shares.shape)
+        add_product(rows.basis, state.u, displacement)
+        _evaluate_rows(rotation.corners, displacement, shares, contact.moved)
+        if contact.persistent.any():
+            for stage in range(2):
+                steps.work[n, stage] = _project_stage(
+                    stage,
+                    rows,
+                    mass,
+                    imposed,
+                    rotation,
+                    shares,
+                    contact,
+                    solution,
+                    state,
+                    steps.impulse[n],
+                    steps.work[n],
+                )
+        columns, width = rotation.corners.columns, rotation.corners.width
+        _times_transposed_rows(shares, columns, width, steps.impulse[n], steps.on_basis[n])
+    state.impulse[:] += steps.impulse[n]
+    most = 0.0
+    for k in range(laws.level.size):
+        most = max(most, abs(normal[:, k].sum()))
+    for k in range(laws.level.size):
+        sticks = status[k] == STICK and normal[:, k].sum() > LEAST * most
+        state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
+
+
+@njit(cache=True)
+def _project_stage(stage, rows, mass, imposed, rotation, shares, contact, solution, state, impulse, work):
+    """The normal (stage 0) or the tangential persistent rows of `_project`, as
+    `arlequin.solvers.velocity_projection`: adds to the impulses (r,) and to what imposed motions give, work[2], J;
+    returns what the impulses take, J. shares (r, 3): rows at the end of the step."""
+    columns, width, first, level = (
+        rotation.corners.columns,
+        rotation.corners.width,
+        rows.laws.first,
+        rows.laws.level,
+    )
+    v, count, size = state.v, shares.shape[0], contact.middle.size
+    velocity, rates, response = np.zeros(size), np.empty(count), np.empty(count)
+    add_product(rows.basis, v, velocity)
+    _times_rows(shares, columns, width, velocity, rates)
+    own, moving, bound = np.zeros(count), False, np.inf
+    for k in range(level.size):
+        for r in range(first[k], first[k + 1]):
+            acts = solution.status[k] == STICK
+            if stage == 0:
+                acts = level[k] == VELOCITY_LEVEL and solution.normal[2, k] > 0.0
+            if not contact.persistent[r] or not acts or (r == first[k]) != (stage == 0):
+                continue
+            scale = 0.0
+            for a in range(width[r]):
+                scale += abs(shares[r, a] * velocity[columns[r] + a])
+            moving = moving or abs(rates[r]) > 1e-14 * scale
+            if contact.delassus[r] > 0.0:
+                own[r] = rates[r] / contact.delassus[r]
+                if stage == 0 and own[r] > 0.0:
+                    bound = min(bound, solution.normal[2, k] / own[r])
+    if not moving:
+        return 0.0
+    on_basis = np.empty(size)
+    _times_transposed_rows(shares, columns, width, own, on_basis)
+    change = rotation.velocity_by_impulse @ on_basis
+    velocity[:] = 0.0
+    add_product(rows.basis, change, velocity)
+    _times_rows(shares, columns, width, velocity, response)
+    gain, curvature = 0.0, 0.0
+    for r in range(count):
+        gain += own[r] * rates[r]
+        curvature += own[r] * response[r]
+    if not curvature > 0.0:
+        return 0.0
+    share = min(gain / curvature, bound)
+    v -= share * change
+    inertia = np.zeros(v.size)
+    add_product(mass, change, inertia)
+    state.momentum[:] -= share * inertia
+    impulse -= share * own
+    # what moves imposed degrees of freedom: external
+    add_transposed(rows.basis, -on_basis, inertia)
+    for d in imposed:
+        work[2] -= share * inertia[d] * v[d]
+    return share * (gain - 0.5 * share * curvature)

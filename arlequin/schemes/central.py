@@ -382,7 +382,7 @@ class BulkCentralStepper(CentralStepper):
                 own[0] = piece.force(u[at], force[at])
             fields = force[at], external[at], piece.mass, inverse[at], half[at], u[at], following[at]
             loaded = bool(external[at].any()) if self._steady is None else self._loaded[k]
-            over_piece(piece.axes, loaded, piece.first, piece.last, step, *fields, own[1:])
+            over_piece(piece.axes, loaded, (piece.first, piece.last), step, *fields, own[1:])
 
         for i in range(count + 1):
             external = self._load((state.n + i) * step) if i else state.own.external

@@ -3,8 +3,8 @@
 Located events of rigid bodies of the plane: Runge–Kutta steps of order 4 between them.
 """
 
-from itertools import pairwise
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -16,7 +16,9 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
-from arlequin.schemes.theta_compiled import FEW, corner_rows, is_small
+from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
+from arlequin.schemes.theta_compiled import FEW, is_small
+from arlequin.schemes.theta_pairing import CornerRows
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
@@ -25,6 +27,48 @@ from arlequin.system.assembly import Assembly
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12
+
+
+class ModalSystem(NamedTuple):
+    """The system without contact in its modes, of mass 1: ω² (d,), 1/s², damping, 1/s, and (1 + τ/2 D + τ²/4 Ω)⁻¹ of
+    the outer and the inner stages τ of a whole step: (d, d), or diagonals (1, d) where the damping is diagonal."""
+
+    squares: Array
+    damping: Array
+    outer: Array
+    inner: Array
+
+
+class LocatedState(NamedTuple):
+    """Modal displacements and velocities (d,), and what goes on from the steps before: modes and signs of the slip of
+    the points (k,), where sticking points and closed gaps stand (r,), m, and the fastest velocity of the contact so
+    far (1,), m/s."""
+
+    u: Array
+    v: Array
+    mode: NDArray[np.int64]
+    sign: Array
+    anchor: Array
+    fastest: Array
+
+
+class LocatedSteps(NamedTuple):
+    """Of some steps (b,): modal displacements and velocities (b, d), sums of works (b, 5), impulses and, times the
+    levers, moments (b, r), gaps at the end, slip, wear and status (b, k), numbers of events, the share of the step of
+    the last one, residuals (b,). Works, impulses and wear in units of the modes' mass."""
+
+    u: Array
+    v: Array
+    works: Array
+    impulse: Array
+    moment: Array
+    gaps: Array
+    slip: Array
+    wear: Array
+    status: NDArray[np.int8]
+    events: NDArray[np.int64]
+    last: Array
+    residual: Array
 
 
 class LocatedThetaStepper(Stepper):
@@ -66,11 +110,11 @@ class LocatedThetaStepper(Stepper):
         if assembly.viscous is not None:
             viscous = assembly.viscous[self._free][:, self._free].toarray() / self._unit
             damping = self._shapes.T @ viscous @ self._shapes
-        self._diagonal = bool(
-            np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
-            <= _DIAGONAL * np.abs(damping).max(initial=0.0)
+        off = np.abs(damping - np.diag(damping.diagonal())).max(initial=0.0)
+        diagonal = off <= _DIAGONAL * np.abs(damping).max(initial=0.0)
+        self._damping = (
+            damping.diagonal()[None].copy() if diagonal else np.ascontiguousarray(0.5 * (damping + damping.T))
         )
-        self._damping = np.ascontiguousarray(0.5 * (damping + damping.T))
         contact = assembly.contact
         self._touch = contact.kinematics(np.zeros(contact.basis.shape[0]))
         self._rows, self._turns, self._arms = self._places()
@@ -81,12 +125,12 @@ class LocatedThetaStepper(Stepper):
         _small(assembly)
 
     def _places(self) -> tuple[Array, Array, Array]:
-        """Rows B (r, d), and angles T and arms of the rows that turn, as `_event_kernels._look` takes them."""
+        """Rows B (r, d), and angles T and arms of the rows that rotate, as `_event_kernels._look` takes them."""
         rows = np.ascontiguousarray(self._assembly.contact.basis[:, self._free] @ self._shapes)
         return rows, np.zeros((0, rows.shape[1])), np.zeros((0, 2))
 
     def start(self, u: Array, v: Array) -> State:
-        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `located_block`)."""
+        """The state at t = 0; own: modal displacement and velocity, modes of the contact (see `LocatedState`)."""
         assembly = self._assembly
         q, p = (self._inverse @ field[self._free] for field in (u, v))
         gaps, laws = assembly.contact.gaps(u), assembly.laws
@@ -108,7 +152,7 @@ class LocatedThetaStepper(Stepper):
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
-        from arlequin.schemes._event_kernels import MOST_EVENTS, located_block, staged
+        from arlequin.schemes._event_kernels import MOST_EVENTS, located_steps
 
         assembly, laws, step = self._assembly, self._assembly.laws, self.step
         count, given = as_many(
@@ -119,18 +163,11 @@ class LocatedThetaStepper(Stepper):
         loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
-        size, r, k = q.size, laws.row_count, laws.count
-        out: Any = [np.zeros((count, size)), np.zeros((count, size)), np.zeros((count, 5)), np.zeros((count, r))]
-        out += [np.zeros((count, r)), *(np.zeros((count, k)) for _ in range(3)), np.zeros((count, k), dtype=np.int8)]
-        out += [np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count)]
-        kernels, kind = laws.kernels
-        system = (self._squares, self._damping, self._diagonal)
-        taken = located_block(
-            count, step, system,
-            (laws.first, laws.friction, self._rows, self._touch.gap, self._turns, self._arms),
-            (laws.area, laws.level, laws.compliance, kernels, laws.rows, kind, laws.coefficients, state.history),
-            assembly.contact.scale.touching, loads, staged(*system, step), q, p,
-            *(*modes, state.n == 0, *out),
+        d, r, k, types = q.size, laws.row_count, laws.count, {"status": np.int8, "events": np.int64}
+        steps = zeros_of(LocatedSteps, count, d, d, 5, r, r, k, k, k, k, (), (), (), types=types)
+        taken = located_steps(
+            count, step, *self._system, (self._rows, self._turns, self._arms), loads, state.n == 0,
+            (q, p, *modes), tuple(steps),
         )  # fmt: skip
         if not taken:
             raise UserError(
@@ -138,7 +175,8 @@ class LocatedThetaStepper(Stepper):
                 'try a smaller step, or Theta without events="locate"',
                 code=1,
             )
-        block, energies = self._audited(state, [values[:taken] for values in out])
+        steps = first_of(steps, taken)
+        block, energies = self._audited(state, steps)
         end = State(
             n=state.n + taken,
             u=block.u[-1],
@@ -149,25 +187,36 @@ class LocatedThetaStepper(Stepper):
             strain=energies[1],
             asperity=0.0,
             impulse=state.impulse,
-            own=(out[0][taken - 1], out[1][taken - 1], modes),
+            own=(steps.u[-1], steps.v[-1], modes),
         )
         return end, block
 
-    def _audited(self, state: State, out: Any) -> tuple[StepBatch, tuple[float, float]]:
+    @cached_property
+    def _system(self) -> tuple[Any, Any, Any]:
+        """The system, the kernels of its laws and its modes as the loop reads them; made late, as kernels load."""
+        from arlequin.schemes._event_kernels import inverse_stages
+
+        modal = self._squares, self._damping
+        stages = inverse_stages(*modal, self.step)
+        return *system_arguments(self._assembly), (*modal, *stages)
+
+    def _audited(self, state: State, steps: LocatedSteps) -> tuple[StepBatch, tuple[float, float]]:
         """What is recorded of the steps; kinetic and strain energy at the end of the last one."""
         assembly, kinematics = self._assembly, self._touch
-        q, p, sums, impulse, moment, gaps, slip, wear, status, events, last, residuals = out
-        sums, impulse, moment, wear = (self._unit * each for each in (sums, impulse, moment, wear))
+        q, p, events = steps.u, steps.v, steps.events
+        works, impulse, moment, wear = (
+            self._unit * each for each in (steps.works, steps.impulse, steps.moment, steps.wear)
+        )
         u, v = np.zeros((2, len(q), assembly.dof_count))
         u[:, self._free], v[:, self._free] = row_products(q, self._shapes.T), row_products(p, self._shapes.T)
         strain = 0.5 * self._unit * np.vecdot(q**2, self._squares)
         work = Work(np.zeros((len(q), Work().values.size)))
         work["kinetic"], work["strain"] = 0.5 * self._unit * np.vecdot(p, p), strain
-        work["external_work"], work["impact"] = sums[:, 0], sums[:, 3]
+        work["external_work"], work["impact"] = works[:, 0], works[:, 3]
         # what their quadrature gives below zero is the scheme's
-        work["damping"], work["friction"] = np.maximum(sums[:, 1:3], 0.0).T
-        below = np.minimum(sums[:, 1:3], 0.0).sum(axis=1)
-        work["scheme"] = sums[:, 4] + below - np.diff(strain, prepend=state.strain)
+        work["damping"], work["friction"] = np.maximum(works[:, 1:3], 0.0).T
+        below = np.minimum(works[:, 1:3], 0.0).sum(axis=1)
+        work["scheme"] = works[:, 4] + below - np.diff(strain, prepend=state.strain)
         normal = impulse[:, kinematics.first]
         tangential = np.zeros((*normal.shape, kinematics.normals.shape[1]))
         if kinematics.frictional:
@@ -180,14 +229,20 @@ class LocatedThetaStepper(Stepper):
             v=v,
             works=work.values,
             multipliers=np.zeros((len(q), assembly.constraints.shape[0])),
-            gaps=gaps,
+            gaps=steps.gaps,
             contact=ContactImpulses(
-                normal, tangential, self._spread(impulse, moment), slip, wear, assembly.laws.friction * wear, status
+                normal,
+                tangential,
+                self._spread(impulse, moment),
+                steps.slip,
+                wear,
+                assembly.laws.friction * wear,
+                steps.status,
             ),
             iterations=1 + events,
-            residual=residuals,
+            residual=steps.residual,
             newton=np.ones_like(events),
-            event=np.where(events > 0, self.step * (n - 1 + last), np.nan),
+            event=np.where(events > 0, self.step * (n - 1 + steps.last), np.nan),
         )
         return block, (float(work["kinetic"][-1]), float(strain[-1]))
 
@@ -263,43 +318,20 @@ class LocatedRigidStepper(LocatedThetaStepper):
 
     def _places(self) -> tuple[Array, Array, Array]:
         """Rows B (r, d), angles T (r, d) and arms (r, 2) of the contact's rows."""
-        assembly, contact = self._assembly, self._assembly.contact
-        count = assembly.dof_count
-        rows, turns, arms = [np.zeros((0, count))], [np.zeros((0, count))], [np.zeros((0, 2))]
-        # rows (r, 3) of each interface over the coordinates of its body; None where it does not turn
-        self._along: list[Array | None] = []
-        for i, (a, b) in enumerate(pairwise(contact.span)):
-            interface, slave = contact.interfaces[i], contact.sides[i][0]
-            if contact.steady[i]:
-                rows.append(contact.basis[a:b].toarray())
-                turns.append(np.zeros((b - a, count)))
-                arms.append(np.zeros((b - a, 2)))
-                self._along.append(None)
-                continue
-            own = slave.rows.toarray()
-            ways, own_arms = corner_rows(interface, contact.reference[i])
-            along = np.zeros((len(ways), 3))
-            along[:, :2] = ways
-            rows.append(along @ own)
-            turns.append(np.broadcast_to(own[2], (len(ways), count)))
-            arms.append(own_arms)
-            self._along.append(along)
-        modal = [np.ascontiguousarray(np.concatenate(each)[:, self._free] @ self._shapes) for each in (rows, turns)]
-        return modal[0], modal[1], np.concatenate(arms)
+        basis, corners = self._assembly.contact.basis, CornerRows.of(self._assembly.contact)
+        each, body = np.arange(corners.columns.size), corners.width > 1
+        # over the basis: rows at rest, and the angles of those on bodies
+        self._resting_rows, self._angles = np.zeros((2, each.size, basis.shape[0]))
+        self._resting_rows[each, corners.columns] = np.where(body, corners.directions[:, 0], 1.0)
+        self._resting_rows[each[body], corners.columns[body] + 1] = corners.directions[body, 1]
+        self._angles[each[body], corners.columns[body] + 2] = 1.0
+        free = basis[:, self._free].toarray()
+        rows, angles = (np.ascontiguousarray(own @ free @ self._shapes) for own in (self._resting_rows, self._angles))
+        return rows, angles, corners.arms
 
     def _spread(self, impulse: Array, moment: Array) -> Array:
         """Impulses (b, q) on the basis: those on steady rows, and the resultants and moments on bodies."""
-        contact = self._assembly.contact
-        ends = np.append(contact.laws.first[:-1], contact.laws.row_count)[contact.start]
-        pieces = [np.zeros((len(impulse), 0))]
-        for (a, b), along in zip(pairwise(ends), self._along, strict=True):
-            if along is None:
-                pieces.append(impulse[:, a:b])
-            else:
-                own = row_products(impulse[:, a:b], along)
-                own[:, 2] = moment[:, a:b].sum(axis=1)
-                pieces.append(own)
-        return np.concatenate(pieces, axis=1)
+        return row_products(impulse, self._resting_rows) + row_products(moment, self._angles)
 
 
 def _plane(assembly: Assembly) -> None:

@@ -5,8 +5,9 @@ De Vogelaere's scheme: explicit, order 4.
 Symplectic Euler: explicit, order 1.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,8 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
-from arlequin.schemes.theta_compiled import FEW, is_small, sparse_rows, strain_arrays
+from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
+from arlequin.schemes.theta_compiled import FEW, is_small
 from arlequin.solvers.condensed import independent
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
@@ -28,55 +30,45 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 
-@dataclass(frozen=True, eq=False)
-class ExplicitSteps:
-    """Steps (b,) taken: u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
-    status (b, k); what friction's springs pull (b, r), Pa; works (b, 3): external, dashpots, layers, J;
-    friction_loss (b, k), J; tries (b,) of sub-steps. own: what the method carries on."""
+class ExplicitSteps(NamedTuple):
+    """Steps (b,): u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
+    status (b, k); tractions of friction's springs (b, r), Pa; works (b, 3): external, dashpots, layers, J;
+    friction_loss (b, k): what friction takes, J; tries (b,) of sub-steps."""
 
     u: Array
     v: Array
     push: Array
     impulse: Array
     status: NDArray[np.int8]
-    held: Array
+    traction: Array
     works: Array
     friction_loss: Array
     tries: NDArray[np.int64]
-    own: Any
 
     @classmethod
-    def room(cls, assembly: Assembly, count: int) -> "ExplicitSteps":
+    def room(cls, assembly: Assembly, count: int) -> Self:
         """Zeros for `count` steps."""
         size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
-        return cls(
-            u=np.zeros((count, size)),
-            v=np.zeros((count, size)),
-            push=np.zeros((count, size)),
-            impulse=np.zeros((count, rows)),
-            status=np.zeros((count, points), dtype=np.int8),
-            held=np.zeros((count, rows)),
-            works=np.zeros((count, 3)),
-            friction_loss=np.zeros((count, points)),
-            tries=np.ones(count, dtype=np.int64),
-            own=None,
-        )
+        types = {"status": np.int8, "tries": np.int64}
+        return zeros_of(cls, count, size, size, size, rows, points, rows, 3, points, (), types=types)
 
-    def first(self, taken: int, own: Any) -> "ExplicitSteps":
-        """The first steps alone."""
-        names = ("u", "v", "push", "impulse", "status", "held", "works", "friction_loss", "tries")
-        return replace(self, **{name: getattr(self, name)[:taken] for name in names}, own=own)
+
+class InverseMass(NamedTuple):
+    """M⁻¹ with the constraints kept: its diagonal (d,), or where `dense` is not empty this (d, d)."""
+
+    diagonal: Array
+    dense: Array
 
 
 class Method(Protocol):
     """A way to take steps in a compiled loop."""
 
     def begin(self, system: "ExplicitSystem", u: Array, v: Array) -> Any:
-        """What it carries at the start; `held` (r,) of it are the springs' tractions."""
+        """What it carries at the start; `traction` (r,) of it are those of friction's springs."""
         ...
 
-    def take(self, system: "ExplicitSystem", state: State, count: int) -> ExplicitSteps:
-        """Up to `count` steps: as many as went well."""
+    def take(self, system: "ExplicitSystem", state: State, count: int) -> tuple[int, ExplicitSteps, Any]:
+        """Up to `count` steps: how many went well, these, and what it carries after them."""
         ...
 
     @property
@@ -86,13 +78,13 @@ class Method(Protocol):
 
 
 class ExplicitSystem:
-    """A small system as the kernels read it (`arlequin.schemes._explicit_kernels`)."""
+    """A small system with the inverse of its mass, as the explicit loops read them."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         unworn_only(assembly, "a scheme of compiled explicit steps")
         _check(assembly)
         self.assembly, self.step = assembly, step
-        laws, contact = assembly.laws, assembly.contact
+        contact = assembly.contact
         self.kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
         mass, c = assembly.mass, assembly.constraints
         diagonal = mass.diagonal()
@@ -104,15 +96,15 @@ class ExplicitSystem:
         if self._kept.size:
             self._schur = np.linalg.inv(self._rows @ self._response)
             self._inverse = self._inverse - self._response @ self._schur @ self._response.T
-        diagonal_alone = off == 0.0 and not self._kept.size
-        viscous = assembly.viscous if assembly.viscous is not None else sp.csr_array((0, diagonal.size))
-        assert assembly.strains is not None
-        self.arrays = (
-            1.0 / diagonal, np.zeros((0, 0)) if diagonal_alone else np.ascontiguousarray(self._inverse),
-            strain_arrays(assembly.strains), sparse_rows(viscous), sparse_rows(contact.basis), self.kinematics.gap,
-            laws.first, laws.area, laws.friction, laws.tangential_stiffness, laws.rows, laws.coefficients,
-            laws.tangential_damping,
-        )  # fmt: skip
+        lumped = off == 0.0 and not self._kept.size
+        self._inverse_mass = InverseMass(
+            1.0 / diagonal, np.zeros((0, 0)) if lumped else np.ascontiguousarray(self._inverse)
+        )
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any, Any]:
+        """The system, the kernels of its laws and the inverse of its mass; made late, as kernels load."""
+        return *system_arguments(self.assembly), tuple(self._inverse_mass)
 
     @property
     def damped(self) -> bool:
@@ -186,16 +178,18 @@ class ExplicitStepper(Stepper):
         """Up to `count` steps."""
         system = self._system
         assembly, kinematics, laws = system.assembly, system.kinematics, system.assembly.laws
-        count, out = as_many(lambda most: self._method.take(system, state, most), count)
-        taken = len(out.u)
+        _, (taken, out, carried) = as_many(lambda most: self._method.take(system, state, most), count)
         if not taken:
             raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self._method.refusal}", code=1)
+        out = first_of(out, taken)
         all_u, all_v = np.concatenate([state.u[None], out.u]), np.concatenate([state.v[None], out.v])
         assert assembly.strains is not None
         strains = assembly.strains.at(all_u)
         gaps = kinematics.gaps(applied(kinematics.basis, all_u))
         strain = assembly.strains.energy(strains)
-        asperity = laws.energy(gaps) + laws.elastic_stick_energy(np.concatenate([state.own.held[None], out.held]))
+        asperity = laws.energy(gaps) + laws.elastic_stick_energy(
+            np.concatenate([state.own.traction[None], out.traction])
+        )
         kinetic = 0.5 * np.vecdot(all_v, applied(assembly.mass, all_v))
         multipliers = system.multipliers(out.push)
         mean = 0.5 * (all_v[:-1] + all_v[1:])
@@ -230,7 +224,7 @@ class ExplicitStepper(Stepper):
             newton=np.zeros(taken, dtype=np.int64),
         )
         history = laws.start_history(gaps[-1])
-        laws.store_spring_traction(history, out.held[-1], kinematics.tangents)
+        laws.store_spring_traction(history, out.traction[-1], kinematics.tangents)
         end = State(
             n=state.n + taken,
             u=out.u[-1],
@@ -241,7 +235,7 @@ class ExplicitStepper(Stepper):
             strain=float(strain[-1]),
             asperity=float(asperity[-1]),
             impulse=out.impulse[-1],
-            own=out.own,
+            own=carried,
         )
         return end, block
 
@@ -303,41 +297,43 @@ class SymplecticEuler:
         square, decay = system.spectrum()
         root = decay + np.sqrt(decay**2 + 4.0 * square)
         check_step(step, 4.0 / root if root > 0.0 else np.inf, "symplectic Euler")
-        return ExplicitStepper(system, _Euler())
+        return ExplicitStepper(system, EulerSteps())
 
 
 @dataclass(frozen=True)
-class Springs:
-    """Springs of friction: tractions (r,), Pa; radius (k,) of their disks."""
+class SpringState:
+    """Springs of friction: tractions (r,), Pa; radius (k,) of their disks, Pa."""
 
-    held: Array
+    traction: Array
     radius: Array
 
     @classmethod
-    def loose(cls, system: ExplicitSystem) -> "Springs":
+    def loose(cls, system: ExplicitSystem) -> "SpringState":
         """Without load."""
         laws = system.assembly.laws
         return cls(np.zeros(laws.row_count), np.zeros(laws.count))
 
 
-class _Euler:
+class EulerSteps:
+    """Steps of `SymplecticEuler`."""
+
     refusal = "the motion is no longer finite: try a smaller step"
 
-    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> Springs:
-        return Springs.loose(system)
+    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> SpringState:
+        """Springs without load."""
+        return SpringState.loose(system)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> ExplicitSteps:
-        from arlequin.schemes._explicit_kernels import euler_block
+    def take(self, system: ExplicitSystem, state: State, count: int) -> tuple[int, ExplicitSteps, SpringState]:
+        """Up to `count` steps."""
+        from arlequin.schemes._explicit_kernels import euler_steps
 
-        laws, out = system.assembly.laws, ExplicitSteps.room(system.assembly, count)
+        steps = ExplicitSteps.room(system.assembly, count)
         loads = system.assembly.loads(system.step * np.arange(state.n, state.n + count, dtype=float))
-        u, v, held, radius = (np.array(x) for x in (state.u, state.v, state.own.held, state.own.radius))
-        taken = euler_block(
-            count, system.step, system.arrays, loads, u, v, held, radius, np.zeros(laws.row_count),
-            np.zeros(laws.count, dtype=np.int8), out.u, out.v, out.push, out.impulse, out.status, out.held, out.works,
-            out.friction_loss,
+        u, v, traction, radius = (np.array(x) for x in (state.u, state.v, state.own.traction, state.own.radius))
+        taken = euler_steps(
+            count, system.step, *system.arguments, loads, (u, v, traction, radius), tuple(steps)
         )  # fmt: skip
-        return out.first(taken, Springs(held, radius))
+        return taken, steps, SpringState(traction, radius)
 
 
 @dataclass(frozen=True)
@@ -365,7 +361,7 @@ class DeVogelaere:
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)
         check_step(step, stable_step(*system.spectrum()), "De Vogelaere's scheme")
-        return ExplicitStepper(system, _Vogelaere())
+        return ExplicitStepper(system, VogelaereSteps())
 
 
 def growth(square: float, decay: float) -> float:
@@ -403,31 +399,33 @@ def stable_step(square: float, decay: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Carried(Springs):
-    """past (2, d): accelerations one step and half a step ago; begun: whether they are known."""
+class VogelaereState(SpringState):
+    """past (2, d): accelerations one step and half a step ago, m/s²; begun: whether they are known."""
 
     past: Array
     begun: bool
 
 
-class _Vogelaere:
+class VogelaereSteps:
+    """Steps of `DeVogelaere`."""
+
     refusal = "the motion is no longer finite: try a smaller step"
 
-    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> _Carried:
-        loose = Springs.loose(system)
-        return _Carried(loose.held, loose.radius, np.zeros((2, u.size)), False)
+    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> VogelaereState:
+        """Springs without load and no past."""
+        loose = SpringState.loose(system)
+        return VogelaereState(loose.traction, loose.radius, np.zeros((2, u.size)), False)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> ExplicitSteps:
-        from arlequin.schemes._explicit_kernels import vogelaere_block
+    def take(self, system: ExplicitSystem, state: State, count: int) -> tuple[int, ExplicitSteps, VogelaereState]:
+        """Up to `count` steps."""
+        from arlequin.schemes._explicit_kernels import vogelaere_steps
 
-        laws, own, out = system.assembly.laws, state.own, ExplicitSteps.room(system.assembly, count)
+        own, steps = state.own, ExplicitSteps.room(system.assembly, count)
         halves = np.arange(2 * state.n, 2 * (state.n + count) + 1, dtype=float)
         loads = system.assembly.loads(0.5 * system.step * halves)
-        u, v, held, radius, past = (np.array(x) for x in (state.u, state.v, own.held, own.radius, own.past))
-        taken = vogelaere_block(
-            count, system.step, system.arrays, loads, own.begun, system.damped, u, v, held, radius,
-            np.zeros(laws.row_count), np.zeros(laws.count, dtype=np.int8), past, out.u, out.v, out.push,
-            out.impulse, out.status, out.held, out.works,
-            out.friction_loss,
+        u, v, traction, radius, past = (np.array(x) for x in (state.u, state.v, own.traction, own.radius, own.past))
+        taken = vogelaere_steps(
+            count, system.step, *system.arguments, loads, (own.begun, system.damped, past), (u, v, traction, radius),
+            tuple(steps),
         )  # fmt: skip
-        return out.first(taken, _Carried(held, radius, past, True))
+        return taken, steps, VogelaereState(traction, radius, past, True)

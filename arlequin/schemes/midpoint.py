@@ -67,7 +67,7 @@ class MasslessCondensation(Assembly):
                 fields[name] = sp.csr_array(follow.T @ fields[name] @ follow)
         self = cls(**fields)
         for name, value in (
-            ("_full", full),
+            ("full", full),
             ("_from_interior", from_interior),
             ("_from_contact", from_contact),
             ("massless", full.massless),
@@ -77,7 +77,7 @@ class MasslessCondensation(Assembly):
         object.__setattr__(self, "free", full.free & ~c)  # what the scheme solves for
         return self
 
-    _full: Assembly
+    full: Assembly
     _from_interior: Array
     _from_contact: Array
 
@@ -94,13 +94,13 @@ class MasslessCondensation(Assembly):
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal forces (d,) and strain energy with the massless nodes free of contact; Ψ is the laws' energy."""
-        forces, energy = self._full.internal(self._with_massless(u, 0.0))
+        forces, energy = self.full.internal(self._with_massless(u, 0.0))
         forces[self.massless] = 0.0
         return forces, energy
 
     def loads(self, times: Array) -> Array:
         """External forces (t, d), N, which must leave the massless nodes free."""
-        loads = self._full.loads(times)
+        loads = self.full.loads(times)
         if loads[:, self.massless].any():
             raise UserError(
                 "the midpoint scheme takes no load on massless contact nodes: use the θ-scheme, or another mass"
@@ -196,7 +196,8 @@ class CondensedStepper(Stepper):
         work = batch.work
         # the condensed contact energy is strain energy of the elements at the contact nodes
         work["strain"], work["asperity"] = work["strain"] + work["asperity"], 0.0
-        return self._full(inner, u, v), replace(batch, u=u[None], v=v[None])
+        gaps = self._condensed.full.contact.gaps(u)
+        return self._full(inner, u, v), replace(batch, u=u[None], v=v[None], gaps=gaps[None])
 
     @staticmethod
     def _full(inner: State, u: Array, v: Array) -> State:

@@ -1,6 +1,6 @@
 """Adaptive Runge–Kutta: explicit, order 8, sub-steps by error."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -50,15 +50,15 @@ class RungeKutta:
         return False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
-        return ExplicitStepper(ExplicitSystem(assembly, step), _Adaptive(self.tolerance))
+        return ExplicitStepper(ExplicitSystem(assembly, step), AdaptiveSteps(self.tolerance))
 
 
 @dataclass(frozen=True)
-class _Carried:
-    """held (r,): tractions of the springs, Pa; lost: by the layers, J; mode (k,); largest (y,): sizes so far;
+class AdaptiveState:
+    """traction (r,): of friction's springs, Pa; lost: by the layers, J; mode (k,); largest (y,): sizes so far;
     sub_step, s."""
 
-    held: Array
+    traction: Array
     lost: float
     mode: Any
     largest: Array
@@ -66,14 +66,16 @@ class _Carried:
 
 
 @dataclass(frozen=True)
-class _Adaptive:
+class AdaptiveSteps:
+    """Steps of `RungeKutta`."""
+
     tolerance: float
 
     @property
     def refusal(self) -> str:
         return "the tolerance is not met with 100,000 sub-steps: try a smaller step or a larger tolerance"
 
-    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> _Carried:
+    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> AdaptiveState:
         laws = system.assembly.laws
         gaps, rates = system.kinematics.gaps(system.kinematics.basis @ u), system.kinematics.rates(v)[laws.first[:-1]]
         pressing = laws.pressure(gaps) > 0.0
@@ -82,26 +84,25 @@ class _Adaptive:
             pressing[k] = sum(law.pressure(at[0])[0] + law.damping_pressure(*at)[0] for law in own) > 0.0
         mode = np.where(pressing & (laws.friction > 0.0), 2, 0).astype(np.int8)
         largest = np.abs(np.concatenate([u, v, np.zeros(laws.row_count + 1)]))
-        return _Carried(np.zeros(laws.row_count), 0.0, mode, largest, 1e-3 * system.step)
+        return AdaptiveState(np.zeros(laws.row_count), 0.0, mode, largest, 1e-3 * system.step)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> ExplicitSteps:
+    def take(self, system: ExplicitSystem, state: State, count: int) -> tuple[int, ExplicitSteps, AdaptiveState]:
+        """Up to `count` steps."""
         from scipy.integrate import DOP853
 
-        from arlequin.schemes._explicit_kernels import adaptive_block
+        from arlequin.schemes._explicit_kernels import adaptive_steps
 
-        size, own, out = state.u.size, state.own, ExplicitSteps.room(system.assembly, count)
-        y = np.concatenate([state.u, state.v, own.held, [own.lost]])
-        mode, largest, all_y = own.mode.copy(), own.largest.copy(), np.zeros((count, y.size))
+        size, own, steps = state.u.size, state.own, ExplicitSteps.room(system.assembly, count)
+        y = np.concatenate([state.u, state.v, own.traction, [own.lost]])
+        mode, largest, ends = own.mode.copy(), own.largest.copy(), np.zeros((count, y.size))
         tableau = tuple(np.ascontiguousarray(x) for x in (DOP853.A, DOP853.B, DOP853.C, DOP853.E3, DOP853.E5))
-        polynomials = self._polynomials(system, state.n, count)
-        taken, sub_step = adaptive_block(
-            count, system.step, self.tolerance, tableau, system.arrays, polynomials, own.sub_step, y, mode, largest,
-            all_y, out.push, out.impulse, out.status, out.works, out.friction_loss, out.tries,
+        taken, sub_step = adaptive_steps(
+            count, system.step, (self.tolerance, own.sub_step, tableau), *system.arguments,
+            self._polynomials(system, state.n, count), (y, mode, largest), tuple(steps), ends,
         )  # fmt: skip
-        u, v, held = (np.ascontiguousarray(x) for x in np.split(all_y[:, :-1], (size, 2 * size), axis=1))
-        return replace(out, u=u, v=v, held=held).first(
-            taken, _Carried(y[2 * size : -1], float(y[-1]), mode, largest, sub_step)
-        )
+        u, v, traction = (np.ascontiguousarray(x) for x in np.split(ends[:, :-1], (size, 2 * size), axis=1))
+        carried = AdaptiveState(y[2 * size : -1], float(y[-1]), mode, largest, sub_step)
+        return taken, steps._replace(u=u, v=v, traction=traction), carried
 
     def _polynomials(self, system: ExplicitSystem, n: int, count: int) -> Array:
         """Loads in each step by powers of x ∈ [−1, 1], highest first (b, p, d)."""

@@ -7,14 +7,7 @@ from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
-from arlequin.schemes.theta_compiled import (
-    RotatingThetaStepper,
-    SmallMembers,
-    SmallThetaStepper,
-    are_small,
-    is_rotating,
-    is_small,
-)
+from arlequin.schemes.theta_compiled import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
 from arlequin.schemes.theta_sparse import ThetaStepper
 from arlequin.step.scheme import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
@@ -72,9 +65,8 @@ class Theta:
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        if is_rotating(assembly):
-            return RotatingThetaStepper(assembly, step, self.theta)
-        return (SmallThetaStepper if is_small(assembly) else ThetaStepper)(assembly, step, self.theta)
+        compiled = is_small(assembly) or is_rotating(assembly)
+        return (SmallThetaStepper if compiled else ThetaStepper)(assembly, step, self.theta)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
         """The stepper of the members of an ensemble: compiled loops of small systems, sparse matrices."""

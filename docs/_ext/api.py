@@ -1,7 +1,7 @@
-"""The reference: a page for each group of public names, made from `arlequin.__all__` and the modules named here.
+"""The reference: a page for each group of public names, generated from `arlequin.__all__` and the modules listed here.
 
-The package loads its names on first use, so that autodoc finds none of them by itself. A name of `__all__` that no
-group has is put on the page `more`, so that none is ever left out.
+The package loads its names on first use, so that autodoc does not find them. A name of `__all__` that is in no group is
+put on the page `more`, so that the reference is complete.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 
 @dataclass(frozen=True)
 class Group:
-    """A page: its file, title, what it says first, names of `arlequin`, and (module, its names or None for all)."""
+    """A page: file, title, introduction, names of `arlequin`, and (module, its names or None for all)."""
 
     file: str
     title: str
@@ -33,7 +33,7 @@ GROUPS = (
     Group(
         "studies",
         "Studies and results",
-        "A system, its run, and what is read from the result.",
+        "Systems, runs, and the evaluation of results.",
         (
             "System",
             "simulate",
@@ -63,7 +63,7 @@ GROUPS = (
     Group(
         "parts",
         "Parts",
-        "What moves.",
+        "Deformable and rigid bodies, masses, springs and loads.",
         (
             "Solid",
             "Bar",
@@ -85,13 +85,13 @@ GROUPS = (
     Group(
         "materials",
         "Materials",
-        "Densities, elasticity, damping and plastic flow.",
+        "Elasticity, damping and plasticity. Stress laws of your own: see [how to](../how-to/point-material.md).",
         ("LinearElastic", "Rayleigh", "NeoHooke", "J2", "LinearHardening", "Voce", "JohnsonCook", "AdiabaticHeat"),
     ),
     Group(
         "junctions",
         "Junctions",
-        "What glues parts: see [the theory](../theory/junctions.md).",
+        "Coupling of parts: see [the theory](../theory/junctions.md).",
         (
             "Junction",
             "BeamJunction",
@@ -119,7 +119,7 @@ GROUPS = (
     Group(
         "interfaces",
         "Interfaces",
-        "What touches: obstacles and laws, see [the theory](../theory/contact.md).",
+        "Contact interfaces, laws and obstacles: see [the theory](../theory/contact.md).",
         (
             "Interface",
             "ContactMethod",
@@ -145,7 +145,7 @@ GROUPS = (
     Group(
         "schemes",
         "Time schemes",
-        "How a system is stepped: see [the theory](../theory/schemes.md).",
+        "Time integration: see [the theory](../theory/schemes.md).",
         (
             "Theta",
             "Midpoint",
@@ -164,21 +164,21 @@ GROUPS = (
     Group(
         "rough",
         "Rough surfaces",
-        "From a measured map to a law of contact: `aq.rough`, see [the theory](../theory/rough.md).",
+        "Contact laws from measured surfaces: `aq.rough`, see [the theory](../theory/rough.md).",
         (),
         (("arlequin.rough", None),),
     ),
     Group(
         "plots",
         "Figures",
-        "Each reads a result and gives a matplotlib figure: `from arlequin import plots`.",
+        "Each function draws a matplotlib figure of a result: `from arlequin import plots`.",
         (),
         (("arlequin.plots", None),),
     ),
     Group(
         "cases",
         "Cases",
-        "The cases from Python, and what a case is made of: see [how to write one](../how-to/case.md).",
+        "Cases in Python, and the classes used in a case: see [how to write a case](../how-to/case.md).",
         (),
         (
             ("cases", None),
@@ -189,19 +189,28 @@ GROUPS = (
     ),
     Group(
         "contracts",
-        "Contracts",
-        "What laws, schemes, materials and parts must offer to take part.",
+        "Extension points",
+        "Protocols and base classes of laws, elements, materials, parts, junctions and schemes; see also the pages in "
+        "[how to](../how-to/index.md).",
         (),
         (
             ("arlequin.multilevel.laws.base", ("RegularLaw", "SetValuedLaw")),
-            ("arlequin.step.scheme", ("Scheme", "Stepper")),
+            ("arlequin.multilevel.laws.friction", ("FrictionLaw", "VariableFriction", "SlidingState")),
+            ("arlequin.multilevel.obstacles.base", ("Obstacle",)),
+            ("arlequin.models.fem.elements", ("FiniteElement", "register")),
+            ("arlequin.models.materials.elastic", ("Material",)),
+            ("arlequin.models.materials.point", ("PointMaterial", "PointResponse")),
+            ("arlequin.models.part", ("Part", "Assembled", "Surface")),
+            ("arlequin.junctions.base", ("JunctionProtocol", "JunctionOperator")),
+            ("arlequin.junctions.coupling", ("Coupling", "Shapes")),
+            ("arlequin.junctions.mediator", ("Mediator", "GluingZone", "MultiplierSpace")),
+            ("arlequin.junctions.weights", ("Weight",)),
+            ("arlequin.junctions.zone", ("Zone",)),
+            ("arlequin.step.scheme", ("Scheme", "EnsembleScheme", "Stepper")),
             ("arlequin.step.state", ("State",)),
             ("arlequin.step.batch", ("StepBatch",)),
-            ("arlequin.models.materials.elastic", ("Material",)),
-            ("arlequin.models.part", ("Part", "Assembled", "Surface")),
-            ("arlequin.junctions.coupling", ("Coupling", "Shapes")),
-            ("arlequin.junctions.weights", ("Weight",)),
-            ("arlequin.multilevel.obstacles.base", ("Obstacle",)),
+            ("arlequin.step.impulses", ("ContactImpulses",)),
+            ("arlequin.solvers.contact_step", ("solve_contact_step", "ContactStep")),
         ),
     ),
 )
@@ -209,7 +218,7 @@ AS_MODULES = ("mesh", "rough")  # names of `arlequin` that are modules, with pag
 
 
 def public(module: str) -> list[str]:
-    """The public names of a module: its `__all__`, else what it defines."""
+    """The public names of a module: its `__all__`, otherwise the names that it defines."""
     found = import_module(module)
     if hasattr(found, "__all__"):
         return [name for name in found.__all__ if not inspect.ismodule(getattr(found, name))]
@@ -241,7 +250,7 @@ def page(group: Group) -> str:
 
 
 def groups() -> list[Group]:
-    """The groups with the names that `arlequin` has, and one of those that none of them has."""
+    """The groups with the names of `arlequin`, and a further group of the names that are in none of them."""
     import arlequin
 
     made = [replace(group, names=tuple(name for name in group.names if name in arlequin.__all__)) for group in GROUPS]
@@ -255,7 +264,7 @@ def build(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     made = groups()
-    out = ["# Reference", "", "`import arlequin as aq` gives the vocabulary of a study. Units are SI.", ""]
+    out = ["# Reference", "", "Public names of `import arlequin as aq` and of its modules. Units are SI.", ""]
     pages = {f"{group.file}.md": page(group) for group in made}
     pages["index.md"] = "\n".join([*out, "```{toctree}", *(group.file for group in made), "```", ""])
     for name, text in pages.items():
@@ -275,7 +284,7 @@ def plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines:
 def plain_signature(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    """autodoc's hook: a default that is no expression, as `<factory>`, would leave the whole signature unread."""
+    """autodoc's hook: defaults that are no expressions, such as `<factory>`, make a signature unreadable for Sphinx."""
     return (re.sub(r"= ?<[^<>]*>", "= ...", signature) if signature else signature), result
 
 

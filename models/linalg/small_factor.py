@@ -1,6 +1,6 @@
 """Cholesky factors of small systems as bare arrays, for kernels that solve inside a time loop."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -14,8 +14,7 @@ from arlequin.models.types import Array
 _FILL = 1e-15  # entries of the factor below this share of their row's diagonal are dropped
 
 
-@dataclass(frozen=True, eq=False)
-class SmallFactor:
+class SmallFactor(NamedTuple):
     """P A Pᵀ = L Lᵀ of a symmetric positive definite A (d, d) with a narrow band: A x = b by two sweeps over L.
 
     order (d,): row i of P A Pᵀ is row order[i] of A. L by columns: starts (d + 1,), rows and values (l,), first in each

@@ -71,7 +71,7 @@ class PointPairing:
 class SlavePoints:
     """Contact points k of a slave surface at Σ_m weights_km x_nodes(k,m).
 
-    nodes (k, m): numbered within the surface; weights (k, m) = φ_m;
+    nodes (k, m): numbered within the surface; weights (k, m) = φ_m.
 
     areas (k,), m², in the reference configuration: they sum to the area of the surface.
     """

@@ -144,20 +144,20 @@ def test_products_with_sparse_and_with_full_rows(share):
     dense = random.normal(size=(30, 60)) * (random.random((30, 60)) < share)
     dense[:, [0, 7, 59]] = 0.0
     rows, x, many = RowProduct(csr_array(dense)), random.normal(size=60), random.normal(size=(4, 60))
-    np.testing.assert_allclose(rows.of(x), dense @ x, atol=1e-13)
-    np.testing.assert_allclose(rows.of(many), many @ dense.T, atol=1e-13)
+    np.testing.assert_allclose(rows(x), dense @ x, atol=1e-13)
+    np.testing.assert_allclose(rows(many), many @ dense.T, atol=1e-13)
     for acting in (0, 3, 30):
         forces = np.where(np.arange(30) < acting, random.normal(size=30), 0.0)
-        np.testing.assert_allclose(rows.back(forces), forces @ dense, atol=1e-13)
+        np.testing.assert_allclose(rows.transposed(forces), forces @ dense, atol=1e-13)
     empty = RowProduct(csr_array((0, 60)))
-    assert empty.of(x).shape == (0,) and (empty.back(np.zeros(0)) == np.zeros(60)).all()
+    assert empty(x).shape == (0,) and (empty.transposed(np.zeros(0)) == np.zeros(60)).all()
 
 
 def test_kept_products_are_those_of_the_values():
     """Whatever is done to a field or to a product afterwards."""
     dense = np.random.default_rng(5).normal(size=(6, 9))
     rows, x = RowProduct(csr_array(dense)), np.arange(9.0)
-    rows.of(x)[:] = 0.0
-    np.testing.assert_allclose(rows.of(x), dense @ x, rtol=1e-12)
+    rows(x)[:] = 0.0
+    np.testing.assert_allclose(rows(x), dense @ x, rtol=1e-12)
     x[3] = -1.0
-    np.testing.assert_allclose(rows.of(x), dense @ x, rtol=1e-12)
+    np.testing.assert_allclose(rows(x), dense @ x, rtol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import arlequin as aq
-from arlequin.schemes._theta_kernels import theta_block
+from arlequin.schemes._theta_kernels import theta_steps
 from arlequin.system.assembly import assemble
 
 
@@ -236,4 +236,4 @@ def test_one_compiled_kernel_serves_them_all():
     for name in ("slider", "shocked", "glued"):
         system, step = SYSTEMS[name]()
         aq.simulate(system, aq.Theta(0.5), duration=10 * step, step=step)
-    assert len(theta_block.signatures) == 1
+    assert len(theta_steps.signatures) == 1

@@ -175,7 +175,7 @@ def another_checkpoint(folder: Path, chance: random.Random) -> None:
         return
     with np.load(file) as arrays:
         kept = dict(arrays)
-    told = json.loads(str(kept["told"]))
+    told = json.loads(str(kept["data"]))
     state = told["run"]["fields"]["state"]["fields"]
     match chance.randrange(5):
         case 0:
@@ -188,7 +188,7 @@ def another_checkpoint(folder: Path, chance: random.Random) -> None:
             state[chance.choice(sorted(state))] = chance.choice([None, {"array": 10**6}, {"array": 0}, {"list": []}])
         case 4:
             kept["a0"] = np.array(chance.choice([[np.nan], ["x"], [1 + 2j]]))
-    np.savez(file, **{**kept, "told": np.array(json.dumps(told))})
+    np.savez(file, **{**kept, "data": np.array(json.dumps(told))})
 
 
 def damage(folder: Path, chance: random.Random, evil: Path) -> str:

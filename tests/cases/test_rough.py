@@ -84,7 +84,7 @@ def test_the_delay_equation_is_that_of_the_other_reference():
     "options",
     [
         {"elements": 200},
-        {"elements": 200, "law": "persson", "velocity": 2.0},
+        pytest.param({"elements": 200, "law": "persson", "velocity": 2.0}, marks=pytest.mark.slow),
         {"smooth": "yes"},
         {"body": "ball", "velocity": 0.03, "slope": 0.02, "cutoff": 1e-5, "cells": 4, "steps": 100},
         {"body": "ball", "velocity": 0.03, "smooth": "yes", "cells": 6, "steps": 100},
@@ -107,6 +107,7 @@ def test_a_bar_on_less_and_less_roughness_is_one_on_a_smooth_wall():
     assert 0.0 < longer[-1] < 0.01 and 0.0 < slower[-1] < 1e-5
 
 
+@pytest.mark.slow
 def test_a_ball_stays_longer_the_rougher_the_wall():
     """Above the duration on a smooth wall of the same mesh, from which the finest differs by less than 1 %."""
     options = {"body": "ball", "velocity": 0.03, "cells": 4, "steps": 400, "slope": 0.02}

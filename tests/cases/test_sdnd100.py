@@ -104,8 +104,14 @@ def test_undamped_turning_points_off_coulombs_as_the_table_says() -> None:
     np.testing.assert_allclose(off, [0.026, 0.239, 0.998, 11.48], atol=6e-3)
 
 
-@pytest.mark.parametrize("scheme", PENALISED_SCHEMES)
-@pytest.mark.parametrize("model", ["modal", "two-body", "direct"])
+@pytest.mark.parametrize(
+    ("model", "scheme"),
+    [
+        pytest.param(model, scheme, marks=() if i % 3 == j else pytest.mark.slow)
+        for i, scheme in enumerate(PENALISED_SCHEMES)
+        for j, model in enumerate(("modal", "two-body", "direct"))
+    ],
+)
 def test_the_benchmarks_own_errors_are_met(model: str, scheme: str) -> None:
     """With the critical dashpot all four turning points of Coulomb are within 0.5 % at the benchmark's step."""
     checks = cases.check("sdnd100", model=model, scheme=scheme)

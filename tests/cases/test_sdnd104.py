@@ -66,17 +66,24 @@ def test_checks_pass(options: dict[str, Any]) -> None:
 SHORT: dict[str, Any] = {"model": "penalised", "start": 0.2, "end": 1.2}
 
 
-@pytest.mark.parametrize("acceleration", [15.0, 1.5, 1.01, 0.99])
+ELEMENTS: list[dict[str, Any]] = [
+    {},
+    {"tangential_damping": 0.0},
+    {"scheme": "de-vogelaere"},
+    {"scheme": "theta", "spring": 0.0},
+    {"scheme": "runge-kutta", "step": 2e-4},
+]
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "acceleration"),
     [
-        {},
-        {"tangential_damping": 0.0},
-        {"scheme": "de-vogelaere"},
-        {"scheme": "theta", "spring": 0.0},
-        {"scheme": "runge-kutta", "step": 2e-4},
+        pytest.param(
+            options, acceleration, id=f"{options}-{acceleration}", marks=() if i % 4 == j else pytest.mark.slow
+        )
+        for i, options in enumerate(ELEMENTS)
+        for j, acceleration in enumerate((15.0, 1.5, 1.01, 0.99))
     ],
-    ids=str,
 )
 def test_penalised_checks_pass(acceleration: float, options: dict[str, Any]) -> None:
     assert not [c for c in cases.check("sdnd104", acceleration=acceleration, **SHORT, **options) if not c.passed]

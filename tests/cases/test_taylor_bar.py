@@ -84,7 +84,7 @@ def test_forces_of_the_foot_do_not_oscillate_as_with_newmark():
     assert (ways[0] < 3.0).all() and (ways[1][:2] > 2.0 * ways[0][:2]).all(), ways
 
 
-@pytest.mark.parametrize("scheme", ["theta", "newmark"])
+@pytest.mark.parametrize("scheme", ["theta", pytest.param("newmark", marks=pytest.mark.slow)])
 def test_implicit_schemes_agree_with_central_differences(scheme):
     """By 8 µs, a rising share of plastic strain: each resolves the wave by its own."""
     options = {"elements": 3, "duration": 8e-6}

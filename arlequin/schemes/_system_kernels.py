@@ -1,0 +1,70 @@
+"""What compiled loops over small systems share: the system by its names, and products with sparse rows."""
+
+from arlequin.models.kernel_cache import njit
+from arlequin.schemes.compiled_system import CompiledSystem, LawTables, SparseRows, StrainRows
+
+
+@njit(cache=True)
+def named_system(arrays, kernels):
+    """The `CompiledSystem` of `arlequin.schemes.compiled_system.system_arguments`."""
+    free, imposed, displaced, inertial, mass, viscous, strains, constraints, basis, gap, touching, laws = arrays
+    return CompiledSystem(
+        free, imposed, displaced, inertial, SparseRows(*mass), SparseRows(*viscous), StrainRows(*strains),
+        SparseRows(*constraints), SparseRows(*basis), gap, touching, LawTables(kernels, *laws),
+    )  # fmt: skip
+
+
+@njit(inline="always")
+def law_table(laws):
+    """The fields of `arlequin.multilevel.solvers.problem.LawTable`."""
+    return (
+        laws.first, laws.area, laws.level, laws.compliance, laws.friction, laws.tangential_compliance, laws.rows,
+        laws.kind, laws.coefficients,
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def add_product(matrix, x, out):
+    """out += A x, A sparse by rows."""
+    starts, columns, values = matrix
+    for i in range(starts.size - 1):
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            total += values[e] * x[columns[e]]
+        out[i] += total
+
+
+@njit(cache=True)
+def add_transposed(matrix, x, out):
+    """out += Aᵀ x, A sparse by rows."""
+    starts, columns, values = matrix
+    for i in range(starts.size - 1):
+        if x[i] != 0.0:
+            for e in range(starts[i], starts[i + 1]):
+                out[columns[e]] += values[e] * x[i]
+
+
+@njit(cache=True)
+def internal_forces(strains, u, relative, out):
+    """out (d,) = Bᵀ (w B u), N, of displacements u (d,); see `arlequin.system.strains`. relative (d,): work space."""
+    starts, columns, values, weights, anchor, own = strains
+    for d in range(u.size):
+        relative[d] = u[d] - u[anchor[d]] if anchor[d] >= 0 else u[d]
+    out[:] = 0.0
+    for i in range(starts.size - 1):
+        seen = relative if i < own else u
+        total = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            total += values[e] * seen[columns[e]]
+        total *= weights[i]
+        for e in range(starts[i], starts[i + 1]):
+            out[columns[e]] += values[e] * total
+
+
+@njit(cache=True)
+def dot(x, y):
+    """x·y."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total

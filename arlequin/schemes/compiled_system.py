@@ -1,0 +1,145 @@
+"""A small assembled system as the arrays that compiled loops read: the one that the θ-scheme, the explicit schemes and
+the schemes with located events share.
+
+Kernels read named tuples. From Python they get them as plain nested tuples (`as_arrays`), whose types numba finds in
+some microseconds, and name them inside (`arlequin.schemes._system_kernels.named_system`): a call with named tuples of
+as many arrays costs four times as much, and one with the list of the laws' kernels inside of a tuple 0.4 ms. So that
+list is an argument of its own.
+"""
+
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.law_tables import PointLaws
+from arlequin.system.assembly import Assembly
+from arlequin.system.strains import Strains
+
+Steps = TypeVar("Steps", bound=tuple[Any, ...])
+
+
+class SparseRows(NamedTuple):
+    """A sparse matrix by rows: row i has values[e] in the columns[e], starts[i] ≤ e < starts[i + 1]."""
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Array
+
+    @classmethod
+    def of(cls, matrix: sp.sparray) -> Self:
+        """Of any sparse matrix."""
+        rows = sp.csr_array(matrix)
+        return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(float))
+
+
+class StrainRows(NamedTuple):
+    """Strains B (u − u_anchor) with their weights w, B by rows; see `arlequin.system.strains.Strains`."""
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Array
+    weights: Array
+    anchor: NDArray[np.int64]
+    own: int
+
+    @classmethod
+    def of(cls, strains: Strains | None, count: int) -> Self:
+        """Of `count` degrees of freedom; None: no strains in short form."""
+        if strains is None:
+            return cls(*SparseRows.of(sp.csr_array((0, count))), np.zeros(0), np.full(count, -1), 0)
+        return cls(*SparseRows.of(strains.rows), strains.weights, strains.anchor, strains.own)
+
+
+class LawTables(NamedTuple):
+    """The laws of the contact points; see `arlequin.multilevel.solvers.law_tables.PointLaws`, whose names these are.
+
+    tangential_compliance (k,), m/(s Pa): that of the friction of a scheme's step. kernels: of the regular laws.
+    """
+
+    kernels: Any
+    first: NDArray[np.int64]
+    area: Array
+    level: NDArray[np.int64]
+    compliance: Array
+    friction: Array
+    tangential_compliance: Array
+    tangential_stiffness: Array
+    tangential_damping: Array
+    rows: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    coefficients: Array
+
+    @classmethod
+    def of(cls, laws: PointLaws, tangential_compliance: Array | None = None) -> Self:
+        """tangential_compliance: by default that of the laws."""
+        compliance = laws.tangential_compliance if tangential_compliance is None else tangential_compliance
+        return cls(
+            laws.kernels[0], laws.first, laws.area, laws.level, laws.compliance, laws.friction, compliance,
+            laws.tangential_stiffness, laws.tangential_damping, laws.rows, laws.kernels[1], laws.coefficients,
+        )  # fmt: skip
+
+
+class CompiledSystem(NamedTuple):
+    """Degrees of freedom d, constraints m, contact points k with rows r, rows q of the contact's basis.
+
+    free, imposed: numbers of the degrees of freedom that are solved for and given; imposes_displacement (those given,):
+    whether by displacements, else by velocities; inertial (d,): free, and not massless. mass, viscous (d, d), kg and
+    kg/s; constraints (m, d); basis (q, d); gap (k,): at u = 0, m; touching: largest gap that counts as none, m.
+    """
+
+    free: NDArray[np.int64]
+    imposed: NDArray[np.int64]
+    imposes_displacement: NDArray[np.bool_]
+    inertial: NDArray[np.bool_]
+    mass: SparseRows
+    viscous: SparseRows
+    strains: StrainRows
+    constraints: SparseRows
+    basis: SparseRows
+    gap: Array
+    touching: float
+    laws: LawTables
+
+    @classmethod
+    def of(cls, assembly: Assembly, tangential_compliance: Array | None = None) -> Self:
+        """tangential_compliance: see `LawTables`."""
+        contact, count = assembly.contact, assembly.dof_count
+        viscous = sp.csr_array((0, count)) if assembly.viscous is None else assembly.viscous
+        gap = contact.kinematics(np.zeros(contact.basis.shape[0])).gap
+        return cls(
+            np.flatnonzero(assembly.free), assembly.imposed_dofs, assembly.imposes_displacement,
+            assembly.free & ~assembly.massless, SparseRows.of(assembly.mass), SparseRows.of(viscous),
+            StrainRows.of(assembly.strains, count), SparseRows.of(assembly.constraints), SparseRows.of(contact.basis),
+            gap, contact.scale.touching, LawTables.of(assembly.laws, tangential_compliance),
+        )  # fmt: skip
+
+
+def system_arguments(assembly: Assembly, tangential_compliance: Array | None = None) -> tuple[Any, Any]:
+    """The first arguments of the loops: the system, without the kernels of its laws, and these."""
+    *bare, laws = CompiledSystem.of(assembly, tangential_compliance)
+    return as_arrays((*bare, laws[1:])), laws.kernels
+
+
+def as_arrays(named: Any) -> Any:
+    """Named tuples in each other as plain ones."""
+    return tuple(as_arrays(each) for each in named) if isinstance(named, tuple) else named
+
+
+def zeros_of(named: type[Steps], count: int, *shapes: Any, types: dict[str, Any]) -> Steps:
+    """Zeros for `count` steps: a named tuple of fields whose first axis is the step; shapes: of the other axes, an
+    integer where there is one; types: of fields that are not of float numbers."""
+    fields: Any = named
+    sizes = ((count, *shape) if isinstance(shape, tuple) else (count, shape) for shape in shapes)
+    named_sizes = zip(fields._fields, sizes, strict=True)
+    found: Steps = fields(*(np.zeros(size, dtype=types.get(name, float)) for name, size in named_sizes))
+    return found
+
+
+def first_of(steps: Steps, count: int) -> Steps:
+    """The first of some steps: named tuples of fields whose first axis is the step."""
+    named: Any = type(steps)
+    found: Steps = named(*(field[:count] for field in steps))
+    return found
