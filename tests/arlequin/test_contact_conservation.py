@@ -60,9 +60,11 @@ def moment(positions: Any, forces: Any) -> float:
     return float(np.linalg.norm(np.cross(positions, forces).sum(axis=0)))
 
 
-def pair_forces(assembly: Assembly, batch: Any, axes: int) -> list[Any]:
-    """Impulses (n, a) of each interface on all nodes."""
-    contact, spread = assembly.contact, batch.contact.spread[0]
+def pair_forces(assembly: Assembly, before: Any, state: Any, axes: int) -> list[Any]:
+    """Impulses (n, a) of each interface on all nodes, on the kinematics at the middle of the step."""
+    contact = assembly.contact
+    middle = contact.kinematics(contact.basis_product(0.5 * (before.u + state.u)))
+    spread = middle.apply_local_transposed(state.impulse)
     out = []
     for a, b in zip(contact.span[:-1], contact.span[1:], strict=True):
         own = np.zeros_like(spread)
@@ -95,7 +97,7 @@ def fly(system: aq.System, scheme: Any, steps: int, step: float = STEP) -> Fligh
         out.balance = max(out.balance, abs(float(balance[0])))
         out.momentum = max(out.momentum, float(np.abs((momentum(state) - start).sum(axis=0)).max()) / scale)
         positions = reference + 0.5 * (before.u + state.u).reshape(-1, axes) - middle
-        for forces in pair_forces(assembly, batch, axes):
+        for forces in pair_forces(assembly, before, state, axes):
             amount = float(np.abs(forces).sum())
             if amount > 0.0:
                 out.resultant = max(out.resultant, float(np.abs(forces.sum(axis=0)).max()) / amount)
