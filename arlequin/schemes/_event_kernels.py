@@ -10,7 +10,7 @@ from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import HISTORY
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
 from arlequin.schemes._system_kernels import dot, law_table, named_system
-from arlequin.schemes.events import LocatedState, LocatedSteps, ModalSystem
+from arlequin.schemes.loop_data import LocatedState, LocatedSteps, ModalSystem
 
 # Suzuki–Yoshida: three steps of order 2 make one of order 4
 _OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))

@@ -13,7 +13,7 @@ from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws._kernels import layer
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
 from arlequin.schemes._system_kernels import add_product, add_transposed, dot, internal_forces, named_system
-from arlequin.schemes.explicit import ExplicitSteps, InverseMass
+from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
 
 EXTERNAL, VISCOUS, LAYERS = 0, 1, 2  # works of a step
 

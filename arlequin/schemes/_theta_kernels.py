@@ -14,8 +14,7 @@ from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVE
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 from arlequin.schemes._system_kernels import add_product, add_transposed, internal_forces, law_table, named_system
 from arlequin.schemes.compiled_system import LawTables
-from arlequin.schemes.theta_compiled import ThetaLoopState, ThetaOperators
-from arlequin.schemes.theta_pairing import CornerRows, RotatingSteps, Rotation
+from arlequin.schemes.loop_data import CornerRows, RotatingSteps, Rotation, ThetaLoopState, ThetaOperators
 
 ALLOWED = 1e-10  # residual of a contact problem that is accepted
 PASSES = 25  # configurations of a step at most, as in `arlequin.solvers.contact_step`
@@ -45,8 +44,22 @@ _RotatingContact = namedtuple(
 )
 
 
+# Work space of a step of rotating bodies: displacement … following (q,) on the rows of the basis, ahead … response (r,)
+# on those of H, begins (k,), shares (r, 3), change and inertia (d,).
+_RotatingRoom = namedtuple(
+    "_RotatingRoom",
+    "displacement velocity basis_change end rate following ahead rates before start mean own response begins shares "
+    "change inertia",
+)
+
+
+# The points that act, their rows and rows of the regular laws, and their laws, problem and solution.
+_Active = namedtuple("_Active", "points rows regular laws problem solution")
+
+
 # What a function reads of the system and the operators, and no more: each array of an argument is counted by each call,
 # twice, which takes some nanoseconds of steps that take a microsecond.
+# A function that makes no arrays costs none of that: the counts cancel. So the work space of a step is made beforehand.
 _FreeMotion = namedtuple(
     "_FreeMotion", "step theta free imposed imposes_displacement factor by_imposed constraints velocity multiplier"
 )
@@ -130,17 +143,23 @@ def _predict(motion, external, imposed, state, prediction):
     for i in range(free.size):
         y[free[i]] = right[i]
     if rest.size:
-        missing = np.zeros(rest.size)
-        add_product(motion.constraints, y, missing)
-        wanted = np.zeros(rest.size)
-        if theta == 0.5:
-            wanted -= rest
-        else:
-            add_product(motion.constraints, v, wanted)
-            wanted *= 1.0 - theta
-        missing = wanted - missing
-        multipliers[:] = motion.multiplier @ missing
-        y += motion.velocity @ missing
+        _constrain(motion, v, rest, y, multipliers)
+
+
+@njit(cache=True)
+def _constrain(motion, v, constraint_sum, y, multipliers):
+    """Adds to y (d,) what the constraints ask for, and sets θφ (m,); apart from `_predict`, in which arrays of its own
+    would keep numba from leaving out the counts of its arguments."""
+    missing, wanted = np.zeros(multipliers.size), np.zeros(multipliers.size)
+    add_product(motion.constraints, y, missing)
+    if motion.theta == 0.5:
+        wanted -= constraint_sum
+    else:
+        add_product(motion.constraints, v, wanted)
+        wanted *= 1.0 - motion.theta
+    missing = wanted - missing
+    multipliers[:] = motion.multiplier @ missing
+    y += motion.velocity @ missing
 
 
 @njit(cache=True)
@@ -249,7 +268,7 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         np.empty(size), np.zeros(constraints), np.empty(system.free.size), np.empty(size), np.empty(size),
         np.empty(size),
     )  # fmt: skip
-    y, multipliers = prediction.y, prediction.multipliers
+    y, multipliers, velocity_change = prediction.y, prediction.multipliers, np.empty(size)
     moving = _BulkState(u, v, state.momentum, state.internal, state.constraint_sum)
     impulse, traction, history, trial = state.impulse, state.spring_traction, state.history, state.history.copy()
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
@@ -265,8 +284,8 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         rotating, configurations = _named_rotation(rotation)
         rows = _Rows(step, theta, basis, gap, system.touching, laws, delassus, springs)
         solution = _ContactSolution(impulse, normal, status, trial)
-        contact = _room(basis_rows, count_rows, history, points)
-        chosen = _chosen(contact.active, laws)
+        contact, room = _room(basis_rows, count_rows, size, history, points)
+        chosen = _chosen(contact.active, laws, history)
         options = operators.method, operators.rho, operators.proximal
     for n in range(count):
         _predict(motion, external[n], imposed[n], moving, prediction)
@@ -310,16 +329,19 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
                 normal[:] = 0.0
                 status[:] = 0
         else:
-            chosen = _choose_active(rows, rotating.corners, u, v, contact, chosen)
+            if _mark_active(rows, rotating.corners, u, v, contact, room):
+                chosen = _chosen(contact.active, laws, history)
             acts, used, residual, singular = _solve_in_configuration(
-                rows, rotating, options, state, y, contact, chosen, solution, on_basis
+                rows, rotating, options, state, y, contact, chosen, solution, on_basis, room
             )  # fmt: skip
         if singular or not residual <= ALLOWED:
             return n
         iterations[n], residuals[n] = used, residual
         if acts:
             _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
-            y += theta * (by_impulse @ on_basis)
+            np.dot(by_impulse, on_basis, velocity_change)
+            for d in range(size):
+                y[d] += theta * velocity_change[d]
             if constraints:
                 multipliers -= theta * (released @ on_basis)
         else:
@@ -328,7 +350,7 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         if not _advance(bulk, external[n], on_basis, prediction, moving):
             return n
         if rotation is not None:
-            _project(rows, system.mass, system.imposed, rotating, contact, solution, state, configurations, n)
+            _project(rows, system.mass, system.imposed, rotating, contact, solution, state, configurations, n, room)
         history[:] = trial
         all_u[n], all_v[n], all_y[n] = u, v, y
         all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
@@ -421,8 +443,8 @@ def _spans_of(some, starts):
 
 
 @njit(cache=True)
-def _chosen(some, laws):
-    """The marked points, their rows, rows of the regular laws, and their laws; see `PointLaws.chosen`."""
+def _chosen(some, laws, history):
+    """The marked points as `_Active`; see `PointLaws.chosen`."""
     points = np.flatnonzero(some)
     rows, first = _spans_of(some, laws.first)
     regular, own_rows = _spans_of(some, laws.rows)
@@ -434,7 +456,15 @@ def _chosen(some, laws):
         laws.tangential_compliance[points], laws.tangential_stiffness[points], laws.tangential_damping[points],
         own_rows, laws.kind[regular], table,
     )  # fmt: skip
-    return points, rows, regular, own
+    r, k, h = rows.size, points.size, history.shape[1]
+    problem = _ContactProblem(
+        np.empty((r, r)), np.empty(k), np.empty(r), np.empty(k, dtype=np.bool_), np.empty((3, r)),
+        np.empty((regular.size, h)),
+    )  # fmt: skip
+    solution = _ContactSolution(
+        np.empty(r), np.zeros((3, k)), np.zeros(k, dtype=np.int8), np.empty((regular.size, h))
+    )  # fmt: skip
+    return _Active(points, rows, regular, own, problem, solution)
 
 
 @njit(cache=True)
@@ -447,21 +477,28 @@ def _named_rotation(rotation):
 
 
 @njit(cache=True)
-def _room(basis_rows, rows, history, points):
-    """Work space of the steps of rotating bodies."""
-    return _RotatingContact(
+def _room(basis_rows, rows, size, history, points):
+    """`_RotatingContact` and work space of the steps of rotating bodies."""
+    q, r, d = basis_rows, rows, size
+    contact = _RotatingContact(
         np.zeros((rows, 3)), np.empty(rows), np.empty(basis_rows), np.zeros((3, rows)),
         np.zeros(rows, dtype=np.bool_), np.zeros(rows), np.zeros(points, dtype=np.bool_),
         np.empty(points, dtype=np.bool_), history.copy(), np.zeros(points),
     )  # fmt: skip
+    return contact, _RotatingRoom(
+        np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.empty(q), np.empty(r), np.empty(r),
+        np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(r), np.empty(points), np.zeros((r, 3)),
+        np.empty(d), np.empty(d),
+    )  # fmt: skip
 
 
 @njit(cache=True)
-def _choose_active(rows, corners, u, v, contact, chosen):
-    """The points that act in a step, with their rows and laws (`_chosen`), in the configuration half a step on by the
-    velocities at the start: those of the step before where they are the same."""
-    step, laws = rows.step, rows.laws
-    displacement, velocity = np.zeros(contact.middle.size), np.zeros(contact.middle.size)
+def _mark_active(rows, corners, u, v, contact, room):
+    """Marks the points that act in a step, in the configuration half a step on by the velocities at the start; whether
+    they are others than in the step before."""
+    step, laws, displacement, velocity = rows.step, rows.laws, room.displacement, room.velocity
+    displacement[:] = 0.0
+    velocity[:] = 0.0
     add_product(rows.basis, u, displacement)
     add_product(rows.basis, v, velocity)
     for q in range(displacement.size):
@@ -474,7 +511,7 @@ def _choose_active(rows, corners, u, v, contact, chosen):
         acts = contact.closed[k] or laws.level[k] == GAP_LEVEL or laws.rows[k + 1] > laws.rows[k]
         changed = changed or acts != contact.active[k]
         contact.active[k] = acts
-    return _chosen(contact.active, laws) if changed else chosen
+    return changed
 
 
 @njit(cache=True)
@@ -499,36 +536,33 @@ def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
 
 
 @njit(cache=True)
-def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chosen, solution, on_basis):
+def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chosen, solution, on_basis, room):
     """Contact impulses of a step of rotating bodies, on the rows of the middle of the step that they lead to: whether
     any point acts, iterations, residual, whether the multipliers are not unique.
 
-    `contact` has the configuration to begin with and receives that of the impulses; on_basis (q,): these on the basis.
+    `contact` and `room` are as `_mark_active` leaves them; `contact` receives the configuration of the impulses;
+    on_basis (q,): these on the basis.
     """
     step, theta, laws, corners = own_rows.step, own_rows.theta, own_rows.laws, rotation.corners
     columns, width, first, gap = corners.columns, corners.width, laws.first, own_rows.gap
     shares, moved, middle, closing = contact.shares, contact.moved, contact.middle, contact.closing
     springs, history, trial = own_rows.springs, state.history, solution.trial
-    points, rows, regular, own_laws = chosen
+    points, rows, regular, own_laws = chosen.points, chosen.rows, chosen.regular, chosen.laws
+    problem, own = chosen.problem, chosen.solution
     gap_per_velocity, count, layered = theta * step, first[-1], laws.kind.size > 0
-    displacement, velocity, change = np.zeros(middle.size), np.zeros(middle.size), np.zeros(middle.size)
-    add_product(own_rows.basis, state.u, displacement)
-    add_product(own_rows.basis, state.v, velocity)
+    displacement, velocity, change = room.displacement, room.velocity, room.basis_change
+    end, rate, following = room.end, room.rate, room.following
+    ahead, rates, before, start = room.ahead, room.rates, room.before, room.start
+    mean, begins = room.mean, room.begins
+    change[:] = 0.0
     add_product(own_rows.basis, y, change)
-    end, rate, following = np.empty(middle.size), np.empty(middle.size), np.empty(middle.size)
     for q in range(middle.size):
         end[q] = displacement[q] + step * change[q]
         rate[q] = (1.0 - 1.0 / theta) * velocity[q] + change[q] / theta
-    ahead, rates, before, start = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    mean, begins = np.empty(count), np.empty(gap.size)
-    problem = _ContactProblem(
-        np.empty((rows.size, rows.size)), np.empty(points.size), np.empty(rows.size), contact.closed[points],
-        np.empty((3, rows.size)), np.empty((regular.size, history.shape[1])),
-    )  # fmt: skip
-    own = _ContactSolution(
-        state.impulse[rows], np.zeros((3, points.size)), np.zeros(points.size, dtype=np.int8),
-        np.empty((regular.size, history.shape[1])),
-    )  # fmt: skip
+    for i in range(points.size):
+        problem.closed[i] = contact.closed[points[i]]
+    for i in range(rows.size):
+        own.impulse[i] = state.impulse[rows[i]]
     unique = options[0], options[1], rotation.proximal
     used, residual, singular = 0, 0.0, False
     for attempt in range(PASSES):
@@ -610,7 +644,7 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
 
 
 @njit(cache=True)
-def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n):
+def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n, room):
     """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
     impulses and works into `steps` (`RotatingSteps`); what of the contact may last into the state."""
     laws, normal, status = rows.laws, solution.normal, solution.status
@@ -621,51 +655,44 @@ def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n):
         steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
     steps.unprojected[n], steps.persistent[n] = state.v, contact.persistent
     if rows.theta < 1.0:  # at θ = 1 the end itself closes
-        displacement, shares = np.zeros(contact.middle.size), np.zeros(contact.shares.shape)
+        displacement, shares = room.displacement, room.shares
+        displacement[:] = 0.0
         add_product(rows.basis, state.u, displacement)
         _evaluate_rows(rotation.corners, displacement, shares, contact.moved)
-        if contact.persistent.any():
+        persists = False
+        for r in range(contact.persistent.size):
+            persists = persists or contact.persistent[r]
+        if persists:
             for stage in range(2):
                 steps.work[n, stage] = _project_stage(
-                    stage,
-                    rows,
-                    mass,
-                    imposed,
-                    rotation,
-                    shares,
-                    contact,
-                    solution,
-                    state,
-                    steps.impulse[n],
-                    steps.work[n],
-                )
+                    stage, rows, mass, imposed, rotation, contact, solution, state, steps.impulse[n], steps.work[n],
+                    room,
+                )  # fmt: skip
         columns, width = rotation.corners.columns, rotation.corners.width
         _times_transposed_rows(shares, columns, width, steps.impulse[n], steps.on_basis[n])
-    state.impulse[:] += steps.impulse[n]
+    for r in range(state.impulse.size):
+        state.impulse[r] += steps.impulse[n, r]
     most = 0.0
     for k in range(laws.level.size):
-        most = max(most, abs(normal[:, k].sum()))
+        most = max(most, abs(normal[0, k] + normal[1, k] + normal[2, k]))
     for k in range(laws.level.size):
-        sticks = status[k] == STICK and normal[:, k].sum() > LEAST * most
+        sticks = status[k] == STICK and normal[0, k] + normal[1, k] + normal[2, k] > LEAST * most
         state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
 
 
 @njit(cache=True)
-def _project_stage(stage, rows, mass, imposed, rotation, shares, contact, solution, state, impulse, work):
+def _project_stage(stage, rows, mass, imposed, rotation, contact, solution, state, impulse, work, room):
     """The normal (stage 0) or the tangential persistent rows of `_project`, as
     `arlequin.solvers.velocity_projection`: adds to the impulses (r,) and to what imposed motions give, work[2], J;
-    returns what the impulses take, J. shares (r, 3): rows at the end of the step."""
-    columns, width, first, level = (
-        rotation.corners.columns,
-        rotation.corners.width,
-        rows.laws.first,
-        rows.laws.level,
-    )
-    v, count, size = state.v, shares.shape[0], contact.middle.size
-    velocity, rates, response = np.zeros(size), np.empty(count), np.empty(count)
+    returns what the impulses take, J. The shares of `room` are of the rows at the end of the step."""
+    columns, width, first, level = rotation.corners.columns, rotation.corners.width, rows.laws.first, rows.laws.level
+    v, shares, velocity, rates, response = state.v, room.shares, room.velocity, room.rates, room.response
+    own, on_basis, change, inertia, count = room.own, room.basis_change, room.change, room.inertia, first[-1]
+    velocity[:] = 0.0
     add_product(rows.basis, v, velocity)
     _times_rows(shares, columns, width, velocity, rates)
-    own, moving, bound = np.zeros(count), False, np.inf
+    own[:] = 0.0
+    moving, bound = False, np.inf
     for k in range(level.size):
         for r in range(first[k], first[k + 1]):
             acts = solution.status[k] == STICK
@@ -683,9 +710,8 @@ def _project_stage(stage, rows, mass, imposed, rotation, shares, contact, soluti
                     bound = min(bound, solution.normal[2, k] / own[r])
     if not moving:
         return 0.0
-    on_basis = np.empty(size)
     _times_transposed_rows(shares, columns, width, own, on_basis)
-    change = rotation.velocity_by_impulse @ on_basis
+    np.dot(rotation.velocity_by_impulse, on_basis, change)
     velocity[:] = 0.0
     add_product(rows.basis, change, velocity)
     _times_rows(shares, columns, width, velocity, response)
@@ -696,13 +722,17 @@ def _project_stage(stage, rows, mass, imposed, rotation, shares, contact, soluti
     if not curvature > 0.0:
         return 0.0
     share = min(gain / curvature, bound)
-    v -= share * change
-    inertia = np.zeros(v.size)
+    inertia[:] = 0.0
     add_product(mass, change, inertia)
-    state.momentum[:] -= share * inertia
-    impulse -= share * own
+    for d in range(v.size):
+        v[d] -= share * change[d]
+        state.momentum[d] -= share * inertia[d]
+    for r in range(count):
+        impulse[r] -= share * own[r]
     # what moves imposed degrees of freedom: external
-    add_transposed(rows.basis, -on_basis, inertia)
+    for q in range(on_basis.size):
+        on_basis[q] = -on_basis[q]
+    add_transposed(rows.basis, on_basis, inertia)
     for d in imposed:
         work[2] -= share * inertia[d] * v[d]
     return share * (gain - 0.5 * share * curvature)

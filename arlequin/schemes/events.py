@@ -4,7 +4,7 @@ Located events of rigid bodies of the plane: Runge–Kutta steps of order 4 betw
 """
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -17,8 +17,9 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
+from arlequin.schemes.loop_data import LocatedSteps
 from arlequin.schemes.theta_compiled import FEW, is_small
-from arlequin.schemes.theta_pairing import CornerRows
+from arlequin.schemes.theta_pairing import rows_of_corners
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many
@@ -27,48 +28,6 @@ from arlequin.system.assembly import Assembly
 
 _RIGID = 1e-13  # square of a frequency, relative to the largest, that is zero
 _DIAGONAL = 1e-12
-
-
-class ModalSystem(NamedTuple):
-    """The system without contact in its modes, of mass 1: ω² (d,), 1/s², damping, 1/s, and (1 + τ/2 D + τ²/4 Ω)⁻¹ of
-    the outer and the inner stages τ of a whole step: (d, d), or diagonals (1, d) where the damping is diagonal."""
-
-    squares: Array
-    damping: Array
-    outer: Array
-    inner: Array
-
-
-class LocatedState(NamedTuple):
-    """Modal displacements and velocities (d,), and what goes on from the steps before: modes and signs of the slip of
-    the points (k,), where sticking points and closed gaps stand (r,), m, and the fastest velocity of the contact so
-    far (1,), m/s."""
-
-    u: Array
-    v: Array
-    mode: NDArray[np.int64]
-    sign: Array
-    anchor: Array
-    fastest: Array
-
-
-class LocatedSteps(NamedTuple):
-    """Of some steps (b,): modal displacements and velocities (b, d), sums of works (b, 5), impulses and, times the
-    levers, moments (b, r), gaps at the end, slip, wear and status (b, k), numbers of events, the share of the step of
-    the last one, residuals (b,). Works, impulses and wear in units of the modes' mass."""
-
-    u: Array
-    v: Array
-    works: Array
-    impulse: Array
-    moment: Array
-    gaps: Array
-    slip: Array
-    wear: Array
-    status: NDArray[np.int8]
-    events: NDArray[np.int64]
-    last: Array
-    residual: Array
 
 
 class LocatedThetaStepper(Stepper):
@@ -318,7 +277,7 @@ class LocatedRigidStepper(LocatedThetaStepper):
 
     def _places(self) -> tuple[Array, Array, Array]:
         """Rows B (r, d), angles T (r, d) and arms (r, 2) of the contact's rows."""
-        basis, corners = self._assembly.contact.basis, CornerRows.of(self._assembly.contact)
+        basis, corners = self._assembly.contact.basis, rows_of_corners(self._assembly.contact)
         each, body = np.arange(corners.columns.size), corners.width > 1
         # over the basis: rows at rest, and the angles of those on bodies
         self._resting_rows, self._angles = np.zeros((2, each.size, basis.shape[0]))

@@ -7,11 +7,10 @@ Symplectic Euler: explicit, order 1.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from arlequin.energy import Work
 from arlequin.linalg.products import applied
@@ -20,7 +19,8 @@ from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
-from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
+from arlequin.schemes.compiled_system import first_of, system_arguments
+from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
 from arlequin.schemes.theta_compiled import FEW, is_small
 from arlequin.solvers.condensed import independent
 from arlequin.step.batch import StepBatch
@@ -28,36 +28,6 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-
-
-class ExplicitSteps(NamedTuple):
-    """Steps (b,): u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
-    status (b, k); tractions of friction's springs (b, r), Pa; works (b, 3): external, dashpots, layers, J;
-    friction_loss (b, k): what friction takes, J; tries (b,) of sub-steps."""
-
-    u: Array
-    v: Array
-    push: Array
-    impulse: Array
-    status: NDArray[np.int8]
-    traction: Array
-    works: Array
-    friction_loss: Array
-    tries: NDArray[np.int64]
-
-    @classmethod
-    def room(cls, assembly: Assembly, count: int) -> Self:
-        """Zeros for `count` steps."""
-        size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
-        types = {"status": np.int8, "tries": np.int64}
-        return zeros_of(cls, count, size, size, size, rows, points, rows, 3, points, (), types=types)
-
-
-class InverseMass(NamedTuple):
-    """M⁻¹ with the constraints kept: its diagonal (d,), or where `dense` is not empty this (d, d)."""
-
-    diagonal: Array
-    dense: Array
 
 
 class Method(Protocol):

@@ -10,7 +10,8 @@ from arlequin.models.checks import within
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
-from arlequin.schemes.explicit import ExplicitStepper, ExplicitSteps, ExplicitSystem
+from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem
+from arlequin.schemes.loop_data import ExplicitSteps
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 

@@ -5,7 +5,7 @@ of rigid bodies of the plane that rotate on flat obstacles, and the members of a
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,8 @@ from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, tangential_compliance
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
-from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, RotatingPairing, RotatingSteps
+from arlequin.schemes.loop_data import RotatingSteps, ThetaLoopState, ThetaOperators, ThetaSteps
+from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.theta_sparse import NormalSplit, ThetaState, ThetaStepper
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.batch import StepBatch
@@ -34,62 +35,6 @@ from arlequin.system.ensemble import Members, named
 LARGEST = 500  # dofs up to which a step is worth a compiled loop
 FEW = 200  # those of the loops that treat all dofs as full; rows of contact, which are solved for all together
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
-
-
-class ThetaOperators(NamedTuple):
-    """What the steps of the θ-scheme take from its step Δt, s, and θ: the factor of A = M + θΔt D + θ²Δt² K on the free
-    degrees of freedom (`arlequin.models.linalg.small_factor`), A (free, imposed) by rows, and `ImpulseResponse`.
-
-    spring_compliance (r,): of friction's springs, 0 on other rows; spring_gain (k,): κ of
-    `arlequin.multilevel.solvers.elastic_stick`. method, rho, proximal: `ContactMethod.numbers`.
-    """
-
-    step: float
-    theta: float
-    factor: Any
-    by_imposed: Any
-    velocity_by_constraint: Array
-    multiplier_by_constraint: Array
-    velocity_by_impulse: Array
-    multiplier_by_impulse: Array
-    delassus: Array
-    spring_compliance: Array
-    spring_gain: Array
-    method: int
-    rho: float
-    proximal: float
-
-
-class ThetaLoopState(NamedTuple):
-    """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C v_θ (m,); internal forces (d,), N; history of the laws;
-    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,)."""
-
-    u: Array
-    v: Array
-    momentum: Array
-    constraint_sum: Array
-    internal: Array
-    history: Array
-    impulse: Array
-    spring_traction: Array
-    persistence: NDArray[np.int8]
-
-
-class ThetaSteps(NamedTuple):
-    """Of some steps (b,): u, v and the mean velocity y (b, d), contact impulses (b, r), their normal parts (b, 3, k),
-    status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), figures of the contact
-    problems (b,)."""
-
-    u: Array
-    v: Array
-    y: Array
-    impulse: Array
-    normal: Array
-    status: NDArray[np.int8]
-    multipliers: Array
-    spring_traction: Array
-    iterations: NDArray[np.int64]
-    residual: Array
 
 
 def audited(

@@ -14,6 +14,7 @@ from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.options import proximal_term
 from arlequin.schemes.compiled_system import as_arrays, zeros_of
+from arlequin.schemes.loop_data import CornerRows, RotatingSteps, Rotation
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import SETTLED
 from arlequin.system.assembly import Assembly
@@ -48,34 +49,21 @@ class ImpulseResponse(NamedTuple):
         )
 
 
-class CornerRows(NamedTuple):
-    """Rows of H over the basis: columns (r,) where each begins there, width (r,): 3 on a body, 1 where it is a row of
-    the basis; directions, arms (r, 2) as of `corner_rows`. sagitta (k,), m: what a corner rises over its tangent by the
-    square of the rotation in the step, whose row of the basis is angle_row (k,)."""
-
-    columns: NDArray[np.int64]
-    width: NDArray[np.int64]
-    directions: Array
-    arms: Array
-    sagitta: Array
-    angle_row: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, contact: Contact) -> Self:
-        """Of interfaces with flat obstacles."""
-        none, no_pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
-        found = [(none, none, no_pairs, no_pairs, np.zeros(0), none)]
-        for i, (a, b) in enumerate(pairwise(contact.span)):
-            directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
-            columns, width = np.arange(a, b), 1
-            if not contact.steady[i]:
-                directions, arms = corner_rows(contact.interfaces[i], contact.reference[i])
-                sagitta, angle_row = contact.sides[i][0].sagitta(np.array([0.0, 0.0, 1.0])), a + 2
-                columns, width = np.full(len(directions), a), 3
-            points = np.diff(contact.start)[i]
-            of_points = np.full(points, sagitta), np.full(points, angle_row)
-            found.append((columns, np.full(columns.size, width), directions, arms, *of_points))
-        return cls(*(np.concatenate(own) for own in zip(*found, strict=True)))
+def rows_of_corners(contact: Contact) -> CornerRows:
+    """Rows of interfaces with flat obstacles."""
+    none, no_pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
+    found = [(none, none, no_pairs, no_pairs, np.zeros(0), none)]
+    for i, (a, b) in enumerate(pairwise(contact.span)):
+        directions, arms, sagitta, angle_row = np.zeros((b - a, 2)), np.zeros((b - a, 2)), 0.0, a
+        columns, width = np.arange(a, b), 1
+        if not contact.steady[i]:
+            directions, arms = corner_rows(contact.interfaces[i], contact.reference[i])
+            sagitta, angle_row = contact.sides[i][0].sagitta(np.array([0.0, 0.0, 1.0])), a + 2
+            columns, width = np.full(len(directions), a), 3
+        points = np.diff(contact.start)[i]
+        of_points = np.full(points, sagitta), np.full(points, angle_row)
+        found.append((columns, np.full(columns.size, width), directions, arms, *of_points))
+    return CornerRows(*(np.concatenate(own) for own in zip(*found, strict=True)))
 
 
 def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
@@ -86,38 +74,6 @@ def corner_rows(interface: Interface, kin: Kinematics) -> tuple[Array, Array]:
     x, y = (surface.positions - surface.part.positions[0]).T
     directions = np.stack([along.sum(axis=1), up.sum(axis=1)], axis=1)
     return directions, np.stack([along @ x + up @ y, up @ x - along @ y], axis=1)
-
-
-class Rotation(NamedTuple):
-    """Rotating bodies as the θ-loop reads them. settled (q,): change of the basis' displacements, m or rad, below which
-    the configuration stands; points (k,): on rotating bodies; velocity_by_impulse (d, q): M⁻¹Bᵀ; proximal: the term of
-    the contact problem where multipliers are not unique."""
-
-    corners: CornerRows
-    settled: Array
-    points: NDArray[np.bool_]
-    velocity_by_impulse: Array
-    proximal: float
-
-
-class RotatingSteps(NamedTuple):
-    """Of some steps (b,): the shares (b, r, 3) of the basis in the rows of H, gaps (b, k), m, and displacements (b, q)
-    of the configuration on which the impulses act; gaps that layers carry (b, k), m; persistent rows (b, r).
-
-    Of the projection of the velocities (`arlequin.solvers.velocity_projection`): the velocities (b, d) before it, its
-    impulses on the rows (b, r) and on the basis (b, q), N·s, and what these took, normal and in friction, and what
-    imposed motions gave (b, 3), J.
-    """
-
-    shares: Array
-    gap: Array
-    contact_displacement: Array
-    layer_gap: Array
-    persistent: NDArray[np.bool_]
-    unprojected: Array
-    impulse: Array
-    on_basis: Array
-    work: Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,7 +137,7 @@ class RotatingPairing:
         self._contact = contact
         self._kinematics = contact.kinematics(np.zeros(contact.basis.shape[0]))
         active = assembly.free & ~assembly.massless & (assembly.mass.diagonal() > 0.0)
-        self._corners = CornerRows.of(contact)
+        self._corners = rows_of_corners(contact)
         self._arrays = as_arrays(
             Rotation(
                 corners=self._corners,

@@ -1,0 +1,184 @@
+"""What the compiled loops of small systems read and write beside the `CompiledSystem`, by names: operators, states and
+steps of the θ-scheme, of steps with located events and of explicit steps."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+from arlequin.schemes.compiled_system import zeros_of
+from arlequin.system.assembly import Assembly
+
+
+class ThetaOperators(NamedTuple):
+    """What the steps of the θ-scheme take from its step Δt, s, and θ: the factor of A = M + θΔt D + θ²Δt² K on the free
+    degrees of freedom (`arlequin.models.linalg.small_factor`), A (free, imposed) by rows, and `ImpulseResponse`.
+
+    spring_compliance (r,): of friction's springs, 0 on other rows; spring_gain (k,): κ of
+    `arlequin.multilevel.solvers.elastic_stick`. method, rho, proximal: `ContactMethod.numbers`.
+    """
+
+    step: float
+    theta: float
+    factor: Any
+    by_imposed: Any
+    velocity_by_constraint: Array
+    multiplier_by_constraint: Array
+    velocity_by_impulse: Array
+    multiplier_by_impulse: Array
+    delassus: Array
+    spring_compliance: Array
+    spring_gain: Array
+    method: int
+    rho: float
+    proximal: float
+
+
+class ThetaLoopState(NamedTuple):
+    """u (d,), m, v, m/s, and summed momentum (d,), kg m/s; Σ C v_θ (m,); internal forces (d,), N; history of the laws;
+    contact impulses (r,), N·s; tractions (r,) of friction's springs, Pa; what of the contact may last (k,)."""
+
+    u: Array
+    v: Array
+    momentum: Array
+    constraint_sum: Array
+    internal: Array
+    history: Array
+    impulse: Array
+    spring_traction: Array
+    persistence: NDArray[np.int8]
+
+
+class ThetaSteps(NamedTuple):
+    """Of some steps (b,): u, v and the mean velocity y (b, d), contact impulses (b, r), their normal parts (b, 3, k),
+    status (b, k), impulses of the constraints (b, m), tractions of friction's springs (b, r), figures of the contact
+    problems (b,)."""
+
+    u: Array
+    v: Array
+    y: Array
+    impulse: Array
+    normal: Array
+    status: NDArray[np.int8]
+    multipliers: Array
+    spring_traction: Array
+    iterations: NDArray[np.int64]
+    residual: Array
+
+
+class CornerRows(NamedTuple):
+    """Rows of H over the basis: columns (r,) where each begins there, width (r,): 3 on a body, 1 where it is a row of
+    the basis; directions, arms (r, 2) as of `corner_rows`. sagitta (k,), m: what a corner rises over its tangent by the
+    square of the rotation in the step, whose row of the basis is angle_row (k,)."""
+
+    columns: NDArray[np.int64]
+    width: NDArray[np.int64]
+    directions: Array
+    arms: Array
+    sagitta: Array
+    angle_row: NDArray[np.int64]
+
+
+class Rotation(NamedTuple):
+    """Rotating bodies as the θ-loop reads them. settled (q,): change of the basis' displacements, m or rad, below which
+    the configuration stands; points (k,): on rotating bodies; velocity_by_impulse (d, q): M⁻¹Bᵀ; proximal: the term of
+    the contact problem where multipliers are not unique."""
+
+    corners: CornerRows
+    settled: Array
+    points: NDArray[np.bool_]
+    velocity_by_impulse: Array
+    proximal: float
+
+
+class RotatingSteps(NamedTuple):
+    """Of some steps (b,): the shares (b, r, 3) of the basis in the rows of H, gaps (b, k), m, and displacements (b, q)
+    of the configuration on which the impulses act; gaps that layers carry (b, k), m; persistent rows (b, r).
+
+    Of the projection of the velocities (`arlequin.solvers.velocity_projection`): the velocities (b, d) before it, its
+    impulses on the rows (b, r) and on the basis (b, q), N·s, and what these took, normal and in friction, and what
+    imposed motions gave (b, 3), J.
+    """
+
+    shares: Array
+    gap: Array
+    contact_displacement: Array
+    layer_gap: Array
+    persistent: NDArray[np.bool_]
+    unprojected: Array
+    impulse: Array
+    on_basis: Array
+    work: Array
+
+
+class ModalSystem(NamedTuple):
+    """The system without contact in its modes, of mass 1: ω² (d,), 1/s², damping, 1/s, and (1 + τ/2 D + τ²/4 Ω)⁻¹ of
+    the outer and the inner stages τ of a whole step: (d, d), or diagonals (1, d) where the damping is diagonal."""
+
+    squares: Array
+    damping: Array
+    outer: Array
+    inner: Array
+
+
+class LocatedState(NamedTuple):
+    """Modal displacements and velocities (d,), and what goes on from the steps before: modes and signs of the slip of
+    the points (k,), where sticking points and closed gaps stand (r,), m, and the fastest velocity of the contact so
+    far (1,), m/s."""
+
+    u: Array
+    v: Array
+    mode: NDArray[np.int64]
+    sign: Array
+    anchor: Array
+    fastest: Array
+
+
+class LocatedSteps(NamedTuple):
+    """Of some steps (b,): modal displacements and velocities (b, d), sums of works (b, 5), impulses and, times the
+    levers, moments (b, r), gaps at the end, slip, wear and status (b, k), numbers of events, the share of the step of
+    the last one, residuals (b,). Works, impulses and wear in units of the modes' mass."""
+
+    u: Array
+    v: Array
+    works: Array
+    impulse: Array
+    moment: Array
+    gaps: Array
+    slip: Array
+    wear: Array
+    status: NDArray[np.int8]
+    events: NDArray[np.int64]
+    last: Array
+    residual: Array
+
+
+class ExplicitSteps(NamedTuple):
+    """Steps (b,): u, v (b, d), impulses of all forces but the constraints' (b, d) and of the contact (b, r), N·s;
+    status (b, k); tractions of friction's springs (b, r), Pa; works (b, 3): external, dashpots, layers, J;
+    friction_loss (b, k): what friction takes, J; tries (b,) of sub-steps."""
+
+    u: Array
+    v: Array
+    push: Array
+    impulse: Array
+    status: NDArray[np.int8]
+    traction: Array
+    works: Array
+    friction_loss: Array
+    tries: NDArray[np.int64]
+
+    @classmethod
+    def room(cls, assembly: Assembly, count: int) -> Self:
+        """Zeros for `count` steps."""
+        size, rows, points = assembly.dof_count, assembly.laws.row_count, assembly.laws.count
+        types = {"status": np.int8, "tries": np.int64}
+        return zeros_of(cls, count, size, size, size, rows, points, rows, 3, points, (), types=types)
+
+
+class InverseMass(NamedTuple):
+    """M⁻¹ with the constraints kept: its diagonal (d,), or where `dense` is not empty this (d, d)."""
+
+    diagonal: Array
+    dense: Array
