@@ -27,7 +27,7 @@ class Points:
         assert n == self.state.n + 1
         self.stepped += 1
         worn = self.state.worn
-        return [(replace(self.state, n=n, worn=worn.more(self.wear_at(n, worn.depth))), None)]
+        return [(replace(self.state, n=n, worn=worn.add(self.wear_at(n, worn.depth))), None)]
 
     def commit(self, found):
         self.state = found[-1][0]

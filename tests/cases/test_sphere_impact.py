@@ -75,5 +75,5 @@ def test_full(tmp_path):
 
 
 def test_a_contact_that_is_not_small_is_refused():
-    with pytest.raises(UserError, match=r"velocity = 1000\.0: gives a contact radius of 0\.67 radii"):
+    with pytest.raises(UserError, match=r"velocity = 1000\.0: gives a contact radius of 0\.67 R"):
         build(Parameters(velocity=1000.0))

@@ -57,5 +57,5 @@ def test_nothing_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("name", ["study.txt", "study", "two words.py", "1st.py"])
 def test_names_that_are_no_module(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", str(tmp_path / name)]) == 2
-    assert "must be a Python file" in capsys.readouterr().err
+    assert "must end in .py" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
