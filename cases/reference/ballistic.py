@@ -11,7 +11,7 @@ from typing import Any
 class FreeFall:
     """Free fall with initial downward velocity v, m/s, under gravity g, m/s².
 
-    >>> round(Fall(10.0, 10.0).time(15.0), 12)
+    >>> round(FreeFall(10.0, 10.0).time(15.0), 12)
     1.0
     """
 

@@ -7,11 +7,11 @@ from timing import STEEL, Report, best
 
 import arlequin as aq
 from arlequin.multilevel.search.facets import FacetMesh
-from arlequin.multilevel.search.search import FacetTree, Matches
+from arlequin.multilevel.search.search import FacetTree, FacetProjections
 from arlequin.overlap.intersect import intersect
 
 
-def partners(flat: FacetMesh, nodes: np.ndarray, points: np.ndarray) -> Matches:
+def partners(flat: FacetMesh, nodes: np.ndarray, points: np.ndarray) -> FacetProjections:
     """One search as a pairing does it, tree included."""
     return FacetTree.build(flat, nodes).closest(points, 0.02)
 

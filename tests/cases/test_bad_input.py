@@ -211,7 +211,7 @@ def test_a_users_study_that_is_wrong(body, code, says, refused):
         ("x: list[float] = ()", "pass", "x: parameters are float, int, bool, str or Literal, not list[float]"),
         ("x: 'Nothing' = 1", "pass", "Parameters: name 'Nothing' is not defined"),
         ("x: float", "pass", "x: has no default: give x=value, a finite number"),
-        ("x: float = 1.0", "return None", "`build` gives NoneType, must return an arlequin.Study"),
+        ("x: float = 1.0", "return None", "`build` returns NoneType, must return an arlequin.Study"),
         ("x: float = 1.0", "return nothing", "mine.py, line 6: NameError: name 'nothing' is not defined"),
     ],
 )

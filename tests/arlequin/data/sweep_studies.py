@@ -31,7 +31,7 @@ def dying(x, folder, always=True):
     """The process that meets x = 2 is killed, as by a lack of memory."""
     mark = Path(folder) / "died"
     if x == 2 and (always or not mark.exists()):
-        mark.kinematics()
+        mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return {"double": 2 * x}
 
