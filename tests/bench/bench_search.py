@@ -7,7 +7,7 @@ from timing import STEEL, Report, best
 
 import arlequin as aq
 from arlequin.multilevel.search.facets import FacetMesh
-from arlequin.multilevel.search.search import FacetTree, FacetProjections
+from arlequin.multilevel.search.search import FacetProjections, FacetTree
 from arlequin.overlap.intersect import intersect
 
 
