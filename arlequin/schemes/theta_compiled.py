@@ -11,18 +11,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import BulkWork, Forces, WorkPaths
+from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.small_factor import SmallFactor
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
-from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain, tangential_compliance
+from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import RotatingSteps, ThetaLoopState, ThetaOperators, ThetaSteps
+from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
 from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, RotatingPairing
-from arlequin.schemes.theta_sparse import NormalSplit, ThetaState, ThetaStepper
+from arlequin.schemes.theta_sparse import ThetaState, ThetaStepper
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
@@ -37,7 +38,7 @@ FEW = 200  # those of the loops that treat all dofs as full; rows of contact, wh
 _CACHED = 1 << 15  # values of a field of a block, at most: what is audited is still in cache
 
 
-def audited(
+def audited_loop(
     assembly: Assembly,
     kinematics: ContactKinematics,
     before: State,
@@ -48,11 +49,11 @@ def audited(
     spring_traction: Array,
     still: NDArray[np.bool_],
     rotating: RotatingSteps | None = None,
-) -> tuple[StepBatch, Array]:
-    """What is recorded of the steps (b,) after a state; their energies (b, 3) at the end: kinetic, strain, asperity.
+) -> StepBatch:
+    """What is recorded of the steps (b,) of a compiled loop after a state.
 
     kinematics: of all steps, or some of one each; external (b, d): mean forces, N; spring_traction (b + 1, r): of
-    friction's springs, also at the start, Pa; still (b, k): points that do not slip, whatever round-off says; rotating:
+    elastic stick, also at the start, Pa; still (b, k): points that do not slip, whatever round-off says; rotating:
     None on fixed normals.
     """
     laws, strains = assembly.laws, assembly.strains
@@ -60,18 +61,16 @@ def audited(
     u, v = np.concatenate([before.u[None], steps.u]), np.concatenate([before.v[None], steps.v])
     y, impulse, multipliers, taken = steps.y, steps.impulse, steps.multipliers, strains.at(u)
     internal, strain, momentum = strains.forces(taken), strains.energy(taken), applied(assembly.mass, v)
-    gaps = kinematics.gaps(applied(kinematics.basis, u[1:]))
-    stored, loss = laws.energy(gaps if rotating is None else rotating.layer_gap), None
-    if laws.has_elastic_stick:
-        springs = ElasticStick(laws, spring_traction[:-1], spring_traction[1:], gain(laws, theta, step))
-        loss = springs.loss(impulse, kinematics.rates(step * y), step, theta)
-        stored = stored + laws.elastic_stick_energy(spring_traction[1:])
-    ends, persistent = v[1:], laws.gap_rows
+    ends, persistent, end, layer_gap = v[1:], laws.gap_rows, None, None
     if rotating is not None:
-        ends, persistent = rotating.unprojected, rotating.persistent
+        ends, persistent, layer_gap = rotating.unprojected, rotating.persistent, rotating.layer_gap
         impulse = impulse - rotating.impulse
-    path = 0.5 * step * (v[:-1] + ends)
-    ways = WorkPaths.mean(step * y, path)
+        works = Work(np.zeros((len(y), len(KINDS))))
+        for kind, values in zip(("impact", "friction", "external_work"), rotating.work.T, strict=True):
+            works[kind] = values
+        added = ContactImpulses.of(kinematics, rotating.impulse, steps.status, 0.0 * impulse, step)
+        end = EndImpulses(replace(added, spread=rotating.on_basis), works.values)
+    paths = WorkPaths.mean(step * y, 0.5 * step * (v[:-1] + ends))
     mean = (1.0 - theta) * internal[:-1] + theta * internal[1:]
     damping = np.zeros_like(y) if assembly.viscous is None else applied(assembly.viscous, y)
     reaction = np.zeros_like(y)
@@ -82,41 +81,24 @@ def audited(
         gained = np.diff(momentum, axis=0) - applied(assembly.mass, v[1:] - ends)
         missing = (gained - given) / step + mean + damping - external
         reaction[:, dofs] = missing[:, dofs]
-    forces = Forces(mean, damping, external, reaction)
-    work = BulkWork.of(assembly, step, forces, multipliers, ways, y).works(
-        step=step,
-        rates=ways.on(kinematics),
-        kinematics=kinematics,
-        contact=NormalSplit(impulse, *np.moveaxis(steps.normal, 1, 0)),
-        stored_before=(strain[:-1], np.append(before.asperity, stored[:-1])),
-        stored_after=(strain[1:], stored),
-        loss=loss,
-        persistent=persistent,
-    )
-    rows = kinematics.rates(path)
-    if rotating is not None:
-        work["impact"] += rotating.work[:, 0]
-        work["friction"] += rotating.work[:, 1]
-        work["external_work"] += rotating.work[:, 2]
-        rows = np.where(rotating.persistent, kinematics.rates(step * y), rows)
-    work["kinetic"] = 0.5 * np.vecdot(v[1:], momentum[1:])
-    contact = ContactImpulses.of(kinematics, impulse, steps.status, rows, step, still, loss)
-    if rotating is not None:
-        extra = ContactImpulses.of(kinematics, rotating.impulse, steps.status, 0.0 * rows, step)
-        contact = contact.with_end_impulses(replace(extra, spread=rotating.on_basis))
-    batch = StepBatch(
-        n=before.n + 1 + np.arange(len(y)),
+    bulk = BulkWork.of(assembly, step, Forces(mean, damping, external, reaction), multipliers, paths, y)
+    solved = SolvedSteps(
         u=u[1:],
         v=v[1:],
-        works=work.values,
+        gaps=kinematics.gaps(applied(kinematics.basis, u[1:])),
         multipliers=multipliers,
-        gaps=gaps,
-        contact=contact,
+        impulse=impulse,
+        normal=steps.normal,
+        status=steps.status,
         iterations=steps.iterations,
         residual=steps.residual,
         newton=np.ones_like(steps.iterations),
+        springs=(spring_traction[:-1], spring_traction[1:]) if laws.has_elastic_stick else None,
     )
-    return batch, work.values[:, :3]
+    energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap)
+    rows = kinematics.rates(paths.du), kinematics.rates(paths.path)
+    scheme = before.n + 1, step, theta
+    return audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
 
 
 def is_small(assembly: Assembly) -> bool:
@@ -238,7 +220,7 @@ class SmallThetaStepper(ThetaStepper):
         sticks = self._pairing.sticking(steps.status)
         still = sticks & np.concatenate([self._resting(state)[None], sticks[:-1]])
         tractions = np.concatenate([self._spring_traction(state)[None], steps.spring_traction])
-        batch, energies = audited(
+        batch = audited_loop(
             assembly, self._pairing.kinematics(configurations), state, step, theta, external[:taken], steps, tractions,
             still, configurations,
         )  # fmt: skip
@@ -248,9 +230,9 @@ class SmallThetaStepper(ThetaStepper):
             v=steps.v[-1].copy(),
             history=now.history,
             internal=now.internal,
-            kinetic=float(energies[-1, 0]),
-            strain=float(energies[-1, 1]),
-            asperity=float(energies[-1, 2]),
+            kinetic=float(batch.works[-1, 0]),
+            strain=float(batch.works[-1, 1]),
+            asperity=float(batch.works[-1, 2]),
             impulse=steps.impulse[-1].copy(),
             own=CompiledThetaState(now.momentum, loads[taken], now.constraint_sum, sticks[-1], traction),
             lasts=persistence(steps.normal[-1].sum(axis=0), steps.normal[-1, 2], steps.status[-1], STICK),

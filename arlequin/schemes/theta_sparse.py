@@ -10,15 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.energy import BulkWork, WorkPaths, viscous_losses
+from arlequin.energy import BulkWork, viscous_losses
 from arlequin.linalg.products import applied
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Nonlinear
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
-from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
 from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton_step import NewtonStep
@@ -108,6 +108,12 @@ class _Trajectory:
     def stacked(self, name: str) -> Any:
         """A field of the contact solutions of all steps (b, n, …)."""
         return np.stack([getattr(solution.contact, name) for solution in self.solutions])
+
+    @property
+    def springs(self) -> tuple[Array, Array] | None:
+        """Tractions of elastic stick (b, n, r) at both ends of the steps, Pa."""
+        ends = [solution.springs for solution in self.solutions if solution.springs is not None]
+        return (np.stack([a for a, _ in ends]), np.stack([b for _, b in ends])) if ends else None
 
 
 @dataclass(frozen=True)
@@ -546,54 +552,41 @@ class ThetaStepper(Stepper):
         single = None if self._steady or last.single is None else last.single.contact
         kinematics = self._reference if single is None else single.kinematics
         persistent = laws.gap_rows if single is None else single.persistent
-        by_du, by_path = (kinematics.apply_local(rows[:count]) for rows in (step * went.y, went.path))
+        rows = kinematics.apply_local(step * went.y[:count]), kinematics.apply_local(went.path[:count])
         gaps = kinematics.gaps(went.contact_displacement[1 : count + 1])
-        impulse, normal, status = (went.stacked(name) for name in ("impulse", "normal", "status"))
-        asperity, loss = laws.energy(gaps) * np.ones(gaps.shape[:2]), None
-        if single is not None and single.carried:
-            asperity = laws.energy(laws.layer_gaps(single.solution.history, gaps[0, 0])) * np.ones((1, 1))
-        if last.springs is not None:
-            before, after = (np.stack([own.springs[i] for own in went.solutions]) for i in (0, 1))  # type: ignore[index]
-            loss = ElasticStick(laws, before, after, gain(laws, theta, step)).loss(impulse, by_du, step, theta)
-            asperity = asperity + laws.elastic_stick_energy(after)
-        multipliers, pulled = np.stack([own.multipliers for own in went.solutions]), 0.0
-        if multipliers.size:
-            rates = applied(assembly.constraints, went.v[: count + 1])
-            pulled = np.vecdot(multipliers, 0.5 * (rates[:-1] + rates[1:]))
-        kinetic, given, given_path, internal, damping = np.moveaxis(went.bulk_work[:count], -1, 0)
-        losses = {kind: lost[:count] for kind, lost in went.losses.items()}
-        strain, before_it = went.strain[1 : count + 1], np.concatenate([[state.asperity], asperity[:-1]])
-        work = BulkWork(given, given_path, internal, damping, losses, pulled).works(
-            step=step,
-            rates=WorkPaths.mean(by_du, by_path),
-            kinematics=kinematics,
-            contact=NormalSplit(impulse, *np.moveaxis(normal, 2, 0)),
-            stored_before=(went.strain[:count], before_it),
-            stored_after=(strain, asperity),
-            loss=loss,
-            plastic=dissipated,
-            persistent=persistent,
-        )
-        slip = np.where(persistent, by_du, by_path)
-        contact = ContactImpulses.of(kinematics, impulse, status, slip, step, loss=loss)
-        if projected is not None:
-            work.values += projected.work.values
-            own = ContactImpulses.of(projected.kinematics, projected.impulse[None, None], status, 0.0 * slip, step)
-            contact = contact.with_end_impulses(own)
-        work["kinetic"] = kinetic
         newton = np.array([1 if own.single is None else own.single.newton for own in went.solutions])
-        return StepBatch(
-            n=state.n + 1 + np.arange(count),
+        steps = SolvedSteps(
             u=went.u[1 : count + 1],
             v=went.v[1 : count + 1],
-            works=work.values,
-            multipliers=multipliers,
             gaps=gaps,
-            contact=contact,
+            multipliers=np.stack([own.multipliers for own in went.solutions]),
+            impulse=went.stacked("impulse"),
+            normal=went.stacked("normal"),
+            status=went.stacked("status"),
             iterations=went.stacked("iterations"),
             residual=went.stacked("residual"),
             newton=np.broadcast_to(newton[:, None], gaps.shape[:2]),
+            springs=went.springs,
         )
+        pulled: Any = 0.0
+        if steps.multipliers.size:
+            rates = applied(assembly.constraints, went.v[: count + 1])
+            pulled = np.vecdot(steps.multipliers, 0.5 * (rates[:-1] + rates[1:]))
+        kinetic, given, given_path, internal, damping = np.moveaxis(went.bulk_work[:count], -1, 0)
+        bulk = BulkWork(
+            given, given_path, internal, damping, {kind: lost[:count] for kind, lost in went.losses.items()}, pulled
+        )
+        layer_gap = None
+        if single is not None and single.carried:
+            layer_gap = laws.layer_gaps(single.solution.history, gaps[0, 0])[None, None]
+        energies = StepEnergies(kinetic, went.strain[: count + 1], state.asperity, layer_gap, dissipated)
+        end = None
+        if projected is not None:
+            impulse, still = projected.impulse[None, None], np.zeros_like(rows[0])
+            contact = ContactImpulses.of(projected.kinematics, impulse, steps.status, still, step)
+            end = EndImpulses(contact, projected.work.values)
+        scheme = state.n + 1, step, theta
+        return audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
 
     def _reached(
         self, state: State, batch: StepBatch, went: _Trajectory, projected: VelocityCorrection | None
@@ -608,16 +601,6 @@ class ThetaStepper(Stepper):
         impulse = state.impulse if projected is None else state.impulse + projected.impulse
         end = replace(end, worn=worn, impulse=impulse, lasts=single.contact.persistence)
         return end, replace(batch, memory=end.memory, worn=None if worn is None else worn.depth[None, None])
-
-
-@dataclass(frozen=True)
-class NormalSplit:
-    """Contact impulses (…, r), N·s, and the shares (…, k) of the normal ones by law; see `NormalImpulseSplit`."""
-
-    impulse: Array
-    stored: Array
-    dissipated: Array
-    multiplier: Array
 
 
 def _rows(field: Array, at: slice) -> Array:

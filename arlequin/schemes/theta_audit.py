@@ -1,0 +1,115 @@
+"""Audit of batches of θ-steps, sparse or compiled: energies, works and contact as they are recorded."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.energy import BulkWork, WorkPaths
+from arlequin.models.types import Array
+from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
+from arlequin.step.batch import StepBatch
+from arlequin.step.impulses import ContactImpulses
+from arlequin.system.assembly import Assembly
+from arlequin.system.contact_kinematics import ContactKinematics
+
+
+class NormalSplit(NamedTuple):
+    """Contact impulses (…, r), N·s, and the shares (…, k) of the normal ones by law; see `NormalImpulseSplit`."""
+
+    impulse: Array
+    stored: Array
+    dissipated: Array
+    multiplier: Array
+
+
+class SolvedSteps(NamedTuple):
+    """Steps (b, …), of a run or of members, as they were solved: u (…, d), m, and v (…, d), m/s, at their ends; gaps
+    (…, k) there, m; impulses of the constraints (…, m) and of contact (…, r), N·s, the normal ones by law (…, 3, k);
+    status (…, k); figures of the solvers. springs: tractions of elastic stick (…, r) at both ends, Pa."""
+
+    u: Array
+    v: Array
+    gaps: Array
+    multipliers: Array
+    impulse: Array
+    normal: Array
+    status: NDArray[np.int8]
+    iterations: NDArray[np.int64]
+    residual: Array
+    newton: NDArray[np.int64]
+    springs: tuple[Array, Array] | None = None
+
+
+class StepEnergies(NamedTuple):
+    """Kinetic energy at the ends (b, …), strain energy at the start and the ends (b + 1, …), energy of the laws at the
+    start, J; layer_gap (b, …, k), m: gaps of the layers, where these are not the gaps; plastic: dissipated, J."""
+
+    kinetic: Array
+    strain: Array
+    asperity: Any
+    layer_gap: Array | None = None
+    plastic: float = 0.0
+
+
+class EndImpulses(NamedTuple):
+    """Impulses of the velocity projection at the ends of the steps, and their works (b, …, kind), J."""
+
+    contact: ContactImpulses
+    works: Array
+
+
+def audited(
+    assembly: Assembly,
+    steps: SolvedSteps,
+    bulk: BulkWork,
+    energies: StepEnergies,
+    kinematics: ContactKinematics,
+    rows: tuple[Array, Array],
+    persistent: NDArray[np.bool_],
+    scheme: tuple[int, float, float],
+    end: EndImpulses | None = None,
+    still: Any = False,
+) -> StepBatch:
+    """What is recorded of the steps; see `BulkWork.works`.
+
+    kinematics: of all steps, or some of one each; rows: Δt y and the path Δt (v₀ + v₁)/2 (b, …, r) on the rows of the
+    contact; persistent: rows whose contact lasts; scheme: number of the first step, Δt, θ; end: the velocity
+    projection, if any; still (b, k): points that do not slip, whatever round-off says.
+    """
+    laws, (by_du, by_path), (first, step, theta) = assembly.laws, rows, scheme
+    gaps = steps.gaps if energies.layer_gap is None else energies.layer_gap
+    asperity, loss = laws.energy(gaps) + np.zeros(energies.kinetic.shape), None
+    if steps.springs is not None:
+        loss = ElasticStick(laws, *steps.springs, gain(laws, theta, step)).loss(steps.impulse, by_du, step, theta)
+        asperity = asperity + laws.elastic_stick_energy(steps.springs[1])
+    before = np.concatenate([np.broadcast_to(energies.asperity, asperity.shape[1:])[None], asperity[:-1]])
+    work = bulk.works(
+        step=step,
+        rates=WorkPaths.mean(by_du, by_path),
+        kinematics=kinematics,
+        contact=NormalSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0)),
+        stored_before=(energies.strain[:-1], before),
+        stored_after=(energies.strain[1:], asperity),
+        loss=loss,
+        plastic=energies.plastic,
+        persistent=persistent,
+    )
+    slip = np.where(persistent, by_du, by_path)
+    contact = ContactImpulses.of(kinematics, steps.impulse, steps.status, slip, step, still, loss)
+    if end is not None:
+        work.values += end.works
+        contact = contact.with_end_impulses(end.contact)
+    work["kinetic"] = energies.kinetic
+    return StepBatch(
+        n=first + np.arange(len(steps.u)),
+        u=steps.u,
+        v=steps.v,
+        works=work.values,
+        multipliers=steps.multipliers,
+        gaps=steps.gaps,
+        contact=contact,
+        iterations=steps.iterations,
+        residual=steps.residual,
+        newton=steps.newton,
+    )
