@@ -331,9 +331,7 @@ class GeneralisedAlpha:
     def order(self) -> int:
         return 2 if abs(self.gamma - 0.5 - self.alpha_f + self.alpha_m) < 1e-12 else 1
 
-    @property
-    def static(self) -> bool:
-        return False
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):

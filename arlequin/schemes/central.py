@@ -96,13 +96,8 @@ class CentralDifference:
     without the multipliers' impulse to come.
     """
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 2
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
 

@@ -254,13 +254,8 @@ class SymplecticEuler:
     Source: Code_Aster R5.06.04 (its scheme EULER on modal coordinates).
     """
 
-    @property
-    def order(self) -> int:
-        return 1
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 1
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)
@@ -320,13 +315,8 @@ class DeVogelaere:
     Source: de Vogelaere, J. Res. Nat. Bur. Stand. 54 (1955) 119–125; Code_Aster R5.06.04.
     """
 
-    @property
-    def order(self) -> int:
-        return 4
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 4
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)

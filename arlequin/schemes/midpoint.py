@@ -145,13 +145,8 @@ class Midpoint:
     Source: Gonzalez, J. Nonlinear Sci. 6 (1996) 449–467; Khenous, Laborde & Renard (2008).
     """
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 2
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         if not assembly.linear:

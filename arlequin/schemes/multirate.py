@@ -56,13 +56,8 @@ class Multirate:
             if not isinstance(scheme, Theta | CentralDifference) or scheme not in (Theta(0.5), CentralDifference()):
                 raise UserError.parameter(name, scheme, "must be Theta(0.5) or CentralDifference()")
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 2
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")

@@ -42,13 +42,8 @@ class RungeKutta:
     def __post_init__(self) -> None:
         within("tolerance", self.tolerance, 1e-13, 1e-2)
 
-    @property
-    def order(self) -> int:
-        return 8
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 8
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         return ExplicitStepper(ExplicitSystem(assembly, step), AdaptiveSteps(self.tolerance))

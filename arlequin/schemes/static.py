@@ -35,13 +35,8 @@ class Static:
     `scheme` (order 2 in the step).
     """
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return True
+    order = 2
+    static = True
 
     def prepare(self, assembly: Assembly, step: float) -> "StaticStepper | CutBackStepper":
         from arlequin.schemes.cut_back import CutBackStepper
