@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +31,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import CheckpointedColumns, Condensed
+from arlequin.solvers.condensed import CheckpointedColumns, Condensed, DelegatedCheckpoint
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -500,27 +499,19 @@ class _Inside:
     count: int
 
 
-class SubsteppedStepper(Stepper):
+class SubsteppedStepper(DelegatedCheckpoint, Stepper):
     """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
 
     def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
         self.step = stepper.step
         self._assembly = assembly
-        self._stepper = stepper
+        self._source = self._stepper = stepper  # keeps the same whatever the length of the sub-steps
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
         count = self._needed(u, 0.0)
         state = self._with(count).start(u, v)
         return replace(state, own=_Inside(state, count))
-
-    def state_dict(self) -> Any:
-        """What the sub-steps keep, of any length."""
-        return self._stepper.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._stepper.load_state_dict(state)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""

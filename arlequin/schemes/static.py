@@ -3,13 +3,14 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.solvers.equilibrium import Equilibrium
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_load_steps
@@ -59,13 +60,15 @@ class StaticState:
     rate: Array
 
 
-class StaticStepper(Stepper):
+class StaticStepper(DelegatedCheckpoint, Stepper):
     """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
-        self._equilibrium = Equilibrium(assembly)
+        self._source = self._equilibrium = Equilibrium(
+            assembly
+        )  # with the last tangent, which steps of all sizes share
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
@@ -95,14 +98,6 @@ class StaticStepper(Stepper):
         other = copy.copy(self)
         other.step = step
         return other
-
-    def state_dict(self) -> Any:
-        """The last tangent, as what makes it; steps of all sizes share it."""
-        return self._equilibrium.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._equilibrium.load_state_dict(state)
 
     def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
         """Load steps as one: forces at the end, works and paths of all."""
