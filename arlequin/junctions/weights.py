@@ -48,7 +48,6 @@ class Linear(Weight):
     """α = s, the default: with L2 coupling and the coarse mediator it passes the patch test."""
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         return np.asarray(s, dtype=float)
 
 
@@ -59,7 +58,6 @@ class Cubic(Weight):
     continuity: ClassVar[int] = 1
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         return s * s * (3 - 2 * s)
 
 
@@ -74,7 +72,6 @@ class Constant(Weight):
         checks.within("value", self.value, 0, 1, open_low=True, open_high=True)
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         return np.full(np.shape(s), float(self.value))
 
 
@@ -95,7 +92,6 @@ class Function(Weight):
                 raise UserError.parameter(name, function, "must be a function of points (axis, n)")
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         assert points is not None
         x = points.reshape(points.shape[0], -1)
         inside = (np.ravel(s) > 0) & (np.ravel(s) < 1)

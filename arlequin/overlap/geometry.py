@@ -136,6 +136,12 @@ def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Arra
     return X, inverse
 
 
+def beyond_cell(mesh: Mesh, X: Array) -> Array:
+    """How far reference points X (axis, …) lie outside the reference cell (…), largest over its faces; ≤ 0 inside."""
+    beyond = np.maximum(-X, X - 1).max(axis=0)
+    return np.maximum(beyond, X.sum(axis=0) - 1) if mesh.t.shape[0] == mesh.dim() + 1 else beyond
+
+
 def _second_order(mesh: Mesh) -> bool:
     return bool(mesh.dofs.element_dofs.shape[0] > mesh.t.shape[0])
 
