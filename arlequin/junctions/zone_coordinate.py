@@ -60,12 +60,17 @@ class ZoneCoordinate(Protocol):
         return
 
 
-class SpatialZoneCoordinate(ZoneCoordinate, Protocol):
+class SpatialZoneCoordinate:
     """s as a function of the position alone."""
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """None, unless s is linear."""
+        return ()
 
     def coordinate(self, points: Array) -> Array:
         """s at points (axis, …), unbounded."""
-        ...
+        raise NotImplementedError
 
     def on_coarse(self, points: Array, cells: Indices) -> Array:
         return self.coordinate(points)

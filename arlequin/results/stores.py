@@ -11,7 +11,7 @@ import glob
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import crop
+from arlequin.results.files import crop, file_errors
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import refuse_while_written, writer_lock
 from arlequin.results.zarr_layout import AUXILIARY, consolidate, create
@@ -125,7 +125,7 @@ class ZarrStore:
 
     def __init__(self, path: str | Path, columns: Sequence[Column], attributes: Attributes, overwrite: bool) -> None:
         self.given = str(path)
-        with self._writing():
+        with file_errors(self.given):
             self.path = Path(path).resolve()
             refuse_to_replace(self.path, self.given, overwrite)
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ class ZarrStore:
         """The store of an interrupted run, with the same columns, opened for writing."""
         store = cls.__new__(cls)
         store.given, store.path = str(path), Path(path).resolve()
-        with store._writing():
+        with file_errors(store.given):
             store._open(writer_lock(store.path, store.given))
             refuse_odd_files(store.path, store.given)
             for c in columns:
@@ -179,7 +179,7 @@ class ZarrStore:
         return self.arrays[key]
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
-        with self._writing():
+        with file_errors(self.given):
             array = self._array(key)
             array[start : start + len(rows)] = rows
             if len(rows):
@@ -194,7 +194,7 @@ class ZarrStore:
 
     def sync(self) -> None:
         """Flush written chunks to the disk (fsync)."""
-        with self._writing():
+        with file_errors(self.given):
             for key, i in self._fresh:
                 rest = ["0"] * (self._array(key).ndim - 1)
                 with contextlib.suppress(FileNotFoundError):  # of a store made before chunks of nan were kept
@@ -206,7 +206,7 @@ class ZarrStore:
             self._fresh.clear()
 
     def annotate(self, attributes: Attributes) -> None:
-        with self._writing():
+        with file_errors(self.given):
             self.root.update_attributes(attributes)
             consolidate(self.path)
 
@@ -215,15 +215,6 @@ class ZarrStore:
 
     def close(self) -> None:
         self._unlock()
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Context that raises `UserError` for a full disk or a path that cannot be written."""
-        try:
-            yield
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise UserError(f"{self.given}: cannot be written: {why}", code=1) from error
 
 
 def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:
