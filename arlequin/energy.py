@@ -229,26 +229,23 @@ def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, An
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:
     """Kinds that can be nonzero for this system."""
-    present = {"kinetic", "strain", "external_work", "scheme"}
-    if assembly.laws.has_regular or assembly.laws.has_elastic_stick:
-        present.add("asperity")
-    if assembly.laws.damped:
-        present.add("asperity_damping")
-    if assembly.damped:
-        present.add("damping")
-    if any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts):
-        present.add("plastic")
-    if assembly.absorber is not None:
-        present.add("absorbed")
-    if assembly.contact_count:
-        present.add("impact")
-    if assembly.laws.frictional:
-        present.add("friction")
-    if assembly.contact.wear_rate is not None:
-        present.add("wear")
-    if assembly.constraints.shape[0]:
-        present.add("junction")
-    return tuple(kind for kind in KINDS if kind in present)
+    laws = assembly.laws
+    present = {
+        "kinetic": True,
+        "strain": True,
+        "asperity": laws.has_regular or laws.has_elastic_stick,
+        "external_work": True,
+        "friction": laws.frictional,
+        "wear": assembly.contact.wear_rate is not None,
+        "asperity_damping": laws.damped,
+        "damping": assembly.damped,
+        "plastic": any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts),
+        "impact": assembly.contact_count > 0,
+        "scheme": True,
+        "absorbed": assembly.absorber is not None,
+        "junction": assembly.constraints.shape[0] > 0,
+    }
+    return tuple(kind for kind in KINDS if present[kind])
 
 
 def columns(kinds: tuple[str, ...]) -> list[int]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,6 +72,15 @@ def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
     power = 3 * int(np.floor(np.log10(largest * 1.001) / 3))
     power = int(np.clip(power, -12, 12))
     return float(f"1e{-power}"), PREFIXES[power] + unit
+
+
+def range_of(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Range of the colour scale; centred on the value of a uniform field, whose round-off is not to be shown."""
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return low, high
+    half = 0.01 * abs(high) or 1e-12
+    return low - half, high + half
 
 
 def label(text: str, unit: str) -> str:

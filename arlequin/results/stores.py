@@ -24,9 +24,9 @@ from arlequin.models.errors import UserError
 from arlequin.results.files import crop, file_errors
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import refuse_while_written, writer_lock
-from arlequin.results.zarr_layout import AUXILIARY, consolidate, create
+from arlequin.results.zarr_layout import consolidate, create
 from arlequin.results.zarr_metadata import refuse_odd_files
-from arlequin.results.zarr_reading import read_tree
+from arlequin.results.zarr_reading import dataset_of, read_tree
 
 Attributes = dict[str, str | int | float]
 
@@ -103,12 +103,7 @@ class MemoryStore:
         groups: dict[str, dict[str, tuple[Any, ...]]] = {"": {}}
         for c in self.columns:
             groups.setdefault(c.group, {})[c.name] = (c.dims, self.arrays[c.key], dict(c.attributes))
-        datasets = {}
-        for group, variables in groups.items():
-            auxiliary = {name: value for name, value in variables.items() if name in AUXILIARY}
-            data = {name: value for name, value in variables.items() if name not in AUXILIARY}
-            datasets["/" + group] = xarray.Dataset(data, coords=auxiliary)
-        datasets["/"].attrs.update(self.attributes)
+        datasets = {"/" + group: dataset_of(own, {} if group else self.attributes) for group, own in groups.items()}
         return crop(xarray.DataTree.from_dict(datasets))
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 Steps of a linear bulk are solved at once, those of a nonlinear one by Newton's iterations.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,9 +136,7 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
         """The same with another step, for nonlinear parts."""
         return AlphaStepper(self._assembly, step, self._scheme)
 
-    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
-        """Sub-steps as one step: impulses, works and paths of all."""
-        return merge_time_steps(batches)
+    merge_substeps = staticmethod(merge_time_steps)
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""

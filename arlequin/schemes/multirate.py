@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from arlequin.energy import KINDS, Work
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
-from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
@@ -23,7 +22,7 @@ from arlequin.step.scheme import Stepper, linear_only, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.subsystem import connected_dofs, restrict_assembly
-from arlequin.system.system import System
+from arlequin.system.system import System, surfaces_of
 
 _PASSES = 30
 _EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further
@@ -254,11 +253,8 @@ def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
 
 def _spread(fine: set[str], coarse: set[str], system: System) -> None:
     """Adds the parts that no junction names, where springs, relations or contact tie them to fine ones alone."""
-    ties = [{surface.part.name for surface, *_ in relation.terms} for relation in system.relations]
-    ties += [{end.part.name for end in (spring.first, spring.second) if end is not None} for spring in system.springs]
-    for interface in system.interfaces:
-        ends = (interface.slave, interface.master)
-        ties.append({end.part.name for end in ends if isinstance(end, Surface)})
+    items: tuple[Any, ...] = (*system.relations, *system.springs, *system.interfaces)
+    ties = [{surface.part.name for surface in surfaces_of(item)} for item in items]
     while True:
         more = {name for tie in ties if tie & fine and not tie & coarse for name in tie} - fine
         if not more:

@@ -1,7 +1,6 @@
 """Quasi-static load stepping."""
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -99,9 +98,7 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
         other.step = step
         return other
 
-    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
-        """Load steps as one: forces at the end, works and paths of all."""
-        return merge_load_steps(batches)
+    merge_substeps = staticmethod(merge_load_steps)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One load step."""

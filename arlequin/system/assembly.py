@@ -16,7 +16,7 @@ from arlequin.junctions.base import JunctionOperator, JunctionProtocol
 from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, Nonlinear, PathDependent, Surface, Weighting
+from arlequin.models.part import Assembled, Nonlinear, PathDependent, Weighting
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -26,7 +26,7 @@ from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
-from arlequin.system.system import System
+from arlequin.system.system import System, surfaces_of
 
 
 def assembled_parts(system: System, operators: Sequence[JunctionOperator]) -> tuple[Assembled, ...]:
@@ -48,8 +48,7 @@ def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
     """Nodes of each part that lie on a contact surface (redistributed mass takes their mass away)."""
     nodes: dict[str, list[Any]] = {}
     for interface in system.interfaces:
-        surfaces = [interface.slave] + ([interface.master] if isinstance(interface.master, Surface) else [])
-        for surface in surfaces:
+        for surface in surfaces_of(interface):
             nodes.setdefault(surface.part.name, []).append(surface.nodes)
     return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
 
