@@ -1,7 +1,7 @@
 """Energies and works of a step: each kind from its own definition."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.products import applied
 from arlequin.models.part import PathDependent
 from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -34,21 +35,14 @@ class Forces:
     viscous: Array | None = None
 
 
-class NormalImpulseSplit(Protocol):
+class NormalImpulseSplit(NamedTuple):
     """Contact impulses (…, r), N·s, and the normal ones (…, k) by law: stored (regular laws), dissipated (their
-    damping), multiplier (set-valued laws)."""
+    damping), multiplier (set-valued laws); as those of a `ContactSolution`."""
 
-    @property
-    def impulse(self) -> Array: ...
-
-    @property
-    def stored(self) -> Array: ...
-
-    @property
-    def dissipated(self) -> Array: ...
-
-    @property
-    def multiplier(self) -> Array: ...
+    impulse: Array
+    stored: Array
+    dissipated: Array
+    multiplier: Array
 
 
 @dataclass
@@ -134,7 +128,7 @@ class BulkWork:
         step: float,
         rates: WorkPaths,
         kinematics: ContactKinematics,
-        contact: NormalImpulseSplit,
+        contact: NormalImpulseSplit | ContactSolution,
         stored_before: tuple[Any, Any],
         stored_after: tuple[Any, Any],
         loss: FrictionLoss | None = None,

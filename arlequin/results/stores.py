@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import xarray
@@ -68,23 +68,13 @@ class Column:
         return self.group, self.name
 
 
-class Store(Protocol):
-    """What a recorder needs: rows written at their place, attributes, and the tree of what was recorded."""
-
-    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None: ...
-    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]: ...
-    def annotate(self, attributes: Attributes) -> None: ...
-    def tree(self) -> xarray.DataTree: ...
-    def close(self) -> None: ...
-
-
 class MemoryStore:
     """Arrays in memory, valid as far as `time` and `frame_time` are numbers."""
 
     def __init__(self, columns: Sequence[Column], attributes: Attributes) -> None:
         self.columns = tuple(columns)
         self.attributes = dict(attributes)
-        check_memory(columns)
+        check_memory(c.shape for c in columns)
         self.arrays = {c.key: np.empty(c.shape) if c.data is None else c.data for c in columns}
         for c in columns:
             if c.name in ("time", "frame_time"):  # what these do not cover is cropped: memory is touched when used
@@ -124,7 +114,7 @@ class ZarrStore:
             self.path = Path(path).resolve()
             refuse_to_replace(self.path, self.given, overwrite)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            check_disk(columns, self.path.parent, self.given)
+            check_disk((c.shape for c in columns), self.path.parent, self.given)
             _sweep(self.path)
             draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
             draft.mkdir()
@@ -210,6 +200,9 @@ class ZarrStore:
 
     def close(self) -> None:
         self._unlock()
+
+
+Store = MemoryStore | ZarrStore
 
 
 def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:
