@@ -364,25 +364,25 @@ class TimeSeries:
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
-        bounds = zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True)
-        for i, (part, own, (a, b)) in enumerate(bounds):
+        each = zip(assembly.system.parts, assembly.parts, assembly.places, strict=True)
+        for i, (part, own, at) in enumerate(each):
             group, axes = f"part/{part.name}", _translations(part)
             if block.momenta is None:
-                rows[group, "momentum"] = np.vecdot(block.v[..., None, a:b], self._inertia[part.name])
+                rows[group, "momentum"] = np.vecdot(block.v[..., None, at], self._inertia[part.name])
             else:
                 rows[group, "momentum"] = block.momenta[i]
             if own.rotating:
-                rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
+                rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, at.stop - 1], block.v[:, at.stop - 1]
             if not kept.size:
                 continue
-            fields = [field[shown][..., a:b] for field in (block.u, block.v)]
-            moved = own.nodal_motion(*(field.reshape(-1, b - a) for field in fields))
+            fields = [field[shown][..., at] for field in (block.u, block.v)]
+            moved = own.nodal_motion(*(field.reshape(-1, field.shape[-1]) for field in fields))
             shape = (*fields[0].shape[:-1], part.node_count, part.components)
             u, v = (nodal.reshape(shape) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[..., :axes], v[..., :axes]
             if i in self._points:
                 # such steps come one by one
-                frames |= self._points[i].frame(block.u[0, a:b], block.memory[i])
+                frames |= self._points[i].frame(block.u[0, at], block.memory[i])
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:

@@ -467,11 +467,10 @@ class BulkCentralStepper(CentralStepper):
 
 def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
     """Those of the parts, one part after the other."""
-    bounds = zip(assembly.parts, assembly.start[:-1].tolist(), assembly.start[1:].tolist(), strict=True)
-    for i, (part, a, b) in enumerate(bounds):
+    for i, (part, at) in enumerate(zip(assembly.parts, assembly.places, strict=True)):
         assert isinstance(part, ElasticAssembled)
-        axes, at = part.components, slice(a, b)
-        nodal = np.ascontiguousarray(mass[a:b:axes])
+        axes = part.components
+        nodal = np.ascontiguousarray(mass[at][::axes])
         if part.quads is None:
             yield _Piece(i, axes, at, 0, nodal.size, nodal, partial(_whole, part))
             continue
