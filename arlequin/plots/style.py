@@ -44,16 +44,22 @@ SETTINGS: Any = {
 
 @contextmanager
 def panels(
-    rows: int = 1, height: float = 3.0, ratios: tuple[float, ...] | None = None, **options: Any
+    rows: int = 1,
+    height: float = 3.0,
+    ratios: tuple[float, ...] | None = None,
+    columns: int = 1,
+    layout: Any = None,
+    settings: Any = None,
+    **options: Any,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A new figure with `rows` panels above each other; a context with the settings of the style."""
+    """A new figure of panels, row by row; a context with the settings of the style, and `settings` beside them."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        axes = figure.subplots(rows, 1, squeeze=False, gridspec_kw={"height_ratios": ratios}, **options)
-        yield figure, list(axes[:, 0])
+    with matplotlib.rc_context({**SETTINGS, **(settings or {})}):
+        figure = Figure(figsize=(WIDTH, height), layout=layout or "constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": ratios}, **options)
+        yield figure, list(axes.ravel())
 
 
 def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
