@@ -1,7 +1,6 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
-from arlequin.models.linalg.factor import Factor, factorise
+from arlequin.models.linalg.factor import factorise
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Part, PathDependent
 from arlequin.models.types import Array
@@ -210,16 +209,6 @@ TURNS = ("rx", "ry", "rz")
 _DENSE = 1000  # size up to which a Gram matrix is inverted
 
 
-@dataclass(frozen=True)
-class FactoredInverse:
-    """A⁻¹ as a linear operator, by a factorisation of A."""
-
-    factor: Factor
-
-    def __matmul__(self, b: Array) -> Array:
-        return self.factor.solve(b)
-
-
 class TimeSeries:
     """Buffer of time series: `add` appends blocks of accepted steps, `take` returns those since its last call.
 
@@ -391,10 +380,10 @@ class TimeSeries:
             frames.update(framed)
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
-        for group, chosen, operator, gram, volume, resultant in self._junctions:
+        for group, chosen, operator, inverse, volume, resultant in self._junctions:
             rest = applied(operator, block.v)
             flat = rest.reshape(-1, rest.shape[-1])
-            squares = np.vecdot(flat, [gram @ each for each in flat]).reshape(rest.shape[:-1])
+            squares = np.vecdot(flat, [inverse(each) for each in flat]).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
             rows[group, "force"] = np.vecdot(block.multipliers[..., None, chosen], resultant) / self._duration
         self._rows.append(rows)
@@ -431,7 +420,7 @@ def _joined(pieces: Sequence[Array]) -> Array:
 
 
 def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, Array]:
-    """C of a junction, the inverse of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    """C of a junction, r ↦ G⁻¹ r of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
     a, b = assembly.junction_start[index : index + 2]
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
@@ -439,5 +428,6 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
-    inverse = factorise(gram).solve(np.eye(b - a)) if b - a <= _DENSE else FactoredInverse(factorise(gram))
+    factor = factorise(gram)
+    inverse = factor.solve(np.eye(b - a)).__matmul__ if b - a <= _DENSE else factor.solve
     return operator, inverse, float(np.abs(resultant).sum()) / part.components, resultant
