@@ -12,6 +12,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
+from arlequin.overlap.slices import shrunk
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12
@@ -203,19 +204,9 @@ def cell_weights(
         low = np.flatnonzero(fitted.min(axis=1) < 0)
         fitted[low] = _positive(fitted[low], dx_cut[low], mean[low], polynomials)
     else:
-        fitted = _shrunk(fitted, mean, LEAST * mean)
+        fitted = shrunk(fitted, mean, LEAST * mean)
     weights[cut] = fitted
     return weights
-
-
-def _shrunk(fitted: Array, mean: Array, least: Array) -> Array:
-    """Weights (c, q) shrunk towards their mean (c,) until none is below `least` (c,).
-
-    Source: limiter of Zhang & Shu, J. Comput. Phys. 229, 2010.
-    """
-    low = fitted.min(axis=1)
-    shrink = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
-    return mean[:, None] + shrink[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
 
 
 def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:
@@ -244,8 +235,8 @@ def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Arra
         exponent *= np.minimum(1.0, 300.0 / np.maximum(np.abs(exponent @ polynomials).max(axis=1), 1.0))[:, None]
     weight = np.exp(exponent @ polynomials)
     one = np.ones_like(mean)
-    weight = _shrunk(weight / (weight * share).sum(axis=1, keepdims=True), one, FEW * one)
-    limited = _shrunk(fitted, mean, FEW * mean)
+    weight = shrunk(weight / (weight * share).sum(axis=1, keepdims=True), one, FEW * one)
+    limited = shrunk(fitted, mean, FEW * mean)
     errors = [
         np.abs(wanted - (w / scale * share) @ polynomials.T).max(axis=1) for w in (mean[:, None] * weight, limited)
     ]

@@ -102,15 +102,23 @@ def fit_weights(pointwise: Array, dx: Array, polynomials: Array, moments: Array)
     """Weights (c, q) nearest to the pointwise ones with Σ_q w_q dx_q p_m(x_q) = moments (c, m).
 
     polynomials p_m (m, q), p_0 = 1. Serves cells in which a weight has a kink or jumps, which the cells' own rule
-    does not see; a fit that would be negative is shrunk towards the cell's mean (limiter of Zhang & Shu, J.
-    Comput. Phys. 229, 2010).
+    does not see; a fit that would be negative is `shrunk` towards the cell's mean.
     """
     missing = moments - np.einsum("mq,cq->cm", polynomials, pointwise * dx)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx)
     fitted = pointwise + np.linalg.solve(gram, missing[:, :, None])[:, :, 0] @ polynomials
-    mean = ((fitted * dx).sum(axis=1) / dx.sum(axis=1))[:, None]
-    low = fitted.min(axis=1, keepdims=True)
-    return mean + np.where(low < 0, mean / np.where(low < 0, mean - low, 1.0), 1.0) * (fitted - mean)
+    mean = (fitted * dx).sum(axis=1) / dx.sum(axis=1)
+    return shrunk(fitted, mean, 0.0 * mean)
+
+
+def shrunk(fitted: Array, mean: Array, least: Array) -> Array:
+    """Weights (c, q) shrunk towards their mean (c,) until none is below `least` (c,).
+
+    Source: limiter of Zhang & Shu, J. Comput. Phys. 229, 2010.
+    """
+    low = fitted.min(axis=1)
+    shrink = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
+    return mean[:, None] + shrink[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
 
 
 def monomials(X: Array, degree: int) -> Array:

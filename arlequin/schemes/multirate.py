@@ -200,18 +200,12 @@ class MultirateStepper(Stepper):
 
     def _join(self, n: int, states: tuple[State, ...], left: Array) -> State:
         """One state of the whole system from those of the sides; left (m,): Σ C p so far, so that none adds up."""
-        assembly = self._assembly
-        fields: dict[str, Any] = {}
-        for name, size, masks in (
-            ("u", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("v", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("internal", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("impulse", assembly.laws.row_count, [side.rows for side in self._sides]),
-        ):
-            whole = np.zeros(size)
-            for mask, own in zip(masks, states, strict=True):
-                whole[mask] = getattr(own, name)
-            fields[name] = whole
+        size = self._assembly.dof_count
+        fields = {"u": np.zeros(size), "v": np.zeros(size), "internal": np.zeros(size)}
+        fields["impulse"] = np.zeros(self._assembly.laws.row_count)
+        for name, whole in fields.items():
+            for side, own in zip(self._sides, states, strict=True):
+                whole[side.rows if name == "impulse" else side.dofs] = getattr(own, name)
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
         return State(n=n, history=np.zeros((0, 1)), own=(states, left), **fields, **sums)
 
