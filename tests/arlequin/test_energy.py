@@ -218,10 +218,10 @@ def vibration(scheme: str, step: float, **options: Any) -> xarray.DataTree:
     return aq.Study(system, SCHEMES[scheme], duration=1.5, step=step).run()
 
 
+@pytest.mark.parametrize("counts", [(120, 360), pytest.param((120, 240, 480, 960), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_scheme_column_of_free_vibration(scheme: str) -> None:
+def test_scheme_column_of_free_vibration(scheme: str, counts: tuple[int, ...]) -> None:
     """Zero for conserving pairs, else it falls at the order of the scheme at least; first-order schemes only lose."""
-    counts = [120, 360]
     losses = []
     for count in counts:
         result = vibration(scheme, 1.5 / count)
