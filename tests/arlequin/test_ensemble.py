@@ -139,7 +139,7 @@ def assert_alike(together: xarray.DataTree, alone: xarray.DataTree, members: int
             assert largest(own.values - values.values) <= ALIKE * scale, (node.path, name)
 
 
-@pytest.mark.parametrize("name", ["rubbed", "glued"])
+@pytest.mark.parametrize("name", [pytest.param("rubbed", marks=pytest.mark.slow), "glued"])
 def test_without_room_for_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arlequin.linalg.compliance._ROOM", 0.0)
     test_a_member_moves_as_it_does_alone(name)
