@@ -8,6 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from arlequin.models.borrowed import borrow, hold
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing, solve_contact
@@ -244,9 +245,9 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
     on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
     configuration as `arlequin.solvers.contact_step.solve_contact_step` does.
     """
-    system, operators = named_system(system, kernels), ThetaOperators(*operators)
-    external, imposed = loads
-    state = ThetaLoopState(*state)
+    system, operators = named_system(borrow(system), kernels), ThetaOperators(*borrow(operators))
+    external, imposed = borrow(loads)
+    state, steps = ThetaLoopState(*borrow(state)), borrow(steps)
     step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
@@ -281,11 +282,13 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         single = single and delassus[0, 0] > 0.0
     else:
         on_basis = np.empty(basis_rows)
-        rotating, configurations = _named_rotation(rotation)
+        rotating, configurations = _named_rotation(borrow(rotation))
         rows = _Rows(step, theta, basis, gap, system.touching, laws, delassus, springs)
         solution = _ContactSolution(impulse, normal, status, trial)
-        contact, room = _room(basis_rows, count_rows, size, history, points)
-        chosen = _chosen(contact.active, laws, history)
+        work_space = _room(basis_rows, count_rows, size, history, points)
+        contact, room = borrow(work_space)
+        of_active = _chosen(contact.active, laws, history)
+        chosen = borrow(of_active)
         options = operators.method, operators.rho, operators.proximal
     for n in range(count):
         _predict(motion, external[n], imposed[n], moving, prediction)
@@ -330,7 +333,8 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
                 status[:] = 0
         else:
             if _mark_active(rows, rotating.corners, u, v, contact, room):
-                chosen = _chosen(contact.active, laws, history)
+                of_active = _chosen(contact.active, laws, history)
+                chosen = borrow(of_active)
             acts, used, residual, singular = _solve_in_configuration(
                 rows, rotating, options, state, y, contact, chosen, solution, on_basis, room
             )  # fmt: skip
@@ -355,6 +359,9 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         all_u[n], all_v[n], all_y[n] = u, v, y
         all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
         all_multipliers[n], all_traction[n] = multipliers, traction
+    if rotation is not None:
+        hold(work_space)
+        hold(of_active)
     return count
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, types
 
+from arlequin.models.borrowed import borrow
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
@@ -725,7 +726,7 @@ def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations):
     Returns steps, certificate, singular.
     """
     used, best, singular = _newton(p, diagonal, rho, impulse, trial, max_iterations)
-    if impulse.size == p.area.size or not best < np.inf:
+    if impulse.size == p.area.size or best <= CONVERGED or not best < np.inf:
         return used, best, singular
     start = impulse.copy()
     for sweeps in (20, 100):
@@ -933,7 +934,8 @@ def solve_contact(motion, laws, kernels, history, closing, options, solution):
     The arguments are plain tuples in the order of the fields: Numba identifies a plain tuple of arrays in 0.2 µs, a
     named one, or one with a list of kernels, in 0.1 ms.
     """
-    m, t = FreeMotion(*motion), LawTable(*laws)
+    m, t = FreeMotion(*borrow(motion)), LawTable(*borrow(laws))
+    history, closing, solution = borrow(history), borrow(closing), borrow(solution)
     area = m.impulse_factor * t.area
     p = ContactProblem(
         m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,
