@@ -102,6 +102,13 @@ def _allocate_response(points, count):
 
 
 @njit(cache=True)
+def _copy(x, out):
+    """out (n,) ← x: unlike an assignment to a slice, without code for shapes and memory that do not fit."""
+    for i in range(out.size):
+        out[i] = x[i]
+
+
+@njit(cache=True)
 def _tractions(p, k, gap, trial, out):
     """Sums the regular laws of point k at a gap: stored, its slope, dissipated, its slope (per area)."""
     out[:] = 0.0
@@ -457,7 +464,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
         if error < best:
             stalled = stalled + 1 if error > 0.5 * best else 0
             best = error
-            best_impulse[:] = impulse
+            _copy(impulse, best_impulse)
         else:
             stalled += 1
         if best <= 3e-15 or (best <= 1e-13 and stalled >= 1) or iteration == max_iterations or not error < np.inf:
@@ -469,7 +476,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
         _update_statuses(p, diagonal, rho, impulse, response, proposed)
         one_by_one = one_by_one or (stalled >= 8 and count == points)
         if not one_by_one:
-            active[:] = proposed.active
+            _copy(proposed.active, active)
         else:
             violation = 0.0
             for k in range(points):
@@ -486,7 +493,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
             break
         for i in range(count):
             impulse[i] += increment[i]
-    impulse[:] = best_impulse
+    _copy(best_impulse, impulse)
     return used, best, singular
 
 
