@@ -61,12 +61,12 @@ class InelasticAssembled(FiniteNodal):
         """The response at u (d,), reached in a step (s) from the memory (c, q, 9)."""
         from arlequin.models.fem import _cell_kernels
 
-        u, after, law = self._displacement(u), np.empty_like(memory), self._law
+        u, after, law = self._displacement(u), np.empty_like(memory), tuple(self._law)
 
         def respond_slice(chosen: slice) -> tuple[Array, float, float, int]:
             force = np.zeros_like(u)
             stored, dissipated, inverted = _cell_kernels.respond_cells(
-                self._cells.part(chosen), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated, inverted
 
@@ -81,11 +81,11 @@ class InelasticAssembled(FiniteNodal):
         """
         from arlequin.models.fem import _mean_kernels
 
-        u0, u1, law = self._displacement(u0), self._displacement(u1), self._law
+        u0, u1, law = self._displacement(u0), self._displacement(u1), tuple(self._law)
 
         def mean_slice(chosen: slice) -> tuple[Array, int]:
             force = np.zeros_like(u0)
-            cells = self._cells.part(chosen)
+            cells = tuple(self._cells.part(chosen))
             return force, _mean_kernels.mean_force(cells, law, step, theta, u0, u1, memory[chosen], force)
 
         forces, inverted = zip(*map_slices(mean_slice, len(memory)), strict=True)
@@ -100,7 +100,8 @@ class InelasticAssembled(FiniteNodal):
 
         u0, u1 = self._displacement(u0), self._displacement(u1)
         matrix, pattern = self._matrix_to_fill()
-        inverted = _mean_kernels.mean_tangent(self._cells, self._law, step, theta, u0, u1, memory, pattern)
+        cells, law = tuple(self._cells), tuple(self._law)
+        inverted = _mean_kernels.mean_tangent(cells, law, step, theta, u0, u1, memory, tuple(pattern))
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
         return matrix
@@ -110,7 +111,8 @@ class InelasticAssembled(FiniteNodal):
         from arlequin.models.fem import _cell_kernels
 
         matrix, pattern = self._matrix_to_fill()
-        _cell_kernels.tangent_cells(self._cells, self._law, step, self._displacement(u), memory, pattern)
+        cells, law = tuple(self._cells), tuple(self._law)
+        _cell_kernels.tangent_cells(cells, law, step, self._displacement(u), memory, tuple(pattern))
         return matrix
 
     @property
@@ -182,7 +184,8 @@ class SmallInelasticAssembled(InelasticAssembled):
         from arlequin.models.fem import _small_kernels
 
         matrix, pattern = self._matrix_to_fill()
-        _small_kernels.tangent_small(self._cells, self._law, step, self._displacement(u), memory, pattern)
+        cells, law = tuple(self._cells), tuple(self._law)
+        _small_kernels.tangent_small(cells, law, step, self._displacement(u), memory, tuple(pattern))
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:
@@ -196,12 +199,12 @@ class SmallInelasticAssembled(InelasticAssembled):
     def _respond(self, u: Array, memory: Array, step: float, law: KernelLaw) -> Response:
         from arlequin.models.fem import _small_kernels
 
-        u, after = self._displacement(u), np.empty_like(memory)
+        u, after, plain = self._displacement(u), np.empty_like(memory), tuple(law)
 
         def respond_slice(chosen: slice) -> tuple[Array, float, float]:
             force = np.zeros_like(u)
             stored, dissipated = _small_kernels.respond_small(
-                self._cells.part(chosen), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(chosen)), plain, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated
 
