@@ -8,7 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arlequin.models.borrowed import borrow, hold
+from arlequin.models._borrow_kernels import borrow, hold
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing, solve_contact

@@ -1,10 +1,10 @@
 """Forces and tangents of cells whose points are materials of finite strain (see
 `arlequin.models.materials._point_kernels`).
 
-The kernels take cells (the fields of a `KernelCells`), law (of a `KernelLaw`), the step in s, the displacement u (d,),
-the internal variables before the step (c, q, 9) and, for tangents, pattern (of a `KernelPattern`), as plain tuples: a
-call from Python with named ones costs 1.4 µs more. F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r
-around the axis. With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
+The kernels take cells (a plain tuple of the fields of a `KernelCells`: a named one costs 1 µs more a call), law (a
+`KernelLaw`), the step in s, the displacement u (d,), the internal variables before the step (c, q, 9) and, for
+tangents, pattern (a `KernelPattern`). F has a third axis in plane problems too: F₃₃ = 1, or 1 + u_r/r around the axis.
+With J̄ = ∫ J dV/∫ dV over the cell (or J̄ = J), K the bulk modulus,
 
     E = ∫ ψ_iso dV + ∫ ½ K (ln J̄)² dV,    τ = τ_dev + p J 1,  p = K ln J̄ / J̄,    f_a = ∫ τ F⁻ᵀ ∇φ_a dV.
 

@@ -10,6 +10,7 @@ The memory (c, q, 9) holds the internal variables of the points (`arlequin.model
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -61,7 +62,7 @@ class InelasticAssembled(FiniteNodal):
         """The response at u (d,), reached in a step (s) from the memory (c, q, 9)."""
         from arlequin.models.fem import _cell_kernels
 
-        u, after, law = self._displacement(u), np.empty_like(memory), tuple(self._law)
+        u, after, law = self._displacement(u), np.empty_like(memory), self._law
 
         def respond_slice(chosen: slice) -> tuple[Array, float, float, int]:
             force = np.zeros_like(u)
@@ -81,7 +82,7 @@ class InelasticAssembled(FiniteNodal):
         """
         from arlequin.models.fem import _mean_kernels
 
-        u0, u1, law = self._displacement(u0), self._displacement(u1), tuple(self._law)
+        u0, u1, law = self._displacement(u0), self._displacement(u1), self._law
 
         def mean_slice(chosen: slice) -> tuple[Array, int]:
             force = np.zeros_like(u0)
@@ -100,8 +101,8 @@ class InelasticAssembled(FiniteNodal):
 
         u0, u1 = self._displacement(u0), self._displacement(u1)
         matrix, pattern = self._matrix_to_fill()
-        cells, law = tuple(self._cells), tuple(self._law)
-        inverted = _mean_kernels.mean_tangent(cells, law, step, theta, u0, u1, memory, tuple(pattern))
+        cells = tuple(self._cells)
+        inverted = _mean_kernels.mean_tangent(cells, self._law, step, theta, u0, u1, memory, pattern)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
         return matrix
@@ -111,8 +112,8 @@ class InelasticAssembled(FiniteNodal):
         from arlequin.models.fem import _cell_kernels
 
         matrix, pattern = self._matrix_to_fill()
-        cells, law = tuple(self._cells), tuple(self._law)
-        _cell_kernels.tangent_cells(cells, law, step, self._displacement(u), memory, tuple(pattern))
+        cells = tuple(self._cells)
+        _cell_kernels.tangent_cells(cells, self._law, step, self._displacement(u), memory, pattern)
         return matrix
 
     @property
@@ -150,9 +151,9 @@ class InelasticAssembled(FiniteNodal):
         """Number of internal variables that are recorded, from α on."""
         return self.material.dissipates + self.material.heats
 
-    @property
+    @cached_property
     def _law(self) -> KernelLaw:
-        return KernelLaw(self.material.kind, self.material.coefficients, self.mean)
+        return self.material.kind, self.material.coefficients, self.mean
 
 
 def _first(inverted: Sequence[int], count: int) -> int:
@@ -170,8 +171,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """(1 − θ) f(u₀) + θ f(u₁), f(u₀) without plastic flow, and −1: small strains invert no cell."""
-        elastic = self._law._replace(coefficients=self.material.unyielding)
-        start = self._respond(u0, memory, step, elastic)
+        start = self._respond(u0, memory, step, (self.material.kind, self.material.unyielding, self.mean))
         end = self.respond(u1, memory, step)
         return (1.0 - theta) * start.force + theta * end.force, -1
 
@@ -184,8 +184,8 @@ class SmallInelasticAssembled(InelasticAssembled):
         from arlequin.models.fem import _small_kernels
 
         matrix, pattern = self._matrix_to_fill()
-        cells, law = tuple(self._cells), tuple(self._law)
-        _small_kernels.tangent_small(cells, law, step, self._displacement(u), memory, tuple(pattern))
+        cells = tuple(self._cells)
+        _small_kernels.tangent_small(cells, self._law, step, self._displacement(u), memory, pattern)
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:
@@ -199,12 +199,12 @@ class SmallInelasticAssembled(InelasticAssembled):
     def _respond(self, u: Array, memory: Array, step: float, law: KernelLaw) -> Response:
         from arlequin.models.fem import _small_kernels
 
-        u, after, plain = self._displacement(u), np.empty_like(memory), tuple(law)
+        u, after = self._displacement(u), np.empty_like(memory)
 
         def respond_slice(chosen: slice) -> tuple[Array, float, float]:
             force = np.zeros_like(u)
             stored, dissipated = _small_kernels.respond_small(
-                tuple(self._cells.part(chosen)), plain, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated
 

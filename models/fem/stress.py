@@ -74,7 +74,7 @@ def small_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, mem
     """σ (c, q, 6), Pa, of small strains."""
     from arlequin.models.fem import _stress_kernels
 
-    out = np.zeros((*memory.shape[:2], len(SIX)))
+    out = np.empty((*memory.shape[:2], len(SIX)))
     _stress_kernels.small_stress(tuple(cells), (law.kind, law.unyielding, mean), u, memory, out)
     return out
 
