@@ -210,7 +210,11 @@ class SmallThetaStepper(ThetaStepper):
             )
         )  # fmt: skip
         if not taken:
-            return super().advance(state)
+            end, batch = super().advance(state)
+            own = CompiledThetaState(
+                **vars(end.own), still=self._resting(end), spring_traction=self._spring_traction(end)
+            )
+            return replace(end, own=own), batch
         steps = first_of(steps, taken)
         if configurations is not None:
             configurations = first_of(configurations, taken)
@@ -285,9 +289,6 @@ def _tangential(kinematics: ContactKinematics, values: Array) -> Array:
 
 # values of a field of a block of all members: above the first blocks are as short as may be, the second is the most
 _HELD, _MOST = 1 << 22, 1 << 24
-# what each member has of a state
-_FIELDS = "u", "v", "history", "internal", "impulse"
-_ENERGIES = "kinetic", "strain", "asperity"
 
 
 def are_small(members: Members) -> bool:
@@ -321,7 +322,7 @@ class SmallMembers(Stepper):
 
     def start(self, u: Array, v: Array) -> State:
         """The members at t = 0, from u, v (n, d)."""
-        return _together([named(i, partial(own.start, u[i], v[i])) for i, own in enumerate(self._each)])
+        return State.of_members([named(i, partial(own.start, u[i], v[i])) for i, own in enumerate(self._each)])
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps, as many of each member: those before one that is not accepted, which the next call
@@ -329,23 +330,10 @@ class SmallMembers(Stepper):
         count = min(count, max(_HELD // state.u.size, self.least_batch))
 
         def take(i: int, most: int) -> tuple[State, StepBatch]:
-            return named(i, lambda: self._each[i].advance(_of(state, i), most))
+            return named(i, lambda: self._each[i].advance(state.member(i), most))
 
         found = map_pieces(lambda i: take(i, count), range(self._members.count))
         least = min(len(batch) for _, batch in found)
         found = [own if len(own[1]) == least else take(i, least) for i, own in enumerate(found)]
         states, batches = zip(*found, strict=True)
-        return _together(states), StepBatch.of_members(batches)
-
-
-def _of(state: State, i: int) -> State:
-    """That of one member."""
-    own: Any = {name: getattr(state, name)[i] for name in _FIELDS}
-    energies: Any = {name: float(getattr(state, name)[i]) for name in _ENERGIES}
-    return State(n=state.n, **own, **energies, own=state.own[i])
-
-
-def _together(states: Any) -> State:
-    """One state of all members; `own` is a tuple of what each carries along."""
-    stacked: Any = {name: np.array([getattr(state, name) for state in states]) for name in (*_FIELDS, *_ENERGIES)}
-    return State(n=states[0].n, **stacked, own=tuple(state.own for state in states))
+        return replace(State.of_members(states), lasts=None), StepBatch.of_members(batches)

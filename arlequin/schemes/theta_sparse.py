@@ -1,6 +1,6 @@
 """The θ-scheme on sparse matrices, for one system or for the members of an ensemble."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -84,12 +84,9 @@ class _Trajectory:
     solutions: list[_Solution]
 
     @classmethod
-    def room(cls, assembly: Assembly, state: State, count: int) -> "_Trajectory":
-        """Room for so many steps from a state."""
+    def room(cls, assembly: Assembly, losses: Set[str], state: State, count: int) -> "_Trajectory":
+        """Room for so many steps from a state, with these kinds of viscous losses."""
         (n, d), q = state.u.shape, assembly.contact.basis.shape[0]
-        kinds = set(viscous_losses(assembly, 1.0, np.zeros(d)))
-        if any(isinstance(part, Nonlinear) and part.viscous for part in assembly.parts):
-            kinds.add("damping")
         new = cls(
             u=np.empty((count + 1, n, d)),
             v=np.empty((count + 1, n, d)),
@@ -98,7 +95,7 @@ class _Trajectory:
             path=np.empty((count, n, q)),
             strain=np.empty((count + 1, n)),
             bulk_work=np.empty((count, n, 5)),
-            losses={kind: np.zeros((count, n)) for kind in kinds},
+            losses={kind: np.zeros((count, n)) for kind in losses},
             solutions=[],
         )
         new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
@@ -119,7 +116,7 @@ class _Trajectory:
 @dataclass(frozen=True)
 class _End:
     """The end of a step of n members, filled member by member: u, v, internal forces, M v, momentum (n, d), constraint
-    sum (n, m), strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind; memory: of one system."""
+    sum (n, m), strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind."""
 
     u: Array
     v: Array
@@ -155,6 +152,9 @@ class ThetaStepper(Stepper):
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
         self._steady = is_steady(assembly)
+        self._losses = set(viscous_losses(assembly, 1.0, np.zeros(assembly.dof_count)))
+        if any(isinstance(part, Nonlinear) and part.viscous for part in assembly.parts):
+            self._losses.add("damping")
         self._constant_load = all(
             all(part.steady for part in own.parts) and not callable(own.system.gravity) for own in members.each
         )
@@ -213,8 +213,8 @@ class ThetaStepper(Stepper):
         """Up to `count` steps; `push` (d,), N, is a constant force of parts stepped elsewhere (work: `junction`)."""
         if not self._alone:
             return self._advance(state, count, push)
-        end, batch = self._advance(_as_ensemble(state), count, push)
-        return _of_member(end), batch.of_member(0)
+        end, batch = self._advance(State.of_members([state]), count, push)
+        return end.member(0), batch.of_member(0)
 
     @cached_property
     def _reference(self) -> ContactKinematics:
@@ -240,7 +240,7 @@ class ThetaStepper(Stepper):
         assembly, theta, step, basis = self._assembly, self._theta, self.step, self._assembly.contact.basis_product
         count = min(count, max(_CACHED // state.u.size, 1)) if self._steady else 1
         count, (loads, imposed) = as_many(partial(self._driven, state), count)
-        went, now, memory, dissipated = _Trajectory.room(assembly, state, count), state, state.memory, 0.0
+        went, now, memory, dissipated = _Trajectory.room(assembly, self._losses, state, count), state, state.memory, 0.0
         contact_velocity, projected = basis(state.v), None
         for i in range(count):
             mean_load, load = loads[i]
@@ -270,7 +270,8 @@ class ThetaStepper(Stepper):
                 if i:
                     break
                 self._refuse(np.flatnonzero(failed), contact, end.u, (now.n + 1) * step)
-            went.path[i] = 0.5 * step * (contact_velocity + basis(end.v))
+            end_velocity = basis(end.v)
+            went.path[i] = 0.5 * step * (contact_velocity + end_velocity)
             path = None if push is None else 0.5 * step * (now.v + end.v)
             single = solution.single
             if single is not None and not self._steady and theta < 1.0:  # at θ = 1 the end of the step closes
@@ -280,8 +281,9 @@ class ThetaStepper(Stepper):
                 for field, more in ((end.v, projected.dv), (end.inertia, change), (end.momentum, change)):
                     field[0] += more
                 end.bulk_work[0, 0] = 0.5 * float(end.v[0] @ end.inertia[0])
+                end_velocity = basis(end.v)
             went.y[i], went.contact_displacement[i + 1] = basis(y), basis(end.u)
-            contact_velocity = basis(end.v)
+            contact_velocity = end_velocity
             went.solutions.append(solution)
             own = ThetaState(end.momentum, load, end.constraint_sum)
             now = replace(
@@ -331,7 +333,7 @@ class ThetaStepper(Stepper):
             )
             solved = self._bulk.solve_from(start, rhs)
         else:
-            solved = self._bulk.solve(_of_member(state), rhs)
+            solved = self._bulk.solve(state.member(0), rhs)
         met = solved.contact.solution
         contact = BatchedSolution(
             impulse=met.impulse[None],
@@ -397,9 +399,6 @@ class ThetaStepper(Stepper):
 
         def solve(at: slice) -> None:
             free = FreeMotion(
-                delassus, self._theta * step, gaps[at], rates[at], closed[at][:, some.points], step, self._theta, step
-            )
-            free = FreeMotion(
                 delassus, theta * step, gaps[at], rates[at], closed[at][:, some.points], step, theta, step
             )
             part = solve_members(
@@ -432,7 +431,7 @@ class ThetaStepper(Stepper):
         """The end of the step of one system of any bulk; the internal variables there, and the energy dissipated, J."""
         assembly, solved, at = self._assembly, solution.single, slice(0, 1)
         assert solved is not None
-        before, t1 = _of_member(state), (state.n + 1) * self.step
+        before, t1 = state.member(0), (state.n + 1) * self.step
         self._move(state, solution.y, end, at)
         u = end.u[0]
         accept(solved.contact.solution, u, t1, assembly=assembly)
@@ -606,24 +605,6 @@ class ThetaStepper(Stepper):
 def _rows(field: Array, at: slice) -> Array:
     """The rows of some members; a field (1, d) is that of all."""
     return field if len(field) == 1 else field[at]
-
-
-def _of_member(state: State) -> State:
-    """The state of the only member."""
-    own, fields = state.own, ("u", "v", "history", "internal", "impulse")
-    arrays: Any = {name: getattr(state, name)[0] for name in fields}
-    energies: Any = {name: float(getattr(state, name)[0]) for name in ("kinetic", "strain", "asperity")}
-    carried = type(own)(**{name: value[0] for name, value in vars(own).items()})
-    return replace(state, **arrays, **energies, own=carried)
-
-
-def _as_ensemble(state: State) -> State:
-    """The state of an ensemble of one."""
-    own, fields = state.own, ("u", "v", "history", "internal", "impulse")
-    arrays: Any = {name: getattr(state, name)[None] for name in fields}
-    energies: Any = {name: np.array([getattr(state, name)]) for name in ("kinetic", "strain", "asperity")}
-    carried = type(own)(**{name: value[None] for name, value in vars(own).items()})
-    return replace(state, **arrays, **energies, own=carried)
 
 
 def is_steady(assembly: Assembly) -> bool:

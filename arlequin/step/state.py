@@ -1,6 +1,7 @@
 """The state of a run between two steps."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.system.assembly import Assembly
 from arlequin.system.internal_forces import BulkResponse, Memory
+
+_ARRAYS = "u", "v", "history", "internal", "impulse"
+_ENERGIES = "kinetic", "strain", "asperity"
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,27 @@ class State:
             lasts=lasts,
         )
 
+    @classmethod
+    def of_members(cls, states: Sequence["State"]) -> "State":
+        """The state of an ensemble; memory, worn and lasts, of one system alone, are those of the first."""
+        own: Any = [vars(state.own) for state in states]
+        arrays: Any = {name: _stacked([getattr(state, name) for state in states]) for name in _ARRAYS}
+        energies: Any = {name: np.array([getattr(state, name) for state in states]) for name in _ENERGIES}
+        carried = type(states[0].own)(**{name: _stacked([each[name] for each in own]) for name in own[0]})
+        return replace(states[0], **arrays, **energies, own=carried)
+
+    def member(self, i: int) -> "State":
+        """The state of one member of an ensemble."""
+        arrays: Any = {name: getattr(self, name)[i] for name in _ARRAYS}
+        energies: Any = {name: float(getattr(self, name)[i]) for name in _ENERGIES}
+        carried = type(self.own)(**{name: values[i] for name, values in vars(self.own).items()})
+        return replace(self, **arrays, **energies, own=carried)
+
     @property
     def stored(self) -> tuple[Any, Any]:
         return self.strain, self.asperity
+
+
+def _stacked(arrays: list[Array]) -> Array:
+    """With the member as first axis; no copy of the only member's."""
+    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)
