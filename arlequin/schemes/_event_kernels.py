@@ -8,6 +8,7 @@ import numpy as np
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import HISTORY
+from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
 from arlequin.schemes._system_kernels import dot, law_table, named_system
 from arlequin.schemes.loop_data import LocatedState, LocatedSteps, ModalSystem
@@ -708,9 +709,10 @@ def located_steps(count, step, system, kernels, modal, rows, loads, begins, stat
     of the last step, and `LocatedSteps`. rows: B (r, d), angles (r, d) and arms (r, 2), see `_look`; loads
     (count, 4, d) at 0, 1/3, 2/3 and 1 of each step; begins: there are no steps before.
     """
-    system, modal = named_system(system, kernels), ModalSystem(*modal)
-    state, steps, laws = LocatedState(*state), LocatedSteps(*steps), system.laws
-    contact = _Contact(laws.first, laws.friction, rows[0], rows[1], rows[2], system.gap, system.touching)
+    system, modal, loads = named_system(borrow(system), kernels), ModalSystem(*borrow(modal)), borrow(loads)
+    state, steps, laws = LocatedState(*borrow(state)), LocatedSteps(*borrow(steps)), system.laws
+    by_rows, angles, arms = borrow(rows)
+    contact = _Contact(laws.first, laws.friction, by_rows, angles, arms, system.gap, system.touching)
     modes = _Modes(state.mode, state.sign, state.anchor)
     u, v, mode, sign, fastest = state.u, state.v, state.mode, state.sign, state.fastest
     first, gap, touching = contact.first, contact.gap, contact.touching

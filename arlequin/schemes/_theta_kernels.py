@@ -8,9 +8,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from arlequin.models._borrow_kernels import borrow, hold
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
+from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 from arlequin.schemes._system_kernels import (

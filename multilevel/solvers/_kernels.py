@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, types
 
-from arlequin.models._borrow_kernels import borrow
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
+from arlequin.multilevel.solvers._borrow_kernels import borrow
 from arlequin.multilevel.solvers.problem import FreeMotion, LawTable
 
 OPEN, SLIP, STICK = 0, 1, 2
