@@ -1,7 +1,7 @@
 """Energies and works of a step: each kind from its own definition."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.products import applied
 from arlequin.models.part import PathDependent
 from arlequin.models.types import Array
+from arlequin.multilevel.solvers.contact import ContactSolution
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
@@ -34,21 +35,14 @@ class Forces:
     viscous: Array | None = None
 
 
-class NormalImpulseSplit(Protocol):
+class NormalImpulseSplit(NamedTuple):
     """Contact impulses (…, r), N·s, and the normal ones (…, k) by law: stored (regular laws), dissipated (their
-    damping), multiplier (set-valued laws)."""
+    damping), multiplier (set-valued laws); as those of a `ContactSolution`."""
 
-    @property
-    def impulse(self) -> Array: ...
-
-    @property
-    def stored(self) -> Array: ...
-
-    @property
-    def dissipated(self) -> Array: ...
-
-    @property
-    def multiplier(self) -> Array: ...
+    impulse: Array
+    stored: Array
+    dissipated: Array
+    multiplier: Array
 
 
 @dataclass
@@ -134,7 +128,7 @@ class BulkWork:
         step: float,
         rates: WorkPaths,
         kinematics: ContactKinematics,
-        contact: NormalImpulseSplit,
+        contact: NormalImpulseSplit | ContactSolution,
         stored_before: tuple[Any, Any],
         stored_after: tuple[Any, Any],
         loss: FrictionLoss | None = None,
@@ -229,26 +223,23 @@ def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, An
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:
     """Kinds that can be nonzero for this system."""
-    present = {"kinetic", "strain", "external_work", "scheme"}
-    if assembly.laws.has_regular or assembly.laws.has_elastic_stick:
-        present.add("asperity")
-    if assembly.laws.damped:
-        present.add("asperity_damping")
-    if assembly.damped:
-        present.add("damping")
-    if any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts):
-        present.add("plastic")
-    if assembly.absorber is not None:
-        present.add("absorbed")
-    if assembly.contact_count:
-        present.add("impact")
-    if assembly.laws.frictional:
-        present.add("friction")
-    if assembly.contact.wear_rate is not None:
-        present.add("wear")
-    if assembly.constraints.shape[0]:
-        present.add("junction")
-    return tuple(kind for kind in KINDS if kind in present)
+    laws = assembly.laws
+    present = {
+        "kinetic": True,
+        "strain": True,
+        "asperity": laws.has_regular or laws.has_elastic_stick,
+        "external_work": True,
+        "friction": laws.frictional,
+        "wear": assembly.contact.wear_rate is not None,
+        "asperity_damping": laws.damped,
+        "damping": assembly.damped,
+        "plastic": any(isinstance(part, PathDependent) and part.dissipates for part in assembly.parts),
+        "impact": assembly.contact_count > 0,
+        "scheme": True,
+        "absorbed": assembly.absorber is not None,
+        "junction": assembly.constraints.shape[0] > 0,
+    }
+    return tuple(kind for kind in KINDS if present[kind])
 
 
 def columns(kinds: tuple[str, ...]) -> list[int]:

@@ -1,6 +1,7 @@
 """The cut of the project, read from the source: who imports what, and when."""
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -158,12 +159,14 @@ def test_kernels_are_compiled_once_per_change():
 
 
 def test_type_checkers_see_the_public_names():
-    """The imports of `arlequin` under TYPE_CHECKING are what its table says."""
-    (block,) = [n for n in trees()["arlequin"].body if isinstance(n, ast.If)]
-    seen = {f"{n.module}.{alias.name}": alias.asname for n in block.body for alias in n.names}
-    table = {f"{home}.{name}": name for home, names in arlequin.PUBLIC.items() for name in names}
-    assert seen == table | {path: name for name, path in arlequin.MODULES.items()}
-    assert sorted([*table.values(), *arlequin.MODULES]) == arlequin.__all__
+    """The stub, from which names are imported on first use, exports each of them once, under its own name."""
+    stub = ast.parse((ROOT / "arlequin" / "__init__.pyi").read_text(encoding="utf-8"))
+    seen = [
+        (n.module, alias.name, alias.asname) for n in stub.body if isinstance(n, ast.ImportFrom) for alias in n.names
+    ]
+    assert sorted(shown for _, _, shown in seen) == arlequin.__all__ and len(seen) == len({*arlequin.__all__}) > 80
+    for home, name, shown in seen:
+        assert name == shown and getattr(arlequin, name) is getattr(importlib.import_module(home), name)
 
 
 def test_a_usage_error_loads_neither_plots_nor_kernels():

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, eye_array, kron
+from scipy.sparse import csr_array, eye_array, kron
 
-from arlequin.junctions.coupling import Shapes
+from arlequin.junctions.coupling import Shapes, scatter
 from arlequin.models.checks import positive
 from arlequin.models.types import Array
 
@@ -53,9 +53,6 @@ def absorbing_rows(coarse: Shapes, fine: Shapes, loss: Array, components: int) -
 def _rows(shapes: Shapes, factor: Array, components: int) -> csr_array:
     """Values of the functions at the points times the factor (p, q), as rows (p q components, d)."""
     count, points = factor.shape
-    values = shapes.values * factor
-    row = np.broadcast_to(np.arange(count * points).reshape(count, points), values.shape)
-    column = np.broadcast_to(shapes.nodes[:, :, None], values.shape)
-    entries = (values.ravel(), (row.ravel(), column.ravel()))
-    scalar = csr_array(coo_array(entries, shape=(count * points, shapes.size)))
+    row = np.arange(count * points).reshape(count, points)
+    scalar = scatter(row, shapes.nodes[:, :, None], shapes.values * factor, (row.size, shapes.size))
     return csr_array(kron(scalar, eye_array(components), format="csr"))

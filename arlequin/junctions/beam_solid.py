@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
+from arlequin.junctions.coupling import scatter
 from arlequin.junctions.junction import JunctionOperator
 from arlequin.junctions.weights import Linear, Weight
 from arlequin.models import checks
@@ -299,14 +300,14 @@ class BeamJunction:
             trial = self._field(beam.elements.interpolation(element, xi), some.points, s)
             weighted = test * dx[:, :, None, None]
             m, d = grid.size * size, beam.dof_count
-            blocks["gram"].append(_scatter(rows, rows, _product(weighted, test), (m, m)))
+            blocks["gram"].append(scatter(rows[:, :, None], rows[:, None, :], _product(weighted, test), (m, m)))
             columns = _dofs(beam.nodes[element], size)
-            blocks["coarse"].append(_scatter(rows, columns, _product(weighted, trial), (m, d)))
+            blocks["coarse"].append(scatter(rows[:, :, None], columns[:, None, :], _product(weighted, trial), (m, d)))
             shapes = np.stack([np.broadcast_to(f, s.shape) for f in self._shapes(some)], axis=-1)
             local = np.einsum("pqim,pqn->pmni", weighted, shapes, optimize=True)
             columns = _dofs(solid.basis.element_dofs[:, some.cells].T.astype(np.int64), axes)
             local = local.reshape(*local.shape[:2], -1)
-            blocks["fine"].append(_scatter(rows, columns, local, (m, solid.dof_count)))
+            blocks["fine"].append(scatter(rows[:, :, None], columns[:, None, :], local, (m, solid.dof_count)))
         gram, coarse, fine = (csr_array(sum(blocks[key])) for key in blocks)
         gram = csr_array(0.5 * (gram + gram.T))
         return JunctionOperator(coarse, csr_array(-fine), gram, size, np.ascontiguousarray(beam.place(grid).T))
@@ -382,9 +383,3 @@ def _product(test: Array, trial: Array) -> Array:
     """Local integrals (p, m, d) of weighted test (p, q, axis, m) · trial (p, q, axis, d)."""
     first, second = (a.reshape(a.shape[0], -1, a.shape[3]) for a in (test, trial))
     return np.swapaxes(first, 1, 2) @ second
-
-
-def _scatter(rows: Indices, columns: Indices, local: Array, shape: tuple[int, int]) -> csr_array:
-    """Sparse sum of local matrices (p, m, d)."""
-    i, j = np.broadcast_arrays(rows[:, :, None], columns[:, None, :])
-    return csr_array(coo_array((local.ravel(), (i.ravel(), j.ravel())), shape=shape))

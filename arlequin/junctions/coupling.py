@@ -91,7 +91,6 @@ class L2(Coupling):
     """The L² form c(φ*, v) = ∫ φ*·v (Ben Dhia 1998)."""
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
-        """See `Coupling.matrix`."""
         scalar = assemble(test, trial, local_products(test.values, trial.values, dx))
         return csr_array(kron(scalar, eye_array(components), format="csr"))
 
@@ -116,7 +115,7 @@ class H1(Coupling):
         return self if self.length is not None else H1(length)
 
     def matrix(self, test: Shapes, trial: Shapes, dx: Array, components: int, radius: Array | None) -> csr_array:
-        """See `Coupling.matrix`; ε(ψ e_i):ε(φ e_j) = ½ (δ_ij ∇ψ·∇φ + ∂_jψ ∂_iφ)."""
+        """ε(ψ e_i):ε(φ e_j) = ½ (δ_ij ∇ψ·∇φ + ∂_jψ ∂_iφ)."""
         axes = test.gradients.shape[1]
         if components != axes:
             raise UserError(f"H1 coupling of {components} components on {axes} axes: the two numbers must be equal")
@@ -144,7 +143,10 @@ def local_products(test: Array, trial: Array, dx: Array) -> Array:
 
 def assemble(test: Shapes, trial: Shapes, local: Array) -> csr_array:
     """Sparse matrix (test.size, trial.size) assembled from the integrals (p, a, b) over each piece."""
-    rows = np.broadcast_to(test.nodes.T[:, :, None], local.shape)
-    columns = np.broadcast_to(trial.nodes.T[:, None, :], local.shape)
-    entries = (local.ravel(), (rows.ravel(), columns.ravel()))
-    return csr_array(coo_array(entries, shape=(test.size, trial.size)))
+    return scatter(test.nodes.T[:, :, None], trial.nodes.T[:, None, :], local, (test.size, trial.size))
+
+
+def scatter(rows: Indices, columns: Indices, values: Array, shape: tuple[int, int]) -> csr_array:
+    """Sparse matrix with the sums of the values (…), at rows and columns that broadcast to them."""
+    i, j = np.broadcast_arrays(rows, columns)
+    return csr_array(coo_array((values.ravel(), (i.ravel(), j.ravel())), shape=shape))

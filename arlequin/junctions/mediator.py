@@ -104,7 +104,6 @@ class CoarseTrace(Mediator):
     """
 
     def space(self, zone: GluingZone) -> MultiplierSpace:
-        """See `Mediator.space`."""
         basis, mesh, reduction = zone.coarse.basis, zone.coarse.mesh, None
         if zone.coupling.order == 0 and basis.Nbfun > mesh.t.shape[0]:
             s = zone.coordinate.on_coarse(mesh.p[:, mesh.t.T], np.arange(mesh.nelements))
@@ -117,7 +116,6 @@ class FineTrace(Mediator):
     """Trace of the fine part's functions on the gluing zone (`mediator="fine"`)."""
 
     def degrees(self, coarse: MeshedPart, fine: MeshedPart) -> tuple[int, int]:
-        """See `Mediator.degrees`."""
         return basis_degrees(fine.basis)
 
     def check(self, name: str, coarse: MeshedPart, fine: MeshedPart, coupling: Coupling) -> None:
@@ -129,7 +127,6 @@ class FineTrace(Mediator):
             )
 
     def space(self, zone: GluingZone) -> MultiplierSpace:
-        """See `Mediator.space`."""
         return trace(zone, zone.fine.basis, zone.pieces.fine_cells)
 
 
@@ -150,7 +147,6 @@ class MeshTrace(Mediator):
         return scalar_basis(self.own_mesh, 1)
 
     def degrees(self, coarse: MeshedPart, fine: MeshedPart) -> tuple[int, int]:
-        """See `Mediator.degrees`."""
         return basis_degrees(self.basis)
 
     def check(self, name: str, coarse: MeshedPart, fine: MeshedPart, coupling: Coupling) -> None:
@@ -159,7 +155,6 @@ class MeshTrace(Mediator):
             raise UserError(f"junction '{name}': the mediator's mesh is of another dimension than the parts")
 
     def space(self, zone: GluingZone) -> MultiplierSpace:
-        """See `Mediator.space`."""
         return trace(zone, self.basis, zone.pieces.third_cells)
 
 

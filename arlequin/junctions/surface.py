@@ -15,7 +15,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
 from arlequin.models.types import Array, Indices
-from arlequin.overlap.geometry import to_reference
+from arlequin.overlap.geometry import beyond_cell, to_reference
 from arlequin.overlap.intersect import intersect
 
 # a node lies on a surface that is nearer than this fraction of a cell
@@ -110,9 +110,7 @@ class Tie(SurfaceJunction):
         places = np.zeros((mesh.dim(), len(points)))
         for candidate in near.T:
             X = to_reference(mesh, candidate, points.T[:, :, None])[0][:, :, 0]
-            beyond = np.maximum(-X, X - 1).max(axis=0)
-            if mesh.t.shape[0] == mesh.dim() + 1:
-                beyond = np.maximum(beyond, X.sum(axis=0) - 1)
+            beyond = beyond_cell(mesh, X)
             better = beyond < best
             best[better], found[better], places[:, better] = beyond[better], candidate[better], X[:, better]
         found[best > ON] = -1

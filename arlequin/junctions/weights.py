@@ -12,6 +12,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
+from arlequin.overlap.slices import shrunk
 
 # share of a cell's measure below which it counts as not cut
 WHOLE = 1e-12
@@ -48,7 +49,6 @@ class Linear(Weight):
     """α = s, the default: with L2 coupling and the coarse mediator it passes the patch test."""
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         return np.asarray(s, dtype=float)
 
 
@@ -59,7 +59,6 @@ class Cubic(Weight):
     continuity: ClassVar[int] = 1
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         return s * s * (3 - 2 * s)
 
 
@@ -74,7 +73,6 @@ class Constant(Weight):
         checks.within("value", self.value, 0, 1, open_low=True, open_high=True)
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         return np.full(np.shape(s), float(self.value))
 
 
@@ -95,7 +93,6 @@ class Function(Weight):
                 raise UserError.parameter(name, function, "must be a function of points (axis, n)")
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
-        """See `Weight.fine`."""
         assert points is not None
         x = points.reshape(points.shape[0], -1)
         inside = (np.ravel(s) > 0) & (np.ravel(s) < 1)
@@ -207,19 +204,9 @@ def cell_weights(
         low = np.flatnonzero(fitted.min(axis=1) < 0)
         fitted[low] = _positive(fitted[low], dx_cut[low], mean[low], polynomials)
     else:
-        fitted = _shrunk(fitted, mean, LEAST * mean)
+        fitted = shrunk(fitted, mean, LEAST * mean)
     weights[cut] = fitted
     return weights
-
-
-def _shrunk(fitted: Array, mean: Array, least: Array) -> Array:
-    """Weights (c, q) shrunk towards their mean (c,) until none is below `least` (c,).
-
-    Source: limiter of Zhang & Shu, J. Comput. Phys. 229, 2010.
-    """
-    low = fitted.min(axis=1)
-    shrink = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
-    return mean[:, None] + shrink[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
 
 
 def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Array:
@@ -248,8 +235,8 @@ def _positive(fitted: Array, dx: Array, mean: Array, polynomials: Array) -> Arra
         exponent *= np.minimum(1.0, 300.0 / np.maximum(np.abs(exponent @ polynomials).max(axis=1), 1.0))[:, None]
     weight = np.exp(exponent @ polynomials)
     one = np.ones_like(mean)
-    weight = _shrunk(weight / (weight * share).sum(axis=1, keepdims=True), one, FEW * one)
-    limited = _shrunk(fitted, mean, FEW * mean)
+    weight = shrunk(weight / (weight * share).sum(axis=1, keepdims=True), one, FEW * one)
+    limited = shrunk(fitted, mean, FEW * mean)
     errors = [
         np.abs(wanted - (w / scale * share) @ polynomials.T).max(axis=1) for w in (mean[:, None] * weight, limited)
     ]

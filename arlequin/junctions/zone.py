@@ -43,7 +43,7 @@ class FullOverlap(Zone):
     """The whole overlap of two parts that follow each other along one axis, with s along this axis (the default)."""
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
-        """See `Zone.zone_coordinate`: from the fine part's inner end to the coarse part's inner end."""
+        """From the fine part's inner end to the coarse part's inner end."""
         low_c, high_c = extent(coarse)
         low_f, high_f = extent(fine)
         near = check_overlap(coarse, fine, name)
@@ -77,7 +77,6 @@ class Strip(Zone):
     cuts_cells: ClassVar[bool] = True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
-        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         axes, axis = coarse.mesh.dim(), AXES[self.axis]
         if axis >= axes:
@@ -102,7 +101,6 @@ class HalfSpace(Zone):
     cuts_cells: ClassVar[bool] = True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
-        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         axes = coarse.mesh.dim()
         point = checks.finite_array("point", np.atleast_1d(self.point), (axes,))
@@ -134,7 +132,6 @@ class Box(Zone):
     cuts_cells: ClassVar[bool] = True
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> PlanarZoneCoordinate:
-        """See `Zone.zone_coordinate`."""
         near, axes = check_overlap(coarse, fine, name), coarse.mesh.dim()
         low_c, high_c = extent(coarse)
         low, high = (
@@ -175,7 +172,6 @@ class LevelSet(Zone):
             raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelZoneCoordinate:
-        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         zone_coordinate = LevelZoneCoordinate(self.level, float(self.width))
         values = zone_coordinate.coordinate(np.asarray(fine.mesh.p))
@@ -198,7 +194,6 @@ class Cells(Zone):
     inner: str | None = None
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
-        """See `Zone.zone_coordinate`."""
         check_overlap(coarse, fine, name)
         mesh = coarse.mesh
         kinds = np.full(mesh.nelements, -1)

@@ -13,7 +13,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.clipping import Region
-from arlequin.overlap.geometry import to_reference
+from arlequin.overlap.geometry import beyond_cell, to_reference
 from arlequin.overlap.intersect import Overlap
 
 # ends nearer than this fraction of the parts' size are the same
@@ -21,12 +21,15 @@ SAME = 1e-9
 
 
 class ZoneCoordinate(Protocol):
-    """s over the overlap: s ≤ 0 outside the zone, 0 < s < 1 where the parts are glued (S_g), s ≥ 1 in S_f."""
+    """s over the overlap: s ≤ 0 outside the zone, 0 < s < 1 where the parts are glued (S_g), s ≥ 1 in S_f.
+
+    Subclasses inherit the defaults of all but `on_pieces`, `on_coarse` and `on_fine`.
+    """
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        """Convex regions that tile space and in each of which s is linear; empty where there are none."""
-        ...
+        """Convex regions that tile space and in each of which s is linear; by default none."""
+        return ()
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
         """s (p, q) on the pieces of the overlap, and their state (p, q): 0 outside the zone, 1 glued, 2 free.
@@ -46,16 +49,38 @@ class ZoneCoordinate(Protocol):
 
     @property
     def width(self) -> float | None:
-        """Least width of the zone, m; None where s is not a distance over a width."""
-        ...
+        """Least width of the zone, m; None, the default, where s is not a distance over a width."""
+        return None
 
     def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
-        """Raise `UserError` where the zone is thinner than one coarse cell; name: of the junction, for messages."""
-        ...
+        """Raise `UserError` where the zone is thinner than one coarse cell; name: of the junction, for messages.
+
+        By default not at all: for zones of whole coarse cells.
+        """
+        return
+
+
+class SpatialZoneCoordinate:
+    """s as a function of the position alone."""
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """None, unless s is linear."""
+        return ()
+
+    def coordinate(self, points: Array) -> Array:
+        """s at points (axis, …), unbounded."""
+        raise NotImplementedError
+
+    def on_coarse(self, points: Array, cells: Indices) -> Array:
+        return self.coordinate(points)
+
+    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
+        return self.coordinate(points)
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarZoneCoordinate:
+class PlanarZoneCoordinate(SpatialZoneCoordinate):
     """s(x) = min_k (n_k·x − start_k) / width_k: the distance to the nearest of some planes, each with its width.
 
     normals (k, axis) of unit length towards the fine part's free zone; starts, widths (k,) m.
@@ -72,7 +97,6 @@ class PlanarZoneCoordinate:
         return cls(sign * np.eye(axes)[[axis]], np.array([sign * start]), np.array([abs(end - start)]))
 
     def coordinate(self, points: Array) -> Array:
-        """s at points (axis, …), unbounded."""
         result: Array = np.full(points.shape[1:], np.inf)
         for normal, start, width in zip(self.normals, self.starts, self.widths, strict=True):
             np.minimum(result, (np.tensordot(normal, points, axes=1) - start) / width, out=result)
@@ -95,20 +119,11 @@ class PlanarZoneCoordinate:
         return tuple(found)
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
-        """See `ZoneCoordinate.on_pieces`."""
         plane, state = pieces.region // 2, np.where(pieces.region % 2, 1, 0)
         state[plane == len(self.starts)] = 2
         plane = np.minimum(plane, len(self.starts) - 1)
         distance = np.einsum("pi,ipq->pq", self.normals[plane], pieces.points) - self.starts[plane, None]
         return distance / self.widths[plane, None], np.broadcast_to(state[:, None], pieces.dx.shape)
-
-    def on_coarse(self, points: Array, cells: Indices) -> Array:
-        """See `ZoneCoordinate.on_coarse`."""
-        return self.coordinate(points)
-
-    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
-        """See `ZoneCoordinate.on_fine`."""
-        return self.coordinate(points)
 
     @property
     def width(self) -> float:
@@ -116,7 +131,6 @@ class PlanarZoneCoordinate:
         return float(self.widths.min())
 
     def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
-        """See `ZoneCoordinate.check_thickness`."""
         for normal, start, width in zip(self.normals, self.starts, self.widths, strict=True):
             along = np.tensordot(normal, coarse.mesh.p, axes=1)[coarse.mesh.t]
             inside = (along.max(axis=0) > start) & (along.min(axis=0) < start + width)
@@ -131,7 +145,7 @@ class PlanarZoneCoordinate:
 
 
 @dataclass(frozen=True, eq=False)
-class LevelZoneCoordinate:
+class LevelZoneCoordinate(SpatialZoneCoordinate):
     """s(x) = level(x) / width of any function: the pieces are not cut at its level lines, S_g is taken point by point.
 
     level: function of points (axis, n) that gives metres (n,), 0 where the zone starts and growing into S_f; width: m.
@@ -141,30 +155,15 @@ class LevelZoneCoordinate:
     width: float
 
     def coordinate(self, points: Array) -> Array:
-        """s at points (axis, …), unbounded."""
         x = points.reshape(points.shape[0], -1)
         return checks.one_each("level", self.level(x), x.shape[1]).reshape(points.shape[1:]) / self.width
 
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        """None: s is not linear."""
-        return ()
-
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
-        """See `ZoneCoordinate.on_pieces`."""
         s = self.coordinate(pieces.points)
         return np.clip(s, 0.0, 1.0), np.where(s <= 0, 0, np.where(s >= 1, 2, 1))
 
-    def on_coarse(self, points: Array, cells: Indices) -> Array:
-        """See `ZoneCoordinate.on_coarse`."""
-        return self.coordinate(points)
-
-    def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
-        """See `ZoneCoordinate.on_fine`."""
-        return self.coordinate(points)
-
     def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
-        """See `ZoneCoordinate.check_thickness`: the largest rise of the level over a cell of the zone is the limit.
+        """The largest rise of the level over a cell of the zone is the limit.
 
         Measured on a ring of 4 cells across with patches at its hole, 360 zones at random: from this thickness on the
         largest error of the displacement in S_f is 0.8–4 %, as in wider zones; below 0.6 of it up to 11 %, and some
@@ -188,7 +187,7 @@ class LevelZoneCoordinate:
 
 
 @dataclass(frozen=True, eq=False)
-class CellZoneCoordinate:
+class CellZoneCoordinate(ZoneCoordinate):
     """s from values at the vertices of the coarse mesh, first order in each cell: nothing to cut.
 
     basis: first-order scalar basis of the coarse mesh; values (c, vertex): s at the vertices of each cell.
@@ -196,11 +195,6 @@ class CellZoneCoordinate:
 
     basis: CellBasis
     values: Array
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        """None: s is smooth in each coarse cell."""
-        return ()
 
     def _at(self, cells: Indices, X: Array) -> Array:
         """s (p, q) at reference points X (axis, p, q) of cells (p,)."""
@@ -210,18 +204,16 @@ class CellZoneCoordinate:
         return total
 
     def on_pieces(self, pieces: Overlap) -> tuple[Array, Indices]:
-        """See `ZoneCoordinate.on_pieces`."""
         cells = pieces.coarse_cells
         s = self._at(cells, to_reference(self.basis.mesh, cells, pieces.points)[0])
         kind = np.where(self.values[cells, 0] == -1.0, 0, np.where(self.values[cells, 0] == 2.0, 2, 1))
         return s, np.broadcast_to(kind[:, None], s.shape)
 
     def on_coarse(self, points: Array, cells: Indices) -> Array:
-        """See `ZoneCoordinate.on_coarse`."""
         return self._at(cells, to_reference(self.basis.mesh, cells, points)[0])
 
     def on_fine(self, points: Array, cells: Indices, pieces: Overlap) -> Array:
-        """See `ZoneCoordinate.on_fine`: a point is taken in the nearest of the coarse cells that overlap its fine cell.
+        """A point is taken in the nearest of the coarse cells that overlap its fine cell.
 
         A fine cell without overlap takes the coarse cells of the nearest one with an overlap.
         """
@@ -242,9 +234,7 @@ class CellZoneCoordinate:
         given = np.repeat(np.arange(found.size), count)
         coarse = coarse[np.arange(given.size) + np.repeat(first - np.cumsum(count) + count, count)]
         X, _ = to_reference(self.basis.mesh, coarse, points[:, given])
-        beyond = np.maximum(-X, X - 1).max(axis=0)
-        if self.basis.Nbfun == X.shape[0] + 1:
-            beyond = np.maximum(beyond, X.sum(axis=0) - 1)
+        beyond = beyond_cell(self.basis.mesh, X)
         result = np.zeros(points.shape[1:])
         values = self._at(coarse, X)
         # the best candidate is written last
@@ -252,14 +242,6 @@ class CellZoneCoordinate:
             order = np.argsort(-beyond[:, q], kind="stable")
             result[given[order], q] = values[order, q]
         return result
-
-    @property
-    def width(self) -> None:
-        """None: s is harmonic."""
-        return None
-
-    def check_thickness(self, name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
-        """No check: the zone consists of whole coarse cells."""
 
 
 def _region(bounds: tuple[tuple[Array, Array], ...], glued: bool) -> Region:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from skfem import Mesh
 
 from arlequin.models.errors import UserError
+from arlequin.models.fem.elements import element_of
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
 
@@ -132,17 +133,24 @@ def to_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Arra
         return X, inverse
     X, inverse = X.copy(), inverse.copy()
     nodes = mesh.doflocs[:, mesh.dofs.element_dofs[:, cells[curved]]]
-    X[:, curved], inverse[:, :, curved] = _curved_reference(mesh, nodes, points[:, curved], X[:, curved])
+    X[:, curved], inverse[:, :, curved] = _inverted(
+        mesh.elem(), nodes, points[:, curved], X[:, curved], "a cell is too curved to be mapped"
+    )
     return X, inverse
+
+
+def beyond_cell(mesh: Mesh, X: Array) -> Array:
+    """How far reference points X (axis, …) lie outside the reference cell (…), largest over its faces; ≤ 0 inside."""
+    beyond = np.maximum(-X, X - 1).max(axis=0)
+    return np.maximum(beyond, X.sum(axis=0) - 1) if mesh.t.shape[0] == mesh.dim() + 1 else beyond
 
 
 def _second_order(mesh: Mesh) -> bool:
     return bool(mesh.dofs.element_dofs.shape[0] > mesh.t.shape[0])
 
 
-def _curved_reference(mesh: Mesh, nodes: Array, points: Array, X: Array) -> tuple[Array, Array]:
+def _inverted(element: Any, nodes: Array, points: Array, X: Array, failure: str) -> tuple[Array, Array]:
     """As `to_reference`, of the map Σ_a N_a(X) x_a with nodes x_a (axis, a, p), from a first X (axis, p, q)."""
-    element = mesh.elem()
     start = nodes[:, :1]
     local, nodes = points - start[:, 0, :, None], nodes - start
     for _ in range(50):
@@ -150,54 +158,26 @@ def _curved_reference(mesh: Mesh, nodes: Array, points: Array, X: Array) -> tupl
         inverse = _inverse(np.einsum("iap,ajpq->ijpq", nodes, np.stack(slopes)))
         correction = np.einsum("jipq,ipq->jpq", inverse, local - np.einsum("iap,apq->ipq", nodes, np.stack(shapes)))
         X = X + correction
+        # the error left is the square of the correction
         if np.abs(correction).max(initial=0.0) < 1e-10:
             return X, inverse
         if not np.isfinite(X).all():
             break
-    raise UserError("overlap of meshes: a cell is too curved to be mapped", code=1)
+    raise UserError(f"overlap of meshes: {failure}", code=1)
 
 
 def _straight_reference(mesh: Mesh, cells: Indices, points: Array) -> tuple[Array, Array]:
     """`to_reference` in the cells with straight edges between the same vertices."""
-    vertices = mesh.p[:, mesh.t[:, cells]]
-    corners = np.asarray(mesh.refdom.p)
+    vertices, corners, axes = mesh.p[:, mesh.t[:, cells]], np.asarray(mesh.refdom.p), mesh.dim()
     start = int(np.argmin(corners.sum(axis=0)))
-    local = points - vertices[:, start, :, None]
-    axes = mesh.dim()
-    # x − x_start = Σ_k coefficient_k Π_i X_i^power_ki; the first `axes` powers are the affine part
-    powers = _multilinear_powers(axes, corners.shape[1])
-    table = np.prod(corners.T[:, None, :] ** powers[None], axis=2)
-    coefficients = np.einsum("kv,ivp->ikp", np.linalg.inv(table), vertices - vertices[:, [start]])[:, 1:]
-    powers = powers[1:]
-    scale = np.abs(vertices).max(initial=0.0)
-    coefficients[:, axes:][np.abs(coefficients[:, axes:]) < 1e-14 * scale] = 0.0
-    if not coefficients[:, axes:].any():
-        inverse = _inverse(coefficients[:, :axes, :, None])
-        X = np.einsum("jipq,ipq->jpq", np.broadcast_to(inverse, (axes, axes, *points.shape[1:])), local)
-        return X, np.broadcast_to(inverse, (axes, axes, *points.shape[1:]))
-    X = np.full(points.shape, 0.5)
-    for _ in range(50):
-        terms = np.stack([np.prod([X[i] for i in np.flatnonzero(row)], axis=0) for row in powers])
-        slopes = np.zeros((axes, *terms.shape))
-        for k, row in enumerate(powers):
-            for i in np.flatnonzero(row):
-                others = [X[j] for j in np.flatnonzero(row) if j != i]
-                slopes[i, k] = np.prod(others, axis=0) if others else 1.0
-        inverse = _inverse(np.einsum("ikp,jkpq->ijpq", coefficients, slopes))
-        missing = local - np.einsum("ikp,kpq->ipq", coefficients, terms)
-        correction = np.einsum("jipq,ipq->jpq", inverse, missing)
-        X = X + correction
-        # the error left is the square of the correction
-        if np.abs(correction).max(initial=0.0) < 1e-10:
-            return X, inverse
-    raise UserError("overlap of meshes: a quadrilateral or hexahedron is too distorted to be mapped", code=1)
-
-
-def _multilinear_powers(axes: int, vertices: int) -> Indices:
-    """Powers (k, axis) of the monomials of the map of a cell: 1, the axes, then the mixed ones."""
-    powers = np.indices((2,) * axes).reshape(axes, -1).T
-    powers = powers[np.lexsort((-powers @ (2 ** np.arange(axes)[::-1]), powers.sum(axis=1)))]
-    return powers[: axes + 1] if vertices == axes + 1 else powers
+    along = [int(np.flatnonzero((corners[:, start] + axis == corners.T).all(axis=1))[0]) for axis in np.eye(axes)]
+    edges = vertices[:, along] - vertices[:, [start]]
+    off = vertices - vertices[:, [start]] - np.einsum("iap,av->ivp", edges, corners - corners[:, [start]])
+    if (np.abs(off) < 1e-14 * np.abs(vertices).max(initial=0.0)).all():
+        inverse = np.broadcast_to(_inverse(edges[..., None]), (axes, axes, *points.shape[1:]))
+        return np.einsum("jipq,ipq->jpq", inverse, points - vertices[:, start, :, None]), inverse
+    failure = "a quadrilateral or hexahedron is too distorted to be mapped"
+    return _inverted(element_of(mesh, 1).scalar(), vertices, points, np.full(points.shape, 0.5), failure)
 
 
 def _inverse(matrix: Array) -> Array:

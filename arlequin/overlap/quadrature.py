@@ -12,18 +12,18 @@ from arlequin.models.types import Array, Indices
 
 
 def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
-    """Points (axis, p, q) and weights (p, q) of a positive rule on intervals or triangles (axis, vertex, p)."""
-    dimension = simplices.shape[0]
+    """Points (axis, p, q) and weights (p, q) of a rule on intervals, triangles or tetrahedra (axis, vertex, p).
+
+    The weights are positive on intervals and triangles.
+    """
+    axes = simplices.shape[0]
     # the triangle rules of orders 3 and 7 have negative weights
-    order = order + 1 if dimension == 2 and order in (3, 7) else order
-    X, W = get_quadrature(RefLine if dimension == 1 else RefTri, max(order, 1))
+    order = order + 1 if axes == 2 and order in (3, 7) else order
+    X, W = get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
     edges = simplices[:, 1:] - simplices[:, :1]
     points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
-    if dimension == 1:
-        size = np.abs(edges[0, 0])
-    else:
-        size = np.abs(edges[0, 0] * edges[1, 1] - edges[0, 1] * edges[1, 0])
-    return points, size[:, None] * (W / W.sum()) * (1.0 if dimension == 1 else 0.5)
+    size = np.abs(np.linalg.det(edges.transpose(2, 0, 1)))
+    return points, size[:, None] * W
 
 
 def on_boxes(low: Array, high: Array, degree: int) -> tuple[Array, Array]:

@@ -5,11 +5,10 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from skfem.quadrature import get_quadrature
-from skfem.refdom import RefTet, RefTri
 
 from arlequin.models import checks
 from arlequin.models.types import Array, Indices
+from arlequin.overlap.quadrature import on_simplices
 
 # vertices nearer to a plane than this fraction of a cell lie on it
 NEAR = 1e-10
@@ -91,32 +90,35 @@ def _cut(X: Array, heights: Array, owners: Indices, plane: float, near: float) -
 
 def _quadrature(mapping: Any, simplices: Array, owners: Indices, order: int) -> Slices:
     """Points and weights on simplices (p, vertex, axis) in reference coordinates."""
-    axes = simplices.shape[2]
-    # the triangle rules of orders 3 and 7 have negative weights
-    order = order + 1 if axes == 2 and order in (3, 7) else order
-    rule, weights = get_quadrature(RefTri if axes == 2 else RefTet, order)
-    edges = simplices[:, 1:] - simplices[:, :1]
-    kept = np.abs(np.linalg.det(edges)) > 0
-    simplices, edges, owners = simplices[kept], edges[kept], owners[kept]
-    X = np.ascontiguousarray(np.moveaxis(simplices[:, 0, :, None] + np.einsum("pvi,vq->piq", edges, rule), 1, 0))
-    scale = np.abs(np.linalg.det(edges))[:, None] * weights
-    jacobian = np.abs(np.asarray(mapping.detDF(X, owners)))
-    return Slices(owners, X, np.asarray(mapping.F(X, owners)), scale * jacobian)
+    simplices = np.moveaxis(simplices, 0, 2)
+    kept = np.abs(np.linalg.det((simplices[1:] - simplices[:1]).transpose(2, 0, 1))) > 0
+    owners = owners[kept]
+    X, dx = on_simplices(simplices[..., kept].transpose(1, 0, 2), order)
+    X = np.ascontiguousarray(X)
+    return Slices(owners, X, np.asarray(mapping.F(X, owners)), dx * np.abs(np.asarray(mapping.detDF(X, owners))))
 
 
 def fit_weights(pointwise: Array, dx: Array, polynomials: Array, moments: Array) -> Array:
     """Weights (c, q) nearest to the pointwise ones with Σ_q w_q dx_q p_m(x_q) = moments (c, m).
 
     polynomials p_m (m, q), p_0 = 1. Serves cells in which a weight has a kink or jumps, which the cells' own rule
-    does not see; a fit that would be negative is shrunk towards the cell's mean (limiter of Zhang & Shu, J.
-    Comput. Phys. 229, 2010).
+    does not see; a fit that would be negative is `shrunk` towards the cell's mean.
     """
     missing = moments - np.einsum("mq,cq->cm", polynomials, pointwise * dx)
     gram = np.einsum("mq,nq,cq->cmn", polynomials, polynomials, dx)
     fitted = pointwise + np.linalg.solve(gram, missing[:, :, None])[:, :, 0] @ polynomials
-    mean = ((fitted * dx).sum(axis=1) / dx.sum(axis=1))[:, None]
-    low = fitted.min(axis=1, keepdims=True)
-    return mean + np.where(low < 0, mean / np.where(low < 0, mean - low, 1.0), 1.0) * (fitted - mean)
+    mean = (fitted * dx).sum(axis=1) / dx.sum(axis=1)
+    return shrunk(fitted, mean, 0.0 * mean)
+
+
+def shrunk(fitted: Array, mean: Array, least: Array) -> Array:
+    """Weights (c, q) shrunk towards their mean (c,) until none is below `least` (c,).
+
+    Source: limiter of Zhang & Shu, J. Comput. Phys. 229, 2010.
+    """
+    low = fitted.min(axis=1)
+    shrink = np.where(low < least, (mean - least) / np.where(low < least, mean - low, 1.0), 1.0)
+    return mean[:, None] + shrink[:, None] * np.where(mean[:, None] > 0, fitted - mean[:, None], 0.0)
 
 
 def monomials(X: Array, degree: int) -> Array:

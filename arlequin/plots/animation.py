@@ -98,7 +98,7 @@ def _stage(
     margin = 0.04 * max(float((high - low).max()), 1e-300)
     values = np.concatenate([d.values.ravel() for d in drawn.values()])
     factor, unit = style.prefix(values, label[1])
-    limits = _limits(factor * values[np.isfinite(values)])
+    limits = style.range_of(factor * values[np.isfinite(values)])
     clock, second = style.prefix(times, "s")
     magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
     with style.panels(1, _height(high - low, axes, len(drawn)), subplot_kw=_projection(axes)) as (figure, (panel,)):
@@ -117,15 +117,6 @@ def _stage(
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # the picture stands still while the parts move
     return figure, show
-
-
-def _limits(values: Array) -> tuple[float, float]:
-    """Range of the colour scale; centred on the value of a uniform field."""
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    if high - low > 1e-9 * max(abs(low), abs(high)):
-        return low, high
-    half = 0.01 * abs(high) or 1e-12
-    return low - half, high + half
 
 
 def _projection(axes: int) -> dict[str, str]:

@@ -52,11 +52,7 @@ def shape(
     about = next(iter(groups.values()))[field].attrs
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
     metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
-    low = factor * min(d.values.min() for d in drawn)
-    high = factor * max(d.values.max() for d in drawn)
-    if high - low < 1e-9 * max(abs(low), abs(high), 1e-300):  # a uniform field: round-off is not to be shown
-        middle, half = (low + high) / 2, max(abs(high) * 0.01, 1e-12)
-        low, high = middle - half, middle + half
+    limits = style.range_of(factor * np.concatenate([d.values for d in drawn]))
     span = np.ptp(np.concatenate([d.points for d in drawn]), axis=0)
     height = float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.5, 6.0)) + 1.7
     instant = float(result.dataset["frame_time"].values[frame])
@@ -64,7 +60,7 @@ def shape(
     with style.panels(1, height) as (figure, (axes,)):
         edges = sum(len(d.cells) for d in drawn) <= EDGES
         for d in drawn:
-            image = _paint(axes, d, metre, factor, (low, high), edges)
+            image = _paint(axes, d, metre, factor, limits, edges)
         axes.set_aspect("equal")
         axes.autoscale_view()
         axes.grid(False)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,16 +44,22 @@ SETTINGS: Any = {
 
 @contextmanager
 def panels(
-    rows: int = 1, height: float = 3.0, ratios: tuple[float, ...] | None = None, **options: Any
+    rows: int = 1,
+    height: float = 3.0,
+    ratios: tuple[float, ...] | None = None,
+    columns: int = 1,
+    layout: Any = None,
+    settings: Any = None,
+    **options: Any,
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A new figure with `rows` panels above each other; a context with the settings of the style."""
+    """A new figure of panels, row by row; a context with the settings of the style, and `settings` beside them."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        axes = figure.subplots(rows, 1, squeeze=False, gridspec_kw={"height_ratios": ratios}, **options)
-        yield figure, list(axes[:, 0])
+    with matplotlib.rc_context({**SETTINGS, **(settings or {})}):
+        figure = Figure(figsize=(WIDTH, height), layout=layout or "constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": ratios}, **options)
+        yield figure, list(axes.ravel())
 
 
 def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
@@ -72,6 +78,15 @@ def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
     power = 3 * int(np.floor(np.log10(largest * 1.001) / 3))
     power = int(np.clip(power, -12, 12))
     return float(f"1e{-power}"), PREFIXES[power] + unit
+
+
+def range_of(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Range of the colour scale; centred on the value of a uniform field, whose round-off is not to be shown."""
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return low, high
+    half = 0.01 * abs(high) or 1e-12
+    return low - half, high + half
 
 
 def label(text: str, unit: str) -> str:

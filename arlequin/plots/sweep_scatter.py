@@ -76,8 +76,6 @@ def _coloured(
 
 def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
     """A scalar over each parameter in a panel of its own: every point, and the median at values that come again."""
-    import matplotlib
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.lines import Line2D
 
@@ -88,10 +86,9 @@ def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
     up = SweepAxis.of(rows[name], variable.attrs, name, decades)
     there, again = states == "", False
     lines = -(-len(names) // _COLUMNS)
-    with matplotlib.rc_context(style.SETTINGS):
-        # room for the signs above each panel
-        figure = Figure(figsize=(style.WIDTH, 0.8 + 2.5 * lines), layout=ConstrainedLayoutEngine(h_pad=0.09))
-        panels = figure.subplots(lines, min(_COLUMNS, len(names)), squeeze=False, sharey=True).ravel()
+    layout = ConstrainedLayoutEngine(h_pad=0.09)  # room for the signs above each panel
+    columns = min(_COLUMNS, len(names))
+    with style.panels(lines, 0.8 + 2.5 * lines, columns=columns, layout=layout, sharey=True) as (figure, panels):
         for axes in panels[len(names) :]:
             axes.set_visible(False)
         for axes, swept in zip(panels, names, strict=False):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,9 +55,14 @@ def unrolled(
     factor, unit = style.prefix(everything, about.get("units", ""))
     metre, length = style.prefix(np.concatenate([np.abs([*p.arc, *p.rise]) for p in patches]), "m")
     limits = factor * min(0.0, float(everything.min())), factor * float(everything.max()) or 1.0
-    with _grid(max(rows) + 1, max(columns) + 1) as (figure, axes):
+    lines, width = max(rows) + 1, max(columns) + 1
+    look: Any = {"settings": {"axes.grid": False, "axes.titlesize": 8}, "sharex": True, "sharey": True}
+    with style.panels(lines, 1.2 + 2.0 * lines, columns=width, **look) as (figure, axes):
+        for panel in axes:
+            panel.set_visible(False)
+            panel.tick_params(labelbottom=True, labelleft=True, labelsize=7)
         for row, column, patch in zip(rows, columns, patches, strict=True):
-            panel = axes[row, column]
+            panel = axes[row * width + column]
             panel.set_visible(True)
             image = _paint(panel, patch, metre, factor, limits, field == "status")
             place = f"{np.degrees(patch.angle):.0f}°, z = {metre * patch.height:.4g} {length}"
@@ -96,21 +100,6 @@ def _places(values: Sequence[float]) -> list[int]:
     steps = np.diff(np.asarray(values)[order]) > 0.02 * spread
     ranks = np.concatenate([[0], np.cumsum(steps)])
     return [int(rank) for rank in ranks[np.argsort(order, kind="stable")]]
-
-
-@contextmanager
-def _grid(rows: int, columns: int) -> Iterator[tuple[Figure, Any]]:
-    """A figure of rows × columns panels, none of them visible yet."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context({**style.SETTINGS, "axes.grid": False, "axes.titlesize": 8}):
-        figure = Figure(figsize=(style.WIDTH, 1.2 + 2.0 * rows), layout="constrained")
-        axes: Any = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-        for panel in axes.flat:
-            panel.set_visible(False)
-            panel.tick_params(labelbottom=True, labelleft=True, labelsize=7)
-        yield figure, axes
 
 
 def _paint(panel: Axes, patch: _Patch, metre: float, factor: float, limits: tuple[float, float], statuses: bool) -> Any:

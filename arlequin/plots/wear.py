@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
+from arlequin.plots.histories import interface_of
 
 if TYPE_CHECKING:
     import xarray
@@ -102,10 +103,7 @@ def _edges(x: Any) -> Any:
 
 def _group(result: xarray.DataTree, interface: str, field: str) -> xarray.Dataset:
     """The interface of that name, which has the field."""
-    known = list(result["interface"].children) if "interface" in result.children else []
-    if interface not in known:
-        raise UserError(f"interface {interface}: not in the result; there are {', '.join(known) or 'none'}")
-    group = result[f"interface/{interface}"].to_dataset()
+    group = interface_of(result, interface)
     if field not in group:
         what = "does not wear" if field == "worn_depth" else "has no friction"
         raise UserError(f"interface {interface} {what}: there is nothing to show")

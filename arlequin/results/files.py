@@ -1,15 +1,28 @@
 """Reading of untrusted files (npz without objects or compression, JSON), and cropping of preallocated results."""
 
+import contextlib
 import json
 import os
 import stat
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray
 from numpy.typing import NDArray
+
+from arlequin.models.errors import FAILURE, UserError
+
+
+@contextlib.contextmanager
+def file_errors(given: str, done: str = "written") -> Iterator[None]:
+    """Context that raises `UserError` for a full disk or a path that cannot be written, or read (`done`)."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{given}: cannot be {done}: {error.strerror or error}", FAILURE) from error
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,7 +1,6 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,12 +9,13 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
-from arlequin.models.linalg.factor import Factor, factorise
+from arlequin.models.linalg.factor import factorise
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Part, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.pairing.kinematics import PairingMaster
-from arlequin.results.recorder import Key, Record, Variable
+from arlequin.results.recorder import Record
+from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
@@ -56,57 +56,41 @@ class ContactSeries:
 
     def variables(self) -> list[Variable]:
         """With units and names."""
-        group, axes, count = self._group, AXES[: self._axes], self._area.size
-
-        def given(name: str, dims: tuple[str, ...], units: str, text: str, data: Array) -> Variable:
-            coords = {"axis": axes} if "axis" in dims else {}
-            return Variable(group, name, dims, units=units, long_name=text, data=data, coords=coords)
-
-        def timed(name: str, units: str, text: str) -> Variable:
-            return Variable(group, name, ("time",), (), units, text)
-
-        def field(name: str, units: str, text: str) -> Variable:
-            return Variable(group, name, ("frame", "point"), (count,), units, text)
-
-        def each(name: str, units: str, text: str) -> Variable:
-            return Variable(group, name, ("time", "point"), (count,), units, text)
-
-        def vector(name: str, dims: tuple[str, ...], shape: tuple[int, ...], units: str, text: str) -> Variable:
-            lengths, coords = (*shape, len(axes)), {"component": axes}
-            return Variable(group, name, (*dims, "component"), lengths, units, text, coords=coords)
-
-        out = [
-            given("point_position", ("point", "axis"), "m", "initial position of the contact point", self._positions),
-            given("area", ("point",), "m2", "area of the contact point", self._area),
-            vector("force", ("time",), (), "N", "contact force on the slave, mean over the step"),
-            timed("impulse", "N s", "normal contact impulse of the step"),
-            timed("active", "1", "contact points under pressure"),
-            timed("gap_min", "m", "smallest gap"),
-            field("gap", "m", "gap"),
-            field("pressure", "Pa", "contact pressure, mean over the step"),
-            field("status", "1", "0 open, 1 slipping or without friction, 2 sticking"),
-        ]
+        axes = AXES[: self._axes]
+        group = VariableGroup(self._group, {"point": self._area.size, "axis": axes, "component": axes})
+        out = group.variables(
+            ("point_position", "point axis", "m", "initial position of the contact point", self._positions),
+            ("area", "point", "m2", "area of the contact point", self._area),
+            ("force", "time component", "N", "contact force on the slave, mean over the step"),
+            ("impulse", "time", "N s", "normal contact impulse of the step"),
+            ("active", "time", "1", "contact points under pressure"),
+            ("gap_min", "time", "m", "smallest gap"),
+            ("gap", "frame point", "m", "gap"),
+            ("pressure", "frame point", "Pa", "contact pressure, mean over the step"),
+            ("status", "frame point", "1", "0 open, 1 slipping or without friction, 2 sticking"),
+        )
+        rate = "normal force times slip rate, mean over the step"
         if self._frictional:
-            out += [
-                timed("wear_power", "W", "normal force times slip rate, mean over the step"),
-                timed("friction_power", "W", "power dissipated by friction, mean over the step"),
-                vector("traction", ("frame", "point"), (count,), "Pa", "tangential traction on the slave"),
-                field("slip", "m", "length of the slip in contact"),
-                field("wear_work", "J/m2", "pressure times slip rate, integrated over the time"),
-            ]
+            out += group.variables(
+                ("wear_power", "time", "W", rate),
+                ("friction_power", "time", "W", "power dissipated by friction, mean over the step"),
+                ("traction", "frame point component", "Pa", "tangential traction on the slave"),
+                ("slip", "frame point", "m", "length of the slip in contact"),
+                ("wear_work", "frame point", "J/m2", "pressure times slip rate, integrated over the time"),
+            )
         if self._follow is not None:
-            out.append(vector("point_displacement", ("time", "point"), (count,), "m", "displacement of the point"))
+            out += group.variables(("point_displacement", "time point component", "m", "displacement of the point"))
         if self._lone:
-            out.append(each("point_force", "N", "normal contact force on the point, mean over the step"))
-            if self._frictional:
-                out.append(each("point_wear_power", "W", "normal force times slip rate, mean over the step"))
+            out += group.variables(
+                ("point_force", "time point", "N", "normal contact force on the point, mean over the step"),
+                *([("point_wear_power", "time point", "W", rate)] if self._frictional else ()),
+            )
         if self._wear_law is not None:
-            out += [
-                timed("worn_volume", "m3", "volume worn off"),
-                field("worn_depth", "m", "depth worn off"),
-            ]
-            if self._wear_law.density is not None:
-                out.append(timed("worn_mass", "kg", "mass worn off"))
+            out += group.variables(
+                ("worn_volume", "time", "m3", "volume worn off"),
+                ("worn_depth", "frame point", "m", "depth worn off"),
+                *([("worn_mass", "time", "kg", "mass worn off")] if self._wear_law.density is not None else ()),
+            )
         return out
 
     def add(self, block: StepBatch, kept: NDArray[np.int64]) -> tuple[dict[Key, Array], dict[Key, Array]]:
@@ -176,12 +160,10 @@ class SpringSeries:
 
     def variables(self) -> Sequence[Variable]:
         """With units and names."""
-        coords = {"component": AXES[: self._axes]}
-
-        def vector(name: str, units: str, text: str) -> Variable:
-            return Variable(self._group, name, ("time", "component"), (self._axes,), units, text, coords=coords)
-
-        return [vector("force", "N", "force on the first end"), vector("elongation", "m", "u₁ − u₂, mean of the nodes")]
+        return VariableGroup(self._group, {"component": AXES[: self._axes]}).variables(
+            ("force", "time component", "N", "force on the first end"),
+            ("elongation", "time component", "m", "u₁ − u₂, mean of the nodes"),
+        )
 
     def rows(self, u: Array, v: Array) -> dict[Key, Array]:
         """The values at states u, v (b, d)."""
@@ -206,15 +188,12 @@ class PointSeries:
 
     def variables(self) -> Sequence[Variable]:
         """With units and names."""
-        cells, dims = (self._cells,), ("frame", "cell")
-        means = [Variable(self._group, name, dims, cells, units, text) for name, units, text in self._own.recorded]
-        if not self._whole:
-            return means
-        shape, places = (self._cells, *self._own.fresh().shape[1:]), {"place": self._own.memory_names}
-        return [
-            *means,
-            Variable(self._group, "point_memory", (*dims, "point", "place"), shape, "1", TEXT, coords=places),
-        ]
+        dims: dict[str, Any] = {"cell": self._cells}
+        rows = [(name, "frame cell", units, text) for name, units, text in self._own.recorded]
+        if self._whole:
+            dims |= {"point": self._own.fresh().shape[1], "place": self._own.memory_names}
+            rows.append(("point_memory", "frame cell point place", "1", TEXT))
+        return VariableGroup(self._group, dims).variables(*rows)
 
     def frame(self, u: Array, memory: Array) -> dict[Key, Array]:
         """The values of one frame at u (d,) with internal variables `memory`."""
@@ -228,16 +207,6 @@ class PointSeries:
 AXES = ("x", "y", "z")
 TURNS = ("rx", "ry", "rz")
 _DENSE = 1000  # size up to which a Gram matrix is inverted
-
-
-@dataclass(frozen=True)
-class FactoredInverse:
-    """A⁻¹ as a linear operator, by a factorisation of A."""
-
-    factor: Factor
-
-    def __matmul__(self, b: Array) -> Array:
-        return self.factor.solve(b)
 
 
 class TimeSeries:
@@ -328,71 +297,51 @@ class TimeSeries:
         return own if self._members is None else [variable.of_each(self._members) for variable in own]
 
     def _of_one(self) -> list[Variable]:
-        kinds, kind = (len(self.kinds),), {"kind": self.kinds}
-        names = "energies, and cumulative works and losses", "energy balance relative to the largest energy"
-        out = [
-            Variable("", "energy", ("time", "kind"), kinds, "J", names[0], coords=kind),
-            Variable("", "balance", ("time",), (), "1", names[1]),
-        ]
-        if self._located:
-            out.append(Variable("", "event_time", ("time",), (), "s", "instant of the last event inside the step"))
+        located = ("event_time", "time", "s", "instant of the last event inside the step")
+        out = VariableGroup("", {"kind": self.kinds}).variables(
+            ("energy", "time kind", "J", "energies, and cumulative works and losses"),
+            ("balance", "time", "1", "energy balance relative to the largest energy"),
+            *([located] if self._located else ()),
+        )
         for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
-            out += self._part_variables(part)
-            if own.rotating:
-                group = f"part/{part.name}"
-                out.append(Variable(group, "angle", ("time",), (), "rad", "angle turned since the start"))
-                out.append(Variable(group, "angular_velocity", ("time",), (), "rad/s", "angular velocity"))
-        for points in self._points.values():
-            out += points.variables()
-        for contact in self._contacts:
-            out += contact.variables()
-        for spring in self._springs:
-            out += spring.variables()
+            out += self._part_variables(part, own.rotating)
+        every: tuple[PointSeries | ContactSeries | SpringSeries, ...]
+        every = *self._points.values(), *self._contacts, *self._springs
+        for series in every:
+            out += series.variables()
         for group, *_, resultant in self._junctions:
-            axes = {"component": AXES[: resultant.shape[0]]}
-            names = "root mean square of the velocity mismatch", "force on the fine part, mean over the step"
-            out += [
-                Variable(group, "mismatch", ("time",), (), "m/s", names[0]),
-                Variable(group, "force", ("time", "component"), resultant.shape[:1], "N", names[1], coords=axes),
-            ]
+            out += VariableGroup(group, {"component": AXES[: resultant.shape[0]]}).variables(
+                ("mismatch", "time", "m/s", "root mean square of the velocity mismatch"),
+                ("force", "time component", "N", "force on the fine part, mean over the step"),
+            )
         return out
 
-    def _part_variables(self, part: Part) -> list[Variable]:
-        group = f"part/{part.name}"
-        axis = {"axis": AXES[: part.positions.shape[1]]}
+    def _part_variables(self, part: Part, rotating: bool) -> list[Variable]:
         axes = _translations(part)
-        component = {"component": AXES[:axes]}
-
-        def static(name: str, dims: tuple[str, ...], units: str, text: str, data: Any, **more: Any) -> Variable:
-            return Variable(group, name, dims, units=units, long_name=text, data=data, **more)
-
-        def moving(name: str, units: str) -> Variable:
-            shape = (part.node_count, axes)
-            return Variable(group, name, ("frame", "node", "component"), shape, units, name, coords=component)
-
-        def rotating(name: str, units: str, text: str) -> Variable:
-            labels = {"turn": TURNS[axes - part.components :]}
-            shape = (part.node_count, part.components - axes)
-            return Variable(group, name, ("frame", "node", "turn"), shape, units, text, coords=labels)
-
-        turns = [rotating("rotation", "rad", "rotation"), rotating("angular_velocity", "rad/s", "angular velocity")]
-        return [
-            static("mass", (), "kg", "mass, weighted", self._masses[part.name]),
-            static("position", ("node", "axis"), "m", "initial position of the node", part.positions, coords=axis),
-            static("connectivity", ("cell", "corner"), "1", "nodes at the corners of the cell", part.connectivity),
-            Variable(
-                group,
-                "momentum",
-                ("time", "component"),
-                (axes,),
-                "kg m/s",
-                "linear momentum, weighted",
-                coords=component,
-            ),
-            moving("displacement", "m"),
-            moving("velocity", "m/s"),
+        dims: dict[str, Any] = {
+            "node": part.node_count,
+            "axis": AXES[: part.positions.shape[1]],
+            "component": AXES[:axes],
+            "turn": TURNS[axes - part.components :],
+        }
+        turns = (
+            ("rotation", "frame node turn", "rad", "rotation"),
+            ("angular_velocity", "frame node turn", "rad/s", "angular velocity"),
+        )
+        rotations = (
+            ("angle", "time", "rad", "angle turned since the start"),
+            ("angular_velocity", "time", "rad/s", "angular velocity"),
+        )
+        return VariableGroup(f"part/{part.name}", dims).variables(
+            ("mass", "", "kg", "mass, weighted", self._masses[part.name]),
+            ("position", "node axis", "m", "initial position of the node", part.positions),
+            ("connectivity", "cell corner", "1", "nodes at the corners of the cell", part.connectivity),
+            ("momentum", "time component", "kg m/s", "linear momentum, weighted"),
+            ("displacement", "frame node component", "m", "displacement"),
+            ("velocity", "frame node component", "m/s", "velocity"),
             *(turns if part.components > axes else ()),
-        ]
+            *(rotations if rotating else ()),
+        )
 
     def add(self, block: StepBatch, table: Array, balance: Array) -> None:
         """Takes the states of some steps, their energies (b, …, kind) and balance (b, …)."""
@@ -404,25 +353,25 @@ class TimeSeries:
         if self._located:
             rows["", "event_time"] = np.full(len(block), np.nan) if block.event is None else block.event
         frames: dict[Key, Array] = {}
-        bounds = zip(assembly.system.parts, assembly.parts, pairwise(assembly.start), strict=True)
-        for i, (part, own, (a, b)) in enumerate(bounds):
+        each = zip(assembly.system.parts, assembly.parts, assembly.places, strict=True)
+        for i, (part, own, at) in enumerate(each):
             group, axes = f"part/{part.name}", _translations(part)
             if block.momenta is None:
-                rows[group, "momentum"] = np.vecdot(block.v[..., None, a:b], self._inertia[part.name])
+                rows[group, "momentum"] = np.vecdot(block.v[..., None, at], self._inertia[part.name])
             else:
                 rows[group, "momentum"] = block.momenta[i]
             if own.rotating:
-                rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, b - 1], block.v[:, b - 1]
+                rows[group, "angle"], rows[group, "angular_velocity"] = block.u[:, at.stop - 1], block.v[:, at.stop - 1]
             if not kept.size:
                 continue
-            fields = [field[shown][..., a:b] for field in (block.u, block.v)]
-            moved = own.nodal_motion(*(field.reshape(-1, b - a) for field in fields))
+            fields = [field[shown][..., at] for field in (block.u, block.v)]
+            moved = own.nodal_motion(*(field.reshape(-1, field.shape[-1]) for field in fields))
             shape = (*fields[0].shape[:-1], part.node_count, part.components)
             u, v = (nodal.reshape(shape) for nodal in moved)
             frames[group, "displacement"], frames[group, "velocity"] = u[..., :axes], v[..., :axes]
             if i in self._points:
                 # such steps come one by one
-                frames |= self._points[i].frame(block.u[0, a:b], block.memory[i])
+                frames |= self._points[i].frame(block.u[0, at], block.memory[i])
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:
@@ -431,10 +380,10 @@ class TimeSeries:
             frames.update(framed)
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
-        for group, chosen, operator, gram, volume, resultant in self._junctions:
+        for group, chosen, operator, inverse, volume, resultant in self._junctions:
             rest = applied(operator, block.v)
             flat = rest.reshape(-1, rest.shape[-1])
-            squares = np.vecdot(flat, [gram @ each for each in flat]).reshape(rest.shape[:-1])
+            squares = np.vecdot(flat, [inverse(each) for each in flat]).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
             rows[group, "force"] = np.vecdot(block.multipliers[..., None, chosen], resultant) / self._duration
         self._rows.append(rows)
@@ -471,7 +420,7 @@ def _joined(pieces: Sequence[Array]) -> Array:
 
 
 def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, Array]:
-    """C of a junction, the inverse of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    """C of a junction, r ↦ G⁻¹ r of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
     a, b = assembly.junction_start[index : index + 2]
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
@@ -479,5 +428,6 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
-    inverse = factorise(gram).solve(np.eye(b - a)) if b - a <= _DENSE else FactoredInverse(factorise(gram))
+    factor = factorise(gram)
+    inverse = factor.solve(np.eye(b - a)).__matmul__ if b - a <= _DENSE else factor.solve
     return operator, inverse, float(np.abs(resultant).sum()) / part.components, resultant

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
-from xml.sax.saxutils import quoteattr
+from xml.etree import ElementTree
 
 import numpy as np
 import xarray
@@ -213,14 +213,11 @@ def _file_name(kind: str, name: str) -> str:
 
 def _collect(path: Path, times: Array, pieces: list[list[str]]) -> None:
     """A PVD file: the VTU file of each instant and piece."""
-    lines = [
-        '<?xml version="1.0"?>',
-        '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">',
-        "<Collection>",
-    ]
+    root = ElementTree.Element("VTKFile", type="Collection", version="0.1", byte_order="LittleEndian")
+    collection = ElementTree.SubElement(root, "Collection")
     for n, time in enumerate(times):
         for number, names in enumerate(pieces):
-            name = names[n].split("/")[0]
-            where = f'name={quoteattr(name)} part="{number}" file={quoteattr(names[n])}'
-            lines.append(f'<DataSet timestep="{float(time)!r}" group="" {where}/>')
-    path.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]), encoding="utf-8")
+            about = {"timestep": repr(float(time)), "group": "", "name": names[n].split("/")[0], "part": str(number)}
+            ElementTree.SubElement(collection, "DataSet", about, file=names[n])
+    ElementTree.indent(root, "")
+    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

@@ -11,6 +11,7 @@ import xarray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.results.files import file_errors
 from arlequin.results.zarr_reading import read_tree
 
 SECONDS = ("step", "duration", "setup_time", "wall_time", "wall_time_per_step")  # attributes that are times
@@ -22,7 +23,7 @@ def open(path: str | Path) -> xarray.DataTree:
     Damaged arrays are omitted, damaged chunks are nan; a `DamageWarning` names them. No code of the result is run.
     """
     folder = Path(checks.path("path", path))
-    try:
+    with file_errors(str(path), "read"):
         if not folder.exists():
             raise UserError(f"{path}: no such result")
         if (folder / "sweep.json").exists():
@@ -30,8 +31,6 @@ def open(path: str | Path) -> xarray.DataTree:
         if not folder.is_dir() or not (folder / "zarr.json").exists():
             raise UserError(f"{path}: not a result (a Zarr v3 group)")
         return read_tree(folder, str(path))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}", code=1) from error
 
 
 def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:

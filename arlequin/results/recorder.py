@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from arlequin.models.checks import check_fields, flag, instance, mapping, path, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.results.checkpoint import Checkpoint, remove
+from arlequin.results.files import file_errors
 from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain_attributes
 from arlequin.results.variables import Key, Variable, static_columns
 
@@ -122,10 +123,8 @@ class Recorder:
         if self._disk is None or self._failed:
             return
         self._disk.sync()
-        try:
+        with file_errors(self._disk.given):
             checkpoint.write(self._disk.path)
-        except OSError as error:
-            raise UserError(f"{self._disk.given}: cannot be written: {error.strerror or error}", code=1) from error
 
     def append(self, time: ArrayLike, values: Mapping[Key, ArrayLike]) -> None:
         """The next block on `time`: instants (n,) in s and, for each (group, name), values (n, *shape)."""

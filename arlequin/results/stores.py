@@ -11,22 +11,22 @@ import glob
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import xarray
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.results.files import crop
+from arlequin.results.files import crop, file_errors
 from arlequin.results.room import check_disk, check_memory
 from arlequin.results.writer_lock import refuse_while_written, writer_lock
-from arlequin.results.zarr_layout import AUXILIARY, consolidate, create
+from arlequin.results.zarr_layout import consolidate, create
 from arlequin.results.zarr_metadata import refuse_odd_files
-from arlequin.results.zarr_reading import read_tree
+from arlequin.results.zarr_reading import dataset_of, read_tree
 
 Attributes = dict[str, str | int | float]
 
@@ -68,23 +68,13 @@ class Column:
         return self.group, self.name
 
 
-class Store(Protocol):
-    """What a recorder needs: rows written at their place, attributes, and the tree of what was recorded."""
-
-    def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None: ...
-    def read(self, key: tuple[str, str], start: int, stop: int) -> NDArray[np.float64]: ...
-    def annotate(self, attributes: Attributes) -> None: ...
-    def tree(self) -> xarray.DataTree: ...
-    def close(self) -> None: ...
-
-
 class MemoryStore:
     """Arrays in memory, valid as far as `time` and `frame_time` are numbers."""
 
     def __init__(self, columns: Sequence[Column], attributes: Attributes) -> None:
         self.columns = tuple(columns)
         self.attributes = dict(attributes)
-        check_memory(columns)
+        check_memory(c.shape for c in columns)
         self.arrays = {c.key: np.empty(c.shape) if c.data is None else c.data for c in columns}
         for c in columns:
             if c.name in ("time", "frame_time"):  # what these do not cover is cropped: memory is touched when used
@@ -103,12 +93,7 @@ class MemoryStore:
         groups: dict[str, dict[str, tuple[Any, ...]]] = {"": {}}
         for c in self.columns:
             groups.setdefault(c.group, {})[c.name] = (c.dims, self.arrays[c.key], dict(c.attributes))
-        datasets = {}
-        for group, variables in groups.items():
-            auxiliary = {name: value for name, value in variables.items() if name in AUXILIARY}
-            data = {name: value for name, value in variables.items() if name not in AUXILIARY}
-            datasets["/" + group] = xarray.Dataset(data, coords=auxiliary)
-        datasets["/"].attrs.update(self.attributes)
+        datasets = {"/" + group: dataset_of(own, {} if group else self.attributes) for group, own in groups.items()}
         return crop(xarray.DataTree.from_dict(datasets))
 
     def close(self) -> None:
@@ -125,11 +110,11 @@ class ZarrStore:
 
     def __init__(self, path: str | Path, columns: Sequence[Column], attributes: Attributes, overwrite: bool) -> None:
         self.given = str(path)
-        with self._writing():
+        with file_errors(self.given):
             self.path = Path(path).resolve()
             refuse_to_replace(self.path, self.given, overwrite)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            check_disk(columns, self.path.parent, self.given)
+            check_disk((c.shape for c in columns), self.path.parent, self.given)
             _sweep(self.path)
             draft = self.path.parent / f".{self.path.name}.{os.getpid()}"
             draft.mkdir()
@@ -148,7 +133,7 @@ class ZarrStore:
         """The store of an interrupted run, with the same columns, opened for writing."""
         store = cls.__new__(cls)
         store.given, store.path = str(path), Path(path).resolve()
-        with store._writing():
+        with file_errors(store.given):
             store._open(writer_lock(store.path, store.given))
             refuse_odd_files(store.path, store.given)
             for c in columns:
@@ -179,7 +164,7 @@ class ZarrStore:
         return self.arrays[key]
 
     def write(self, key: tuple[str, str], start: int, rows: NDArray[np.float64]) -> None:
-        with self._writing():
+        with file_errors(self.given):
             array = self._array(key)
             array[start : start + len(rows)] = rows
             if len(rows):
@@ -194,7 +179,7 @@ class ZarrStore:
 
     def sync(self) -> None:
         """Flush written chunks to the disk (fsync)."""
-        with self._writing():
+        with file_errors(self.given):
             for key, i in self._fresh:
                 rest = ["0"] * (self._array(key).ndim - 1)
                 with contextlib.suppress(FileNotFoundError):  # of a store made before chunks of nan were kept
@@ -206,7 +191,7 @@ class ZarrStore:
             self._fresh.clear()
 
     def annotate(self, attributes: Attributes) -> None:
-        with self._writing():
+        with file_errors(self.given):
             self.root.update_attributes(attributes)
             consolidate(self.path)
 
@@ -216,14 +201,8 @@ class ZarrStore:
     def close(self) -> None:
         self._unlock()
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Context that raises `UserError` for a full disk or a path that cannot be written."""
-        try:
-            yield
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise UserError(f"{self.given}: cannot be written: {why}", code=1) from error
+
+Store = MemoryStore | ZarrStore
 
 
 def _damaged(given: str, key: tuple[str, str], error: Exception) -> UserError:

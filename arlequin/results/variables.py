@@ -53,6 +53,26 @@ class Variable:
         return self.dims[:1] not in (("time",), ("frame",))
 
 
+@dataclass(frozen=True)
+class VariableGroup:
+    """A group of the result, and the lengths or the labels of its dimensions but time and frame."""
+
+    name: str
+    dims: Mapping[str, int | Sequence[Any]]
+
+    def variable(self, name: str, dims: str, units: str, long_name: str, data: Any = None) -> Variable:
+        """A variable of the group; dims: names of its dimensions, between blanks; data: of a static one."""
+        over = tuple(dims.split())
+        labels = {dim: own for dim in over if not isinstance(own := self.dims.get(dim, 0), int)}
+        lengths = {dim: own if isinstance(own, int) else len(own) for dim, own in self.dims.items()}
+        shape = tuple(lengths[dim] for dim in over[1:]) if data is None else ()
+        return Variable(self.name, name, over, shape, units, long_name, data, labels)
+
+    def variables(self, *rows: tuple[Any, ...]) -> list[Variable]:
+        """Variables from rows of the arguments of `variable`."""
+        return [self.variable(*row) for row in rows]
+
+
 def static_columns(variables: Sequence[Variable]) -> list[Column]:
     """Columns of static variables and of dimension labels."""
     columns: dict[Key, Column] = {}

@@ -154,7 +154,7 @@ def read_tree(folder: Path, given: str) -> xarray.DataTree:
             warnings.warn(str(error), DamageWarning, stacklevel=2)
     try:
         return xarray.DataTree.from_dict(
-            {"/" + group: _dataset(own, found.groups.get(group, found.attributes)) for group, own in groups.items()}
+            {"/" + group: dataset_of(own, found.groups.get(group, found.attributes)) for group, own in groups.items()}
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{given}: damaged: its arrays contradict each other: {error}", FAILURE) from error
@@ -196,7 +196,7 @@ def _with_labels(variable: xarray.Variable, entry: ArrayEntry) -> xarray.Variabl
     return variable
 
 
-def _dataset(own: dict[str, xarray.Variable], attributes: dict[str, Any]) -> xarray.Dataset:
+def dataset_of(own: dict[str, Any], attributes: dict[str, Any]) -> xarray.Dataset:
     """A group, with its auxiliary coordinates, which an attribute of the group names on disk."""
     auxiliary = {name: variable for name, variable in own.items() if name in AUXILIARY}
     data = {name: variable for name, variable in own.items() if name not in AUXILIARY}

@@ -19,7 +19,6 @@ from arlequin.results.recorder import Record, as_record
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
 from arlequin.schemes import Scheme, State
-from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import System
 
@@ -164,7 +163,7 @@ def simulate_cycles(
     if not run.complete:
         with run.recorded():
             run.to(before)
-            _Cycles(run, before, each, cycles, jump).go()
+            step_cycles(run, before, each, cycles, jump)
     return run.result
 
 
@@ -181,49 +180,39 @@ class _Reached:
     worst: float = 0.0
 
 
-class _Cycles:
-    """The cycles of a run, each of so many steps after those of the lead."""
+def step_cycles(run: Run, lead: int, each: int, cycles: int, jump: CycleJump) -> None:
+    """The cycles of a run, each of so many steps after those of the lead; depths and wears (k,) in m."""
+    none = np.zeros(run.assembly.contact_count)
+    reached = run.extra or _Reached(None, (0, none), none, jump.first(cycles))
+    while reached.last[0] < cycles:
+        former, last, missing, count = reached.former, reached.last, reached.missing, reached.count
+        left = cycles - last[0]
+        # beside the one that is stepped after the jump, to correct it, the last
+        skipped = max(min(count, left - 2), 0) if last[0] > 1 else 0
+        ahead, here = predicted(former, last, skipped), run.state
+        run.state = _worn(here, skipped * each, ahead + missing)
+        cycle = last[0] + skipped + 1
+        found = run.tried(lead + cycle * each)
+        this = cycle, _depth(found[-1][0], none) - _depth(run.state, none)
+        lacks, error = none, 0.0
+        if skipped:
+            lacks = corrected(former, last, this) - ahead
+            error = jump.error(lacks, _depth(here, none), last, cycles)
+        count = count if last[0] <= 1 else jump.next(skipped, error)
+        if not jump.passes(error):
+            run.state, reached = here, replace(reached, count=count)
+            continue
+        former = last if last[0] > 1 else former
+        reached = _Reached(former, this, lacks, count, (*reached.stepped, cycle), max(reached.worst, error))
+        run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
+        run.commit(found)
+        run.mark(reached)
 
-    def __init__(self, run: Run, lead: int, each: int, cycles: int, jump: CycleJump) -> None:
-        self._run, self._lead, self._each, self._cycles, self._jump = run, lead, each, cycles, jump
 
-    def go(self) -> None:
-        """All of them; depths and wears (k,) in m."""
-        run, jump, none = self._run, self._jump, np.zeros(self._run.assembly.contact_count)
-        reached = run.extra or _Reached(None, (0, none), none, jump.first(self._cycles))
-        while reached.last[0] < self._cycles:
-            former, last, missing, count = reached.former, reached.last, reached.missing, reached.count
-            left = self._cycles - last[0]
-            # beside the one that is stepped after the jump, to correct it, the last
-            skipped = max(min(count, left - 2), 0) if last[0] > 1 else 0
-            ahead, here = predicted(former, last, skipped), run.state
-            run.state = self._worn(here, skipped, ahead + missing)
-            cycle = last[0] + skipped + 1
-            found = run.tried(self._lead + cycle * self._each)
-            this = cycle, _depth(found[-1][0], none) - _depth(run.state, none)
-            lacks, error = none, 0.0
-            if skipped:
-                lacks = corrected(former, last, this) - ahead
-                error = jump.error(lacks, _depth(here, none), last, self._cycles)
-            count = count if last[0] <= 1 else jump.next(skipped, error)
-            if not jump.passes(error):
-                run.state, reached = here, replace(reached, count=count)
-                continue
-            former = last if last[0] > 1 else former
-            worst = max(reached.worst, error)
-            reached = _Reached(former, this, lacks, count, (*reached.stepped, cycle), worst)
-            self._keep(found, reached)
-
-    def _keep(self, found: list[tuple[State, StepBatch]], reached: _Reached) -> None:
-        """Takes a cycle."""
-        self._run.attributes = {"cycles_stepped": " ".join(map(str, reached.stepped)), "jump_error": reached.worst}
-        self._run.commit(found)
-        self._run.mark(reached)
-
-    def _worn(self, state: State, cycles: int, depth: Array) -> State:
-        """The state as it is after some cycles that only wear, by (k,), m."""
-        worn = WearState(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
-        return replace(state, n=state.n + cycles * self._each, worn=worn.add(depth))
+def _worn(state: State, steps: int, depth: Array) -> State:
+    """The state as it is after some steps that only wear, by (k,), m."""
+    worn = WearState(0.0 * depth, 0.0 * depth) if state.worn is None else state.worn
+    return replace(state, n=state.n + steps, worn=worn.add(depth))
 
 
 def _depth(state: State, none: Array) -> Array:

@@ -206,52 +206,47 @@ def _times(matrix, x, out):
 
 
 @njit(cache=True)
-def _active(mode, sign, first, friction, rows):
-    """Rows G (a, d) that do not move, columns E (a, d) along which their multipliers push, and which are tangents (a,).
+def _active(contact, modes):
+    """Rows (a,) of the contact that do not move, which of them are tangents (a,), and shares (a,) of the next row.
 
-    A closed point's normal; its tangent too where it sticks; where it slips, the push of its normal takes −μ s of the
-    tangent with it.
+    A closed point's normal; its tangent too where it sticks; where it slips, the push of its normal takes the share
+    −μ s of the tangent with it.
     """
-    count = 0
-    for k in range(mode.size):
-        if mode[k] != OPEN:
-            count += 2 if mode[k] == STICK and first[k + 1] - first[k] > 1 else 1
-    held, pushed = np.empty((count, rows.shape[1])), np.empty((count, rows.shape[1]))
-    sticks = np.zeros(count, dtype=np.bool_)
-    a = 0
+    first, friction, mode, sign = contact.first, contact.friction, modes.mode, modes.sign
+    index, sticks = np.empty(2 * mode.size, dtype=np.int64), np.zeros(2 * mode.size, dtype=np.bool_)
+    shares, count = np.zeros(2 * mode.size), 0
     for k in range(mode.size):
         if mode[k] == OPEN:
             continue
         n, rough = first[k], first[k + 1] - first[k] > 1
-        held[a] = rows[n]
-        pushed[a] = rows[n]
+        index[count] = n
         if rough and mode[k] == SLIP:
-            pushed[a] -= friction[k] * sign[k] * rows[n + 1]
-        a += 1
+            shares[count] = -friction[k] * sign[k]
+        count += 1
         if rough and mode[k] == STICK:
-            held[a] = rows[n + 1]
-            pushed[a] = rows[n + 1]
-            sticks[a] = True
-            a += 1
-    return held, pushed, sticks
+            index[count], sticks[count] = n + 1, True
+            count += 1
+    return index[:count], sticks[:count], shares[:count]
 
 
 @njit(cache=True)
-def _spread(multipliers, mode, sign, first, friction, out):
-    """Impulses (r,) on all rows from those of the active ones."""
+def _pushed(rows, index, shares):
+    """Columns E (a, d) along which the multipliers of the rows G = rows[index] push."""
+    pushed = rows[index]
+    for a in range(index.size):
+        if shares[a] != 0.0:
+            pushed[a] += shares[a] * rows[index[a] + 1]
+    return pushed
+
+
+@njit(cache=True)
+def _spread(multipliers, index, shares, out):
+    """Impulses (r,) on all rows from those (a, 0) of the active ones."""
     out[:] = 0.0
-    a = 0
-    for k in range(mode.size):
-        if mode[k] == OPEN:
-            continue
-        n, rough = first[k], first[k + 1] - first[k] > 1
-        out[n] = multipliers[a, 0]
-        if rough and mode[k] == SLIP:
-            out[n + 1] = -friction[k] * sign[k] * multipliers[a, 0]
-        a += 1
-        if rough and mode[k] == STICK:
-            out[n + 1] = multipliers[a, 0]
-            a += 1
+    for a in range(index.size):
+        out[index[a]] = multipliers[a, 0]
+        if shares[a] != 0.0:
+            out[index[a] + 1] = shares[a] * multipliers[a, 0]
 
 
 @njit(cache=True)
@@ -278,9 +273,10 @@ def _stage(squares, held, pushed, sticks, tau, inverse, load, u, v, work, y, mul
 @njit(cache=True)
 def _advance(modal, contact, loads, span, modes, u, v, sums):
     """Moves u, v (d,) over a span in three stages, and adds up the works, impulses, slips and wear."""
-    first, friction, rows, mode, sign = contact.first, contact.friction, contact.rows, modes.mode, modes.sign
+    first, rows, mode, sign = contact.first, contact.rows, modes.mode, modes.sign
     works, squares, step = sums.works, modal.squares, span.step
-    held, pushed, sticks = _active(mode, sign, first, friction, rows)
+    index, sticks, shares = _active(contact, modes)
+    held, pushed = rows[index], _pushed(rows, index, shares)
     load, work, y = np.empty(u.size), np.empty(u.size), np.empty(u.size)
     own, multipliers = np.empty(rows.shape[0]), np.empty((held.shape[0], 1))
     share = span.begin
@@ -302,7 +298,7 @@ def _advance(modal, contact, loads, span, modes, u, v, sums):
             v[d] = 2.0 * y[d] - v[d]
         if not held.shape[0]:
             continue
-        _spread(multipliers, mode, sign, first, friction, own)
+        _spread(multipliers, index, shares, own)
         for r in range(own.size):
             sums.impulse[r] += own[r]
         for k in range(mode.size):
@@ -351,50 +347,26 @@ def _free(modal, load, u, v, out):
 @njit(cache=True)
 def _forces(contact, rows, bias, free, modes, out):
     """Contact forces (r,) at an instant: those that keep the held rows at rest, H v̇ + Ḣ v = 0."""
-    out[:] = 0.0
-    first, friction, mode, sign = contact.first, contact.friction, modes.mode, modes.sign
-    held, pushed, sticks = _active(mode, sign, first, friction, rows)
-    count = held.shape[0]
-    if not count:
-        return
+    index, sticks, shares = _active(contact, modes)
+    held, pushed, count = rows[index], _pushed(rows, index, shares), index.size
     multipliers, matrix = np.empty((count, 1)), np.empty((count, count))
-    _spread_back(bias, mode, first, multipliers)
     for a in range(count):
-        multipliers[a, 0] = -multipliers[a, 0] - dot(held[a], free)
+        multipliers[a, 0] = -bias[index[a]] - dot(held[a], free)
         for b in range(count):
             matrix[a, b] = dot(held[a], pushed[b])
     _hold(matrix, multipliers, sticks)
-    _spread(multipliers, mode, sign, first, friction, out)
-
-
-@njit(cache=True)
-def _spread_back(values, mode, first, out):
-    """out (a, 0): those of the values (r,) that belong to held rows."""
-    a = 0
-    for k in range(mode.size):
-        if mode[k] == OPEN:
-            continue
-        out[a, 0] = values[first[k]]
-        a += 1
-        if mode[k] == STICK and first[k + 1] - first[k] > 1:
-            out[a, 0] = values[first[k] + 1]
-            a += 1
+    _spread(multipliers, index, shares, out)
 
 
 @njit(cache=True)
 def _project(contact, rows, modes, missing, v):
     """Takes from v (d,) what moves along the held rows; returns the change of u (d,) that undoes `missing` (r,), m, and
     the work on v (M-orthogonal: v ← v − Gᵀ(G Gᵀ)⁻¹ G v)."""
-    held, _, sticks = _active(modes.mode, modes.sign, contact.first, contact.friction, rows)
-    count = held.shape[0]
-    change, work = np.zeros(v.size), 0.0
-    if not count:
-        return change, work
-    right, matrix = np.empty((count, 2)), np.empty((count, count))
-    _spread_back(missing, modes.mode, contact.first, right)
+    index, _, _ = _active(contact, modes)
+    held, count, change, work = rows[index], index.size, np.zeros(v.size), 0.0
+    right, matrix, sticks = np.empty((count, 2)), np.empty((count, count)), np.zeros(count, dtype=np.bool_)
     for a in range(count):
-        right[a, 1] = dot(held[a], v)
-        sticks[a] = False
+        right[a, 0], right[a, 1] = missing[index[a]], dot(held[a], v)
         for b in range(count):
             matrix[a, b] = dot(held[a], held[b])
     _hold(matrix, right, sticks)

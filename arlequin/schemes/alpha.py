@@ -3,9 +3,7 @@
 Steps of a linear bulk are solved at once, those of a nonlinear one by Newton's iterations.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +14,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, Nonlinear
 from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.condensed import Condensed, DelegatedCheckpoint
 from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import LinearStep, StepCoefficients, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton import NewtonPolicy, NewtonSolver, StepEquations, solve_newton
@@ -114,7 +112,7 @@ class AlphaState:
         return self.external - self.internal - self.damping
 
 
-class AlphaStepper(Stepper):
+class AlphaStepper(DelegatedCheckpoint, Stepper):
     """Generalised-α with the unknown y = (1 − λ) v₀ + λ v₁, λ = β/γ, so that u₁ = u₀ + Δt y + Δt² (½ − λ) a₀:
 
         (1 − α_m) M y = (1 − α_m) p₀ + λΔt (1 − α_m − γ) F₀ + βΔt [(1 − α_f) F(t₁; u₁, v₁) + α_f F(t₀)]
@@ -130,7 +128,7 @@ class AlphaStepper(Stepper):
         self._assembly = assembly
         self._scheme = scheme
         self._mix = scheme.beta / scheme.gamma
-        self._bulk = (LinearAlpha if assembly.linear else NewtonAlpha)(assembly, step, scheme)
+        self._source = self._bulk = (LinearAlpha if assembly.linear else NewtonAlpha)(assembly, step, scheme)
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
 
@@ -138,17 +136,7 @@ class AlphaStepper(Stepper):
         """The same with another step, for nonlinear parts."""
         return AlphaStepper(self._assembly, step, self._scheme)
 
-    def state_dict(self) -> Any:
-        """What the steps' solution made so far."""
-        return self._bulk.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._bulk.load_state_dict(state)
-
-    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
-        """Sub-steps as one step: impulses, works and paths of all."""
-        return merge_time_steps(batches)
+    merge_substeps = staticmethod(merge_time_steps)
 
     def start(self, u: Array, v: Array) -> State:
         """The initial acceleration satisfies M a = F(0) + Cᵀφ + Bᵀr, C a = 0."""
@@ -331,9 +319,7 @@ class GeneralisedAlpha:
     def order(self) -> int:
         return 2 if abs(self.gamma - 0.5 - self.alpha_f + self.alpha_m) < 1e-12 else 1
 
-    @property
-    def static(self) -> bool:
-        return False
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):

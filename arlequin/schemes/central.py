@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +31,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import CheckpointedColumns, Condensed
+from arlequin.solvers.condensed import CheckpointedColumns, Condensed, DelegatedCheckpoint
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -96,13 +95,8 @@ class CentralDifference:
     without the multipliers' impulse to come.
     """
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 2
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
 
@@ -473,11 +467,10 @@ class BulkCentralStepper(CentralStepper):
 
 def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
     """Those of the parts, one part after the other."""
-    bounds = zip(assembly.parts, assembly.start[:-1].tolist(), assembly.start[1:].tolist(), strict=True)
-    for i, (part, a, b) in enumerate(bounds):
+    for i, (part, at) in enumerate(zip(assembly.parts, assembly.places, strict=True)):
         assert isinstance(part, ElasticAssembled)
-        axes, at = part.components, slice(a, b)
-        nodal = np.ascontiguousarray(mass[a:b:axes])
+        axes = part.components
+        nodal = np.ascontiguousarray(mass[at][::axes])
         if part.quads is None:
             yield _Piece(i, axes, at, 0, nodal.size, nodal, partial(_whole, part))
             continue
@@ -505,27 +498,19 @@ class _Inside:
     count: int
 
 
-class SubsteppedStepper(Stepper):
+class SubsteppedStepper(DelegatedCheckpoint, Stepper):
     """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
 
     def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
         self.step = stepper.step
         self._assembly = assembly
-        self._stepper = stepper
+        self._source = self._stepper = stepper  # keeps the same whatever the length of the sub-steps
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
         count = self._needed(u, 0.0)
         state = self._with(count).start(u, v)
         return replace(state, own=_Inside(state, count))
-
-    def state_dict(self) -> Any:
-        """What the sub-steps keep, of any length."""
-        return self._stepper.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._stepper.load_state_dict(state)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One step."""

@@ -6,8 +6,8 @@ Symplectic Euler: explicit, order 1.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,23 +28,6 @@ from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
-
-
-class Method(Protocol):
-    """A way to take steps in a compiled loop."""
-
-    def begin(self, system: "ExplicitSystem", u: Array, v: Array) -> Any:
-        """What it carries at the start; `traction` (r,) of it are those of friction's springs."""
-        ...
-
-    def take(self, system: "ExplicitSystem", state: State, count: int) -> tuple[int, ExplicitSteps, Any]:
-        """Up to `count` steps: how many went well, these, and what it carries after them."""
-        ...
-
-    @property
-    def refusal(self) -> str:
-        """Why a step does not go well, and what to try."""
-        ...
 
 
 class ExplicitSystem:
@@ -115,16 +98,25 @@ class ExplicitSystem:
 
 
 class ExplicitStepper(Stepper):
-    """Takes steps of a method in blocks and accounts for their energy.
+    """Base class: takes steps of a method in blocks and accounts for their energy.
 
     A step's M (v₁ − v₀) is the impulse J of all forces, as the method weighs them, so that the kinetic energy changes
     by ½ (v₀ + v₁)·J. The works of the forces are integrals by the weights of the method, what friction takes is what
     slips; the rest is `scheme`.
     """
 
-    def __init__(self, system: ExplicitSystem, method: Method) -> None:
-        self.step = system.step
-        self._system, self._method = system, method
+    refusal = "the motion is no longer finite: try a smaller step"  # why a step does not go well, and what to try
+
+    def __init__(self, system: ExplicitSystem) -> None:
+        self.step, self._system = system.step, system
+
+    def begin(self, u: Array, v: Array) -> Any:
+        """What the method carries at the start; `traction` (r,) of it are those of friction's springs."""
+        raise NotImplementedError
+
+    def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, Any]:
+        """Up to `count` steps: how many went well, these, and what the method carries after them."""
+        raise NotImplementedError
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0; springs of friction carry nothing."""
@@ -141,16 +133,16 @@ class ExplicitStepper(Stepper):
             strain=strain,
             asperity=float(assembly.laws.energy(gaps)),
             impulse=np.zeros(assembly.laws.row_count),
-            own=self._method.begin(self._system, u, v),
+            own=self.begin(u, v),
         )
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """Up to `count` steps."""
         system = self._system
         assembly, kinematics, laws = system.assembly, system.kinematics, system.assembly.laws
-        _, (taken, out, carried) = as_many(lambda most: self._method.take(system, state, most), count)
+        _, (taken, out, carried) = as_many(partial(self.take, state), count)
         if not taken:
-            raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self._method.refusal}", code=1)
+            raise UserError(f"at t = {(state.n + 1) * self.step:.6g} s {self.refusal}", code=1)
         out = first_of(out, taken)
         all_u, all_v = np.concatenate([state.u[None], out.u]), np.concatenate([state.v[None], out.v])
         assert assembly.strains is not None
@@ -254,20 +246,15 @@ class SymplecticEuler:
     Source: Code_Aster R5.06.04 (its scheme EULER on modal coordinates).
     """
 
-    @property
-    def order(self) -> int:
-        return 1
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 1
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)
         square, decay = system.spectrum()
         root = decay + np.sqrt(decay**2 + 4.0 * square)
         check_step(step, 4.0 / root if root > 0.0 else np.inf, "symplectic Euler")
-        return ExplicitStepper(system, EulerSteps())
+        return EulerStepper(system)
 
 
 @dataclass(frozen=True)
@@ -284,19 +271,16 @@ class SpringState:
         return cls(np.zeros(laws.row_count), np.zeros(laws.count))
 
 
-class EulerSteps:
+class EulerStepper(ExplicitStepper):
     """Steps of `SymplecticEuler`."""
 
-    refusal = "the motion is no longer finite: try a smaller step"
+    def begin(self, u: Array, v: Array) -> SpringState:
+        return SpringState.loose(self._system)
 
-    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> SpringState:
-        """Springs without load."""
-        return SpringState.loose(system)
-
-    def take(self, system: ExplicitSystem, state: State, count: int) -> tuple[int, ExplicitSteps, SpringState]:
-        """Up to `count` steps."""
+    def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, SpringState]:
         from arlequin.schemes._explicit_kernels import euler_steps
 
+        system = self._system
         steps = ExplicitSteps.room(system.assembly, count)
         loads = system.assembly.loads(system.step * np.arange(state.n, state.n + count, dtype=float))
         u, v, traction, radius = (np.array(x) for x in (state.u, state.v, state.own.traction, state.own.radius))
@@ -320,18 +304,13 @@ class DeVogelaere:
     Source: de Vogelaere, J. Res. Nat. Bur. Stand. 54 (1955) 119–125; Code_Aster R5.06.04.
     """
 
-    @property
-    def order(self) -> int:
-        return 4
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 4
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)
         check_step(step, stable_step(*system.spectrum()), "De Vogelaere's scheme")
-        return ExplicitStepper(system, VogelaereSteps())
+        return VogelaereStepper(system)
 
 
 def growth(square: float, decay: float) -> float:
@@ -376,21 +355,18 @@ class VogelaereState(SpringState):
     begun: bool
 
 
-class VogelaereSteps:
+class VogelaereStepper(ExplicitStepper):
     """Steps of `DeVogelaere`."""
 
-    refusal = "the motion is no longer finite: try a smaller step"
-
-    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> VogelaereState:
-        """Springs without load and no past."""
-        loose = SpringState.loose(system)
+    def begin(self, u: Array, v: Array) -> VogelaereState:
+        loose = SpringState.loose(self._system)
         return VogelaereState(loose.traction, loose.radius, np.zeros((2, u.size)), False)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> tuple[int, ExplicitSteps, VogelaereState]:
-        """Up to `count` steps."""
+    def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, VogelaereState]:
         from arlequin.schemes._explicit_kernels import vogelaere_steps
 
-        own, steps = state.own, ExplicitSteps.room(system.assembly, count)
+        own, system = state.own, self._system
+        steps = ExplicitSteps.room(system.assembly, count)
         halves = np.arange(2 * state.n, 2 * (state.n + count) + 1, dtype=float)
         loads = system.assembly.loads(0.5 * system.step * halves)
         u, v, traction, radius, past = (np.array(x) for x in (state.u, state.v, own.traction, own.radius, own.past))

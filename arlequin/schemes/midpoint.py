@@ -17,6 +17,7 @@ from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.theta_sparse import ThetaStepper
+from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.step.batch import StepBatch
 from arlequin.step.scheme import Stepper
 from arlequin.step.state import State
@@ -145,13 +146,8 @@ class Midpoint:
     Source: Gonzalez, J. Nonlinear Sci. 6 (1996) 449–467; Khenous, Laborde & Renard (2008).
     """
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 2
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         if not assembly.linear:
@@ -166,21 +162,13 @@ class Midpoint:
         return ThetaStepper(assembly, step, 0.5)
 
 
-class CondensedStepper(Stepper):
+class CondensedStepper(DelegatedCheckpoint, Stepper):
     """Steps the condensed system and gives back states of the full one."""
 
     def __init__(self, condensed: MasslessCondensation, step: float) -> None:
         self.step = step
         self._condensed = condensed
-        self._inner = ThetaStepper(condensed, step, 0.5)
-
-    def state_dict(self) -> Any:
-        """What the condensed steps keep."""
-        return self._inner.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._inner.load_state_dict(state)
+        self._source = self._inner = ThetaStepper(condensed, step, 0.5)
 
     def start(self, u: Array, v: Array) -> State:
         inner = self._inner.start(u, v)

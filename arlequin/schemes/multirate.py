@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from arlequin.energy import KINDS, Work
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
-from arlequin.models.part import Surface
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
@@ -23,7 +22,7 @@ from arlequin.step.scheme import Stepper, linear_only, unworn_only
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.subsystem import connected_dofs, restrict_assembly
-from arlequin.system.system import System
+from arlequin.system.system import System, surfaces_of
 
 _PASSES = 30
 _EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further
@@ -56,13 +55,8 @@ class Multirate:
             if not isinstance(scheme, Theta | CentralDifference) or scheme not in (Theta(0.5), CentralDifference()):
                 raise UserError.parameter(name, scheme, "must be Theta(0.5) or CentralDifference()")
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 2
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")
@@ -206,18 +200,12 @@ class MultirateStepper(Stepper):
 
     def _join(self, n: int, states: tuple[State, ...], left: Array) -> State:
         """One state of the whole system from those of the sides; left (m,): Σ C p so far, so that none adds up."""
-        assembly = self._assembly
-        fields: dict[str, Any] = {}
-        for name, size, masks in (
-            ("u", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("v", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("internal", assembly.dof_count, [side.dofs for side in self._sides]),
-            ("impulse", assembly.laws.row_count, [side.rows for side in self._sides]),
-        ):
-            whole = np.zeros(size)
-            for mask, own in zip(masks, states, strict=True):
-                whole[mask] = getattr(own, name)
-            fields[name] = whole
+        size = self._assembly.dof_count
+        fields = {"u": np.zeros(size), "v": np.zeros(size), "internal": np.zeros(size)}
+        fields["impulse"] = np.zeros(self._assembly.laws.row_count)
+        for name, whole in fields.items():
+            for side, own in zip(self._sides, states, strict=True):
+                whole[side.rows if name == "impulse" else side.dofs] = getattr(own, name)
         sums = {name: sum(getattr(own, name) for own in states) for name in ("kinetic", "strain", "asperity")}
         return State(n=n, history=np.zeros((0, 1)), own=(states, left), **fields, **sums)
 
@@ -259,11 +247,8 @@ def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
 
 def _spread(fine: set[str], coarse: set[str], system: System) -> None:
     """Adds the parts that no junction names, where springs, relations or contact tie them to fine ones alone."""
-    ties = [{surface.part.name for surface, *_ in relation.terms} for relation in system.relations]
-    ties += [{end.part.name for end in (spring.first, spring.second) if end is not None} for spring in system.springs]
-    for interface in system.interfaces:
-        ends = (interface.slave, interface.master)
-        ties.append({end.part.name for end in ends if isinstance(end, Surface)})
+    items: tuple[Any, ...] = (*system.relations, *system.springs, *system.interfaces)
+    ties = [{surface.part.name for surface in surfaces_of(item)} for item in items]
     while True:
         more = {name for tie in ties if tie & fine and not tie & coarse for name in tie} - fine
         if not more:

@@ -42,16 +42,11 @@ class RungeKutta:
     def __post_init__(self) -> None:
         within("tolerance", self.tolerance, 1e-13, 1e-2)
 
-    @property
-    def order(self) -> int:
-        return 8
-
-    @property
-    def static(self) -> bool:
-        return False
+    order = 8
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
-        return ExplicitStepper(ExplicitSystem(assembly, step), AdaptiveSteps(self.tolerance))
+        return AdaptiveStepper(ExplicitSystem(assembly, step), self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -66,17 +61,17 @@ class AdaptiveState:
     sub_step: float
 
 
-@dataclass(frozen=True)
-class AdaptiveSteps:
+class AdaptiveStepper(ExplicitStepper):
     """Steps of `RungeKutta`."""
 
-    tolerance: float
+    refusal = "the tolerance is not met with 100,000 sub-steps: try a smaller step or a larger tolerance"
 
-    @property
-    def refusal(self) -> str:
-        return "the tolerance is not met with 100,000 sub-steps: try a smaller step or a larger tolerance"
+    def __init__(self, system: ExplicitSystem, tolerance: float) -> None:
+        super().__init__(system)
+        self.tolerance = tolerance
 
-    def begin(self, system: ExplicitSystem, u: Array, v: Array) -> AdaptiveState:
+    def begin(self, u: Array, v: Array) -> AdaptiveState:
+        system = self._system
         laws = system.assembly.laws
         gaps, rates = system.kinematics.gaps(system.kinematics.basis @ u), system.kinematics.rates(v)[laws.first[:-1]]
         pressing = laws.pressure(gaps) > 0.0
@@ -87,27 +82,27 @@ class AdaptiveSteps:
         largest = np.abs(np.concatenate([u, v, np.zeros(laws.row_count + 1)]))
         return AdaptiveState(np.zeros(laws.row_count), 0.0, mode, largest, 1e-3 * system.step)
 
-    def take(self, system: ExplicitSystem, state: State, count: int) -> tuple[int, ExplicitSteps, AdaptiveState]:
-        """Up to `count` steps."""
+    def take(self, state: State, count: int) -> tuple[int, ExplicitSteps, AdaptiveState]:
         from scipy.integrate import DOP853
 
         from arlequin.schemes._explicit_kernels import adaptive_steps
 
-        size, own, steps = state.u.size, state.own, ExplicitSteps.room(system.assembly, count)
+        system, size, own = self._system, state.u.size, state.own
+        steps = ExplicitSteps.room(system.assembly, count)
         y = np.concatenate([state.u, state.v, own.traction, [own.lost]])
         mode, largest, ends = own.mode.copy(), own.largest.copy(), np.zeros((count, y.size))
         tableau = tuple(np.ascontiguousarray(x) for x in (DOP853.A, DOP853.B, DOP853.C, DOP853.E3, DOP853.E5))
         taken, sub_step = adaptive_steps(
             count, system.step, (self.tolerance, own.sub_step, tableau), *system.arguments,
-            self._polynomials(system, state.n, count), (y, mode, largest), tuple(steps), ends,
+            self._polynomials(state.n, count), (y, mode, largest), tuple(steps), ends,
         )  # fmt: skip
         u, v, traction = (np.ascontiguousarray(x) for x in np.split(ends[:, :-1], (size, 2 * size), axis=1))
         carried = AdaptiveState(y[2 * size : -1], float(y[-1]), mode, largest, sub_step)
         return taken, steps._replace(u=u, v=v, traction=traction), carried
 
-    def _polynomials(self, system: ExplicitSystem, n: int, count: int) -> Array:
+    def _polynomials(self, n: int, count: int) -> Array:
         """Loads in each step by powers of x ∈ [−1, 1], highest first (b, p, d)."""
-        assembly, step = system.assembly, system.step
+        assembly, step = self._system.assembly, self.step
         if all(part.steady for part in assembly.parts) and not callable(assembly.system.gravity):
             return np.repeat(assembly.loads(np.zeros(1))[None], count, axis=0)
         nodes, to_powers, to_highest = _interpolation()

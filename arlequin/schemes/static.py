@@ -1,15 +1,15 @@
 """Quasi-static load stepping."""
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.solvers.equilibrium import Equilibrium
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_load_steps
@@ -35,13 +35,8 @@ class Static:
     `scheme` (order 2 in the step).
     """
 
-    @property
-    def order(self) -> int:
-        return 2
-
-    @property
-    def static(self) -> bool:
-        return True
+    order = 2
+    static = True
 
     def prepare(self, assembly: Assembly, step: float) -> "StaticStepper | CutBackStepper":
         from arlequin.schemes.cut_back import CutBackStepper
@@ -64,13 +59,15 @@ class StaticState:
     rate: Array
 
 
-class StaticStepper(Stepper):
+class StaticStepper(DelegatedCheckpoint, Stepper):
     """Load stepping: an `Equilibrium` for each step, and the works between two of them."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         self.step = step
         self._assembly = assembly
-        self._equilibrium = Equilibrium(assembly)
+        self._source = self._equilibrium = Equilibrium(
+            assembly
+        )  # with the last tangent, which steps of all sizes share
 
     def start(self, u: Array, v: Array) -> State:
         assembly = self._assembly
@@ -101,17 +98,7 @@ class StaticStepper(Stepper):
         other.step = step
         return other
 
-    def state_dict(self) -> Any:
-        """The last tangent, as what makes it; steps of all sizes share it."""
-        return self._equilibrium.state_dict()
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._equilibrium.load_state_dict(state)
-
-    def merge_substeps(self, batches: Sequence[StepBatch]) -> StepBatch:
-        """Load steps as one: forces at the end, works and paths of all."""
-        return merge_load_steps(batches)
+    merge_substeps = staticmethod(merge_load_steps)
 
     def advance(self, state: State, count: int = 1) -> tuple[State, StepBatch]:
         """One load step."""

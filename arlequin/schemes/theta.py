@@ -53,9 +53,7 @@ class Theta:
             return 4
         return 2 if self.theta == 0.5 else 1
 
-    @property
-    def static(self) -> bool:
-        return False
+    static = False
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         """The stepper that suits the system: located events, compiled loops of small systems, sparse matrices."""

@@ -5,22 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.energy import BulkWork, WorkPaths
+from arlequin.energy import BulkWork, NormalImpulseSplit, WorkPaths
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import ElasticStick, gain
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact_kinematics import ContactKinematics
-
-
-class NormalSplit(NamedTuple):
-    """Contact impulses (…, r), N·s, and the shares (…, k) of the normal ones by law; see `NormalImpulseSplit`."""
-
-    impulse: Array
-    stored: Array
-    dissipated: Array
-    multiplier: Array
 
 
 class SolvedSteps(NamedTuple):
@@ -88,7 +79,7 @@ def audited(
         step=step,
         rates=WorkPaths.mean(by_du, by_path),
         kinematics=kinematics,
-        contact=NormalSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0)),
+        contact=NormalImpulseSplit(steps.impulse, *np.moveaxis(steps.normal, -2, 0)),
         stored_before=(energies.strain[:-1], before),
         stored_after=(energies.strain[1:], asperity),
         loss=loss,

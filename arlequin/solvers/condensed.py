@@ -340,6 +340,20 @@ class Checkpointable(Protocol):
         ...
 
 
+class DelegatedCheckpoint:
+    """Checkpoint of a stepper that keeps what `_source` keeps, and nothing beside it."""
+
+    _source: Checkpointable
+
+    def state_dict(self) -> Any:
+        """That of the source."""
+        return self._source.state_dict()
+
+    def load_state_dict(self, state: Any) -> None:
+        """Restore from `state_dict()`."""
+        self._source.load_state_dict(state)
+
+
 class CheckpointedColumns:
     """Checkpoint of the columns of one condensed matrix: which of them were made together."""
 

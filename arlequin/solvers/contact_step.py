@@ -198,6 +198,11 @@ def solve_contact_step(
     `arlequin.multilevel.solvers.closing`.
     """
     laws, time = contact.laws, 1.0 if static else step
+
+    def end_of(solution: ContactSolution, kinematics: ContactKinematics) -> Array:
+        pushed = compliance.move(kinematics.apply_local_transposed(solution.impulse))
+        return motion.end_displacement + gap_per_velocity * scale * pushed
+
     if not contact.count:
         kinematics = contact.kinematics(motion.displacement)
         return ContactStep(
@@ -261,9 +266,7 @@ def solve_contact_step(
         solution = replace(some.expand(part, laws, history), iterations=iterations, singular=singular or lost)
         if contact.fixed:
             break
-        end = motion.end_displacement + gap_per_velocity * scale * compliance.move(
-            kinematics.apply_local_transposed(solution.impulse)
-        )
+        end = end_of(solution, kinematics)
         reached = end if static else 0.5 * (motion.displacement + end)
         change = (np.abs(reached - middle) / contact.sizes).max(initial=0.0)
         if change <= SETTLED:
@@ -277,25 +280,16 @@ def solve_contact_step(
     persistent = np.zeros(kinematics.rows, dtype=bool) if closing is None else closing.persistent
     answers = np.zeros(kinematics.rows)
     answers[some.rows] = np.diag(delassus)
-    carried = beyond is not None
     if sliding is not None:
-        end = motion.end_displacement + gap_per_velocity * scale * compliance.move(
-            kinematics.apply_local_transposed(solution.impulse)
-        )
-        slip = laws.slip_size(kinematics.apply_local(end - motion.displacement))
+        slip = laws.slip_size(kinematics.apply_local(end_of(solution, kinematics) - motion.displacement))
         pressure = solution.impulse[kinematics.first] / (time * laws.area)
         laws.advance_sliding(solution.history, sliding, slip, pressure, step)
-    if held is None or solution.spring_traction is None:
-        return ContactStep(kinematics, solution, time, persistent=persistent, answers=answers, carried=carried)
-    laws.store_spring_traction(solution.history, solution.spring_traction, kinematics.tangents)
+    springs = None
+    if held is not None and solution.spring_traction is not None:
+        laws.store_spring_traction(solution.history, solution.spring_traction, kinematics.tangents)
+        springs = ElasticStick(laws, held, solution.spring_traction, gain(laws, theta, np.inf if static else step))
     return ContactStep(
-        kinematics,
-        solution,
-        time,
-        ElasticStick(laws, held, solution.spring_traction, gain(laws, theta, np.inf if static else step)),
-        persistent=persistent,
-        answers=answers,
-        carried=carried,
+        kinematics, solution, time, springs, persistent=persistent, answers=answers, carried=beyond is not None
     )
 
 

@@ -20,11 +20,11 @@ class RotationPredictor:
     def __init__(self, assembly: Assembly, step: float) -> None:
         self._step = step
         self._bodies = []
-        for part, own, a in zip(assembly.system.parts, assembly.parts, assembly.start[:-1], strict=True):
+        for part, own, at in zip(assembly.system.parts, assembly.parts, assembly.places, strict=True):
             if isinstance(own, Nonlinear | PathDependent):
                 masses = np.asarray(own.mass.sum(axis=1)).reshape(-1, part.components)[:, 0]
                 positions = own.points if isinstance(own, Constrained) else part.positions
-                self._bodies.append((slice(int(a), int(a) + positions.size), positions, masses / masses.sum()))
+                self._bodies.append((at, positions, masses / masses.sum()))
 
     def guesses(self, u: Array, v: Array) -> tuple[Array, Array]:
         """v̄ with the rest of v and without it, from u and v (d,)."""

@@ -33,8 +33,7 @@ class MeanForces:
 
     def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
         self._assembly, self._theta, self._step = assembly, theta, step
-        parts = zip(assembly.parts, assembly.start[:-1], assembly.start[1:], strict=True)
-        pieces = [(part, slice(int(a), int(b))) for part, a, b in parts]
+        pieces = list(zip(assembly.parts, assembly.places, strict=True))
         self._elastic = [(part, at) for part, at in pieces if isinstance(part, Nonlinear)]
         self._path_dependent = [(i, part, at) for i, (part, at) in enumerate(pieces) if isinstance(part, PathDependent)]
         self._linear = [(part, at) for part, at in pieces if not isinstance(part, Nonlinear | PathDependent)]

@@ -23,9 +23,9 @@ class Tangents:
         """rest (d, d): what does not change with u and stands beside scale · K; None is nothing."""
         self._scale = scale
         blocks, parts = [], []
-        for i, part in enumerate(assembly.parts):
+        for i, (part, at) in enumerate(zip(assembly.parts, assembly.places, strict=True)):
             if isinstance(part, Nonlinear | PathDependent):
-                parts.append((i, part, slice(*assembly.start[i : i + 2].tolist())))
+                parts.append((i, part, at))
                 blocks.append(sp.csr_array(part.stiffness.shape))
             else:
                 blocks.append(part.stiffness)

@@ -67,7 +67,7 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
                 assert isinstance(ready, Connection)
                 worker = workers[ready]
                 done, answer = worker.point, worker.answer()
-                if isinstance(answer, _WorkerExit):
+                if worker.dead:
                     del workers[ready]
                     if done is not None:
                         tried[done] += 1
@@ -76,8 +76,8 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
                     if waiting:
                         worker = _Worker(sent)
                         workers[worker.connection] = worker
-                    if done is not None and tried[done] == TRIES:
-                        yield done, PointOutcome(message=answer.line)
+                    if done is not None and answer is not None and tried[done] == TRIES:
+                        yield done, answer
                     continue
                 # send the next point before storing this outcome
                 if waiting:
@@ -90,15 +90,6 @@ def compute_locally(sent: bytes, points: Sequence[Point], count: int) -> Iterato
     finally:
         for worker in workers.values():
             worker.kill()
-
-
-class _WorkerExit:
-    """The exit of a worker process without an outcome."""
-
-    def __init__(self, code: int) -> None:
-        how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-        hint = ", out of memory?" if code == -9 else ""
-        self.line = f"its process died {TRIES} times ({how}{hint})"
 
 
 class _Worker:
@@ -120,15 +111,18 @@ class _Worker:
             os.close(watched)
             self.connection = Connection(here.detach())
         self.point: int | None = None
-        self._started = False
+        self._started = self.dead = False
         self._send(function)
 
     def begin(self, place: int, point: Point) -> None:
         self.point = place
         self._send(pickle.dumps(point))
 
-    def answer(self) -> PointOutcome | _WorkerExit | None:
-        """Outcome of the point; None from a worker that is ready; `UserError` if the worker cannot start."""
+    def answer(self) -> PointOutcome | None:
+        """Outcome of the point; None from a worker that is ready; `UserError` if the worker cannot start.
+
+        Of a worker that has exited without an outcome (`dead`): the message for its point, should it exit again.
+        """
         try:
             found = self.connection.recv()
         except (EOFError, ConnectionResetError):
@@ -136,7 +130,10 @@ class _Worker:
             self._close()
             if not self._started:
                 raise UserError(f"a process of the sweep ended as it started (exit code {code})", code=1) from None
-            return _WorkerExit(code)
+            self.dead = True
+            how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+            hint = ", out of memory?" if code == -9 else ""
+            return PointOutcome(message=f"its process died {TRIES} times ({how}{hint})")
         if isinstance(found, str):
             raise UserError(f"the function cannot be loaded in another process: {found}: {HINT}")
         self._started = True

@@ -10,18 +10,17 @@ point whose file cannot be read (a power failure) counts as missing.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from arlequin.models.errors import UserError
 from arlequin.results.damage import warn_damaged
-from arlequin.results.files import read_arrays, read_json
+from arlequin.results.files import file_errors, read_arrays, read_json
 from arlequin.results.scalar import Scalar
 from arlequin.results.writer_lock import NAME as LOCK
 from arlequin.results.writer_lock import writer_lock
@@ -38,7 +37,7 @@ class SweepStore:
     def __init__(self, path: str | Path, plan: Plan, versions: tuple[str, str], overwrite: bool = False) -> None:
         """versions: of the package and the commit that compute now; they are added to those that did before."""
         self.path, self.given = Path(path), str(path)
-        with self._writing():
+        with file_errors(self.given):
             _found(self.path, self.given)
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = writer_lock(self.path, self.given)
@@ -61,7 +60,7 @@ class SweepStore:
     def write(self, point: Point, outcome: PointOutcome) -> None:
         """Write the outcome of a finished point."""
         name = key(point)
-        with self._writing():
+        with file_errors(self.given):
             if outcome.series:
                 import numpy as np
 
@@ -85,13 +84,6 @@ class SweepStore:
                 "(overwrite=True)"
             )
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise UserError(f"{self.given}: cannot be written: {error.strerror or error}", code=1) from error
-
 
 def is_sweep(path: str | Path) -> bool:
     """Whether a path is the folder of a sweep."""
@@ -107,16 +99,15 @@ def read_plan(path: str | Path) -> tuple[Plan, list[list[str]]]:
         raise UserError(f"{path}: the result of one run, not a sweep: open it with arlequin.open")
     if not is_sweep(folder):
         raise UserError(f"{path}: not a sweep (it has no sweep.json)")
-    try:
-        about = read_json(folder / "sweep.json")
-        plan, versions = Plan.from_json(about), [[_text(text) for text in pair] for pair in about["versions"]]
-        if any(len(pair) != 2 for pair in versions):
-            raise ValueError("its versions are no pairs")
-        return plan, versions
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}", code=1) from error
-    except (ValueError, KeyError, TypeError, AttributeError, UserError) as error:
-        raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {error}", code=1) from error
+    with file_errors(str(path), "read"):
+        try:
+            about = read_json(folder / "sweep.json")
+            plan, versions = Plan.from_json(about), [[_text(text) for text in pair] for pair in about["versions"]]
+            if any(len(pair) != 2 for pair in versions):
+                raise ValueError("its versions are no pairs")
+            return plan, versions
+        except (ValueError, KeyError, TypeError, AttributeError, UserError) as error:
+            raise UserError(f"{path}: its sweep.json is not readable as that of a sweep: {error}", code=1) from error
 
 
 def read_point(path: str | Path, point: Point) -> PointOutcome | None:

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,7 @@ def run_plan(
     overwrite: bool = False,
 ) -> xarray.Dataset:
     """Run a checked plan; arguments as of `sweep`."""
+    from arlequin.run.progress import PointsBar
     from arlequin.run.provenance import commit, version
     from arlequin.sweeps.dataset import assemble
 
@@ -121,7 +122,7 @@ def run_plan(
         missing = [point for point in points if key(point) not in outcomes]
         done, failed = len(outcomes), sum(bool(outcome.message) for outcome in outcomes.values())
         if missing:
-            show = progress if progress is not None else stack.enter_context(_bar(plan.name))
+            show = progress if progress is not None else stack.enter_context(PointsBar(plan.name))
             show(done, failed, len(points))
             # closed at once, not when it is collected: Ctrl-C ends its processes
             found = stack.enter_context(contextlib.closing(compute(missing)))
@@ -219,11 +220,3 @@ def _check_names(function: Callable[..., Any], plan: Plan) -> None:
         signature.bind(**plan.points()[0])
     except TypeError as error:
         raise UserError(f"over: {error}: {plan.name} takes {', '.join(signature.parameters) or 'nothing'}") from None
-
-
-@contextlib.contextmanager
-def _bar(title: str) -> Iterator[Progress]:
-    from arlequin.run.progress import PointsBar
-
-    with PointsBar(title) as bar:
-        yield bar

@@ -6,6 +6,7 @@ The parts of a system assembled: with the weights of their junctions, and what t
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from arlequin.junctions.base import JunctionOperator, JunctionProtocol
 from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, Nonlinear, PathDependent, Surface, Weighting
+from arlequin.models.part import Assembled, Nonlinear, PathDependent, Weighting
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -26,7 +27,7 @@ from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.rigid_constraints import RigidConstraints
 from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
-from arlequin.system.system import System
+from arlequin.system.system import System, surfaces_of
 
 
 def assembled_parts(system: System, operators: Sequence[JunctionOperator]) -> tuple[Assembled, ...]:
@@ -48,8 +49,7 @@ def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
     """Nodes of each part that lie on a contact surface (redistributed mass takes their mass away)."""
     nodes: dict[str, list[Any]] = {}
     for interface in system.interfaces:
-        surfaces = [interface.slave] + ([interface.master] if isinstance(interface.master, Surface) else [])
-        for surface in surfaces:
+        for surface in surfaces_of(interface):
             nodes.setdefault(surface.part.name, []).append(surface.nodes)
     return {name: np.unique(np.concatenate(lists)) for name, lists in nodes.items()}
 
@@ -103,8 +103,8 @@ class Assembly:
     @cached_property
     def nonlinear(self) -> tuple[tuple[str, Nonlinear, slice], ...]:
         """Nonlinear parts without memory: name, part and its dofs."""
-        bounds = zip(self.system.names, self.parts, self.start[:-1].tolist(), self.start[1:].tolist(), strict=True)
-        return tuple((name, part, slice(a, b)) for name, part, a, b in bounds if isinstance(part, Nonlinear))
+        each = zip(self.system.names, self.parts, self.places, strict=True)
+        return tuple((name, part, at) for name, part, at in each if isinstance(part, Nonlinear))
 
     @cached_property
     def _remembers(self) -> tuple[bool, ...]:
@@ -118,7 +118,7 @@ class Assembly:
     @cached_property
     def rigidity(self) -> RigidConstraints:
         """What keeps rigid parts rigid."""
-        return RigidConstraints.of(self.parts, self.start)
+        return RigidConstraints.of(self.parts, self.places)
 
     @cached_property
     def damped(self) -> bool:
@@ -146,21 +146,25 @@ class Assembly:
 
     @cached_property
     def layout(self) -> DofLayout:
-        """Where the coordinates of each part stand."""
+        """Numbering of the coordinates of the parts."""
         return DofLayout.of(self.system.parts, self.parts)
+
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        """The coordinates of each part among those of the system."""
+        return tuple(slice(a, b) for a, b in pairwise(self.start.tolist()))
 
     def split(self, vector: Array) -> list[Array]:
         """The vector's (d,) pieces by part."""
-        return [vector[a:b] for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
+        return [vector[at] for at in self.places]
 
     def internal(self, u: Array) -> tuple[Array, float]:
         """Internal forces (d,), N, and strain energy, J, from the strains of every part and of the springs."""
         if len(self.parts) == 1 and not self.links.any:
             return self.parts[0].internal(u)
-        forces = np.empty_like(u)
-        energy = 0.0
-        for part, a, b in zip(self.parts, self.start[:-1], self.start[1:], strict=True):
-            forces[a:b], part_energy = part.internal(u[a:b])
+        forces, energy = np.empty_like(u), 0.0
+        for part, at in zip(self.parts, self.places, strict=True):
+            forces[at], part_energy = part.internal(u[at])
             energy += part_energy
         if self.links.any:
             pull, stored = self.links.internal(u)

@@ -21,6 +21,7 @@ from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.system.contact_kinematics import ContactKinematics
 from arlequin.system.dofs import DofLayout
+from arlequin.system.system import surfaces_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ class ContactScale:
     def extent(self) -> float:
         """Largest extent of the slave surfaces and their masters, or of their parts, m; of points without any, how far
         they are from their partners or the origin; 1 m where all of that is zero."""
-        sides = [side for item in self.interfaces for side in (item.slave, item.master) if isinstance(side, Surface)]
+        sides = [side for item in self.interfaces for side in surfaces_of(item)]
         own = max((float(np.ptp(side.positions, axis=0).max()) for side in sides), default=0.0)
         own = own or max((float(np.ptp(side.part.positions, axis=0).max()) for side in sides), default=0.0)
         apart = max((float(np.abs(kin.gap[kin.paired]).max(initial=0.0)) for kin in self.reference), default=0.0)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,11 +23,10 @@ class RigidConstraints:
     size: int
 
     @classmethod
-    def of(cls, parts: Sequence[Assembled], start: NDArray[np.int64]) -> "RigidConstraints":
-        """Of the parts whose coordinates `start` bounds."""
-        places = [slice(int(a), int(b)) for a, b in pairwise(start)]
+    def of(cls, parts: Sequence[Assembled], places: Sequence[slice]) -> "RigidConstraints":
+        """Of the parts with these coordinates."""
         held = [(part, at) for part, at in zip(parts, places, strict=True) if isinstance(part, Constrained)]
-        return cls(tuple(held), int(start[-1]))
+        return cls(tuple(held), places[-1].stop)
 
     @property
     def any(self) -> bool:

@@ -7,12 +7,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.models.lumped.springs import Spring
-from arlequin.models.part import Surface
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
 from arlequin.system.dofs import DofLayout
 from arlequin.system.springs import SpringSet
+from arlequin.system.system import surfaces_of
 
 
 def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
@@ -20,21 +19,15 @@ def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
     if assembly.system.relations:
         raise UserError("several time steps: relations cannot join the parts; take one time step")
     for spring in assembly.system.springs:
-        if len({name in names for name in _ends(spring)}) > 1:
+        if len({side.part.name in names for side in surfaces_of(spring)}) > 1:
             raise UserError(f"several time steps: spring '{spring.name}' joins parts of different steps")
     kept = []
     for interface in assembly.contact.interfaces:
-        sides = [side for side in (interface.slave, interface.master) if isinstance(side, Surface)]
-        inside = [side.part.name in names for side in sides]
+        inside = [side.part.name in names for side in surfaces_of(interface)]
         if any(inside) and not all(inside):
             raise UserError(f"several time steps: interface '{interface.name}' joins parts of different steps")
         kept.append(all(inside))
     return np.array(kept, dtype=bool)
-
-
-def _ends(spring: Spring) -> list[str]:
-    """Names of the parts at the ends of a spring."""
-    return [end.part.name for end in (spring.first, spring.second) if end is not None]
 
 
 def restrict_assembly(
@@ -46,7 +39,9 @@ def restrict_assembly(
     layout = DofLayout.of(parts, assembled)
     kept = [item for item, yes in zip(assembly.contact.interfaces, interfaces, strict=True) if yes]
     names = {part.name for part in parts}
-    springs = [spring for spring in assembly.system.springs if names.issuperset(_ends(spring))]
+    springs = [
+        spring for spring in assembly.system.springs if names.issuperset(side.part.name for side in surfaces_of(spring))
+    ]
     block = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
         for name in ("mass", "stiffness", "damping")

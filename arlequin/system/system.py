@@ -63,20 +63,13 @@ class System:
                     f"{times} junctions glue {' and '.join(sorted(pair))}: their weights would not sum to one"
                 )
         known = {id(part) for part in self.parts}
-        for junction in self.junctions:
-            for part in (junction.coarse, junction.fine):
-                _belongs(part, known, f"junction '{junction.name}'")
-        for interface in self.interfaces:
-            _belongs(interface.slave.part, known, f"interface '{interface.name}'")
-            if isinstance(interface.master, Surface):
-                _belongs(interface.master.part, known, f"interface '{interface.name}'")
-        for spring in self.springs:
-            for end in (spring.first, spring.second):
-                if end is not None:
-                    _belongs(end.part, known, f"spring '{spring.name}'")
-        for relation in self.relations:
-            for surface, *_ in relation.terms:
-                _belongs(surface.part, known, f"relation '{relation.name}'")
+        for what in ("junctions", *kinds):
+            for item in getattr(self, what):
+                ends = (item.coarse, item.fine) if what == "junctions" else [side.part for side in surfaces_of(item)]
+                for part in ends:
+                    if id(part) not in known:
+                        who = f"{what.removesuffix('s')} '{item.name}' refers to part '{part.name}'"
+                        raise UserError(f"{who}, which is not among the parts of the system")
         self.acceleration(0.0)
         object.__setattr__(self, "names", tuple(part.name for part in self.parts))
         for what in ("velocity", "displacement"):
@@ -118,6 +111,9 @@ class System:
         return np.array(values).ravel()
 
 
-def _belongs(part: Part, known: set[int], who: str) -> None:
-    if id(part) not in known:
-        raise UserError(f"{who} refers to part '{part.name}', which is not among the parts of the system")
+def surfaces_of(item: Interface | Spring | Relation) -> list[Surface]:
+    """The surfaces that an interface, a spring or a relation joins; no obstacles, and not the ground."""
+    if isinstance(item, Relation):
+        return [surface for surface, *_ in item.terms]
+    ends = (item.first, item.second) if isinstance(item, Spring) else (item.slave, item.master)
+    return [end for end in ends if isinstance(end, Surface)]

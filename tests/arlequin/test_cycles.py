@@ -8,7 +8,7 @@ import pytest
 
 import arlequin as aq
 from arlequin.models.errors import UserError
-from arlequin.run.wear_cycles import CycleJump, _Cycles
+from arlequin.run.wear_cycles import CycleJump, step_cycles
 from arlequin.schemes import State
 
 PERIOD, STEP = 1.0, 0.05
@@ -39,7 +39,7 @@ class Points:
 def covered(wear_at, cycles, jump, points=1):
     """Depth after all cycles, how many were stepped and the largest error estimate."""
     run = Points(wear_at, points)
-    _Cycles(run, 0, 1, cycles, jump).go()
+    step_cycles(run, 0, 1, cycles, jump)
     assert run.state.n == cycles
     return run.state.worn.depth, run.stepped, run.attributes["jump_error"]
 
