@@ -314,8 +314,8 @@ class _CholmodAnalysis(Protocol):
 
 
 class Supernodes(NamedTuple):
-    """L by supernodes, in the memory of CHOLMOD: columns first[s] … first[s + 1] have the rows (m,) from row_start[s] on,
-    their own first; values from value_start[s] on: these columns one after the other, each with all m rows."""
+    """L by supernodes, in the memory of CHOLMOD: the columns from first[s] on have the rows (m,) from row_start[s] on,
+    their own first, and the values from value_start[s] on, column after column, each with all m rows."""
 
     first: NDArray[np.int32]
     row_start: NDArray[np.int32]
@@ -334,7 +334,10 @@ class _CholmodFactor(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("p", "i", "x", "z", "nz", "next", "prev")),
         *((name, ctypes.c_size_t) for name in ("nsuper", "ssize", "xsize", "maxcsize", "maxesize")),
         *((name, ctypes.c_void_p) for name in ("super", "pi", "px", "s")),
-        *((name, ctypes.c_int) for name in ("ordering", "is_ll", "is_super", "is_monotonic", "itype", "xtype", "dtype")),
+        *(
+            (name, ctypes.c_int)
+            for name in ("ordering", "is_ll", "is_super", "is_monotonic", "itype", "xtype", "dtype")
+        ),
     )
 
     def view(self, name: str, count: int, kind: Any) -> Any:
@@ -347,7 +350,9 @@ def _supernodes_of(factor: Any, size: int) -> Supernodes | None:
 
     None where it is simplicial, has large indices, or does not look as expected.
     """
-    pointer = ctypes.c_void_p.from_address(id(factor) + type(factor).__basicsize__ - ctypes.sizeof(ctypes.c_void_p)).value
+    pointer = ctypes.c_void_p.from_address(
+        id(factor) + type(factor).__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+    ).value
     if not pointer:
         return None
     own = _CholmodFactor.from_address(pointer)
