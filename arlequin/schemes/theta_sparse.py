@@ -361,7 +361,7 @@ class ThetaStepper(Stepper):
     def _solve_members(
         self, state: State, rows: tuple[Array, Array], force: Array, wanted: Array, given: Array | None
     ) -> _Solution:
-        """As `_solve`, up to the backward passes of `_end_linear`: φ is that without contact, and y is not known yet."""
+        """As `_solve`, before the backward passes of `_end_linear`: φ is that without contact, y not known yet."""
         assert isinstance(self._bulk, LinearStep)
         theta, step, condensed = self._theta, self.step, self._bulk.condensed
         multipliers, velocity = np.empty(wanted.shape), np.empty_like(rows[0])

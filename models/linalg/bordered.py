@@ -80,7 +80,8 @@ class BorderedFactor:
         if not (diagonal > 0.0).all():
             factorise(A)  # raises
         squares = self._rows.multiply(self._rows) @ (1.0 / diagonal)
-        scale = np.where(squares > 0.0, squares, 1.0)
+        self._empty = squares == 0.0
+        scale = np.where(self._empty, 1.0, squares)
         unit = sp.csr_array(sp.diags_array(1.0 / np.sqrt(scale)) @ self._rows)
         shift = _MARGIN * _largest_response(A, unit, diagonal) if self._count else 1.0
         inner = A[self._order][:, self._order]
@@ -118,6 +119,7 @@ class BorderedFactor:
         product += np.tril(product, -1).T
         out[np.ix_(self._sorted, self._sorted)] = product
         out[np.arange(self._count), np.arange(self._count)] += self._border
+        out[self._empty, self._empty] = 0.0  # round-off otherwise
         return out
 
     def forward(self, b: Array) -> ForwardPass:
