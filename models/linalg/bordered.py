@@ -115,6 +115,8 @@ class BorderedFactor:
 
     def schur(self) -> Array:
         out = np.empty((self._count, self._count))
+        if not self._count:
+            return out
         product = dsyrk(-1.0, self._lower, lower=1)
         product += np.tril(product, -1).T
         out[np.ix_(self._sorted, self._sorted)] = product
