@@ -1,6 +1,8 @@
 # Each target sets up what it needs, in .venv of the checkout; later runs find it there.
 BIN := .venv/bin
 # one BLAS thread in each process of tests
+# byte code is kept, whatever the environment says: without it each process compiles the tests, which takes 10 s
+export PYTHONDONTWRITEBYTECODE =
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .PHONY: demo test lint bench docs setup

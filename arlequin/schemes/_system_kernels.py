@@ -62,6 +62,21 @@ def internal_forces(strains, u, relative, out):
 
 
 @njit(cache=True)
+def copy_vector(x, out):
+    """out (n,) ← x: unlike an assignment to a slice, without code for shapes and memory that do not fit."""
+    for i in range(out.size):
+        out[i] = x[i]
+
+
+@njit(cache=True)
+def copy_table(x, out):
+    """out (n, m) ← x, as `copy_vector`."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, j]
+
+
+@njit(cache=True)
 def dot(x, y):
     """x·y."""
     total = 0.0

@@ -8,11 +8,20 @@ from collections import namedtuple
 
 import numpy as np
 
+from arlequin.models._borrow_kernels import borrow, hold
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing, solve_contact
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
-from arlequin.schemes._system_kernels import add_product, add_transposed, internal_forces, law_table, named_system
+from arlequin.schemes._system_kernels import (
+    add_product,
+    add_transposed,
+    copy_table,
+    copy_vector,
+    internal_forces,
+    law_table,
+    named_system,
+)  # fmt: skip
 from arlequin.schemes.compiled_system import LawTables
 from arlequin.schemes.loop_data import CornerRows, RotatingSteps, Rotation, ThetaLoopState, ThetaOperators
 
@@ -244,9 +253,9 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
     on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
     configuration as `arlequin.solvers.contact_step.solve_contact_step` does.
     """
-    system, operators = named_system(system, kernels), ThetaOperators(*operators)
-    external, imposed = loads
-    state = ThetaLoopState(*state)
+    system, operators = named_system(borrow(system), kernels), ThetaOperators(*borrow(operators))
+    external, imposed = borrow(loads)
+    state, steps = ThetaLoopState(*borrow(state)), borrow(steps)
     step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
     delassus, basis, gap = operators.delassus, system.basis, system.gap
     first, area, level, compliance, law_rows = laws.first, laws.area, laws.level, laws.compliance, laws.rows
@@ -281,11 +290,13 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
         single = single and delassus[0, 0] > 0.0
     else:
         on_basis = np.empty(basis_rows)
-        rotating, configurations = _named_rotation(rotation)
+        rotating, configurations = _named_rotation(borrow(rotation))
         rows = _Rows(step, theta, basis, gap, system.touching, laws, delassus, springs)
         solution = _ContactSolution(impulse, normal, status, trial)
-        contact, room = _room(basis_rows, count_rows, size, history, points)
-        chosen = _chosen(contact.active, laws, history)
+        work_space = _room(basis_rows, count_rows, size, history, points)
+        contact, room = borrow(work_space)
+        of_active = _chosen(contact.active, laws, history)
+        chosen = borrow(of_active)
         options = operators.method, operators.rho, operators.proximal
     for n in range(count):
         _predict(motion, external[n], imposed[n], moving, prediction)
@@ -330,7 +341,8 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
                 status[:] = 0
         else:
             if _mark_active(rows, rotating.corners, u, v, contact, room):
-                chosen = _chosen(contact.active, laws, history)
+                of_active = _chosen(contact.active, laws, history)
+                chosen = borrow(of_active)
             acts, used, residual, singular = _solve_in_configuration(
                 rows, rotating, options, state, y, contact, chosen, solution, on_basis, room
             )  # fmt: skip
@@ -351,10 +363,19 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
             return n
         if rotation is not None:
             _project(rows, system.mass, system.imposed, rotating, contact, solution, state, configurations, n, room)
-        history[:] = trial
-        all_u[n], all_v[n], all_y[n] = u, v, y
-        all_impulse[n], all_normal[n], all_status[n] = impulse, normal, status
-        all_multipliers[n], all_traction[n] = multipliers, traction
+        copy_table(trial, history)
+        for d in range(size):
+            all_u[n, d], all_v[n, d], all_y[n, d] = u[d], v[d], y[d]
+        for r in range(count_rows):
+            all_impulse[n, r], all_traction[n, r] = impulse[r], traction[r]
+        for k in range(points):
+            all_status[n, k] = status[k]
+        copy_table(normal, all_normal[n])
+        for m in range(constraints):
+            all_multipliers[n, m] = multipliers[m]
+    if rotation is not None:
+        hold(work_space)
+        hold(of_active)
     return count
 
 
@@ -567,21 +588,20 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
     used, residual, singular = 0, 0.0, False
     for attempt in range(PASSES):
         # the motion without contact, as the rows see it from here
-        _times_rows(shares, columns, width, rate, rates)
-        for q in range(middle.size):
-            change[q] = end[q] - middle[q]
-        _times_rows(shares, columns, width, change, ahead)
-        for q in range(middle.size):
-            change[q] = displacement[q] - middle[q]
-        _times_rows(shares, columns, width, change, before)
-        _times_rows(shares, columns, width, velocity, start)
         for r in range(count):
+            rates[r] = ahead[r] = before[r] = start[r] = 0.0
+            for a in range(width[r]):
+                share, q = shares[r, a], columns[r] + a
+                rates[r] += share * rate[q]
+                ahead[r] += share * (end[q] - middle[q])
+                before[r] += share * (displacement[q] - middle[q])
+                start[r] += share * velocity[q]
             mean[r] = (1.0 / theta - 1.0) * start[r]
         for k in range(gap.size):
             begins[k] = gap[k] + moved[first[k]] + before[first[k]]
         _close(laws, springs, rotation.points, state.persistence, start, mean, begins, contact)
         if layered:
-            contact.carried[:] = history
+            copy_table(history, contact.carried)
             carry_gaps(
                 contact.carried, begins, laws.rows, laws.area, laws.kernels, laws.kind, laws.coefficients,
                 contact.beyond,
@@ -590,20 +610,21 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
                 if laws.level[k] == GAP_LEVEL:
                     closing[0, first[k]] -= contact.beyond[k]
         for i in range(regular.size):
-            problem.history[i] = contact.carried[regular[i]]
+            for j in range(history.shape[1]):
+                problem.history[i, j] = own.trial[i, j] = contact.carried[regular[i], j]
         for i in range(points.size):
             k = points[i]
             problem.gap_free[i] = gap[k] + moved[first[k]] + ahead[first[k]] + contact.beyond[k]
         for i in range(rows.size):
             r = rows[i]
-            problem.closing[:, i] = closing[:, r]
+            for j in range(3):
+                problem.closing[j, i] = closing[j, r]
             if springs[r] > 0.0:
                 problem.rate_free[i] = (ahead[r] - before[r]) / gap_per_velocity
                 problem.rate_free[i] -= springs[r] * state.spring_traction[r]
             else:
                 problem.rate_free[i] = rates[r]
         _delassus_between(shares, corners, own_rows.delassus, rows, problem.delassus)
-        own.trial[:] = problem.history
         more, degenerate = 0, False
         if points.size:
             more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, options, own)
@@ -625,7 +646,7 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
             moves = max(moves, abs(following[q] - middle[q]) / rotation.settled[q])
         if moves <= 1.0 or attempt == PASSES - 1:
             break
-        middle[:] = following
+        copy_vector(following, middle)
         _evaluate_rows(corners, middle, shares, moved)
     contact.delassus[:] = 0.0
     for i in range(rows.size):
@@ -633,13 +654,15 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
     solution.normal[:] = 0.0
     solution.status[:] = 0
     for i in range(points.size):
-        solution.normal[:, points[i]] = own.normal[:, i]
+        for j in range(3):
+            solution.normal[j, points[i]] = own.normal[j, i]
         solution.status[points[i]] = own.status[i]
     if not layered:
-        contact.carried[:] = history
-    trial[:] = contact.carried
+        copy_table(history, contact.carried)
+    copy_table(contact.carried, trial)
     for i in range(regular.size):
-        trial[regular[i]] = own.trial[i]
+        for j in range(trial.shape[1]):
+            trial[regular[i], j] = own.trial[i, j]
     return points.size > 0, used, residual, singular
 
 
@@ -648,12 +671,14 @@ def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n, 
     """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
     impulses and works into `steps` (`RotatingSteps`); what of the contact may last into the state."""
     laws, normal, status = rows.laws, solution.normal, solution.status
-    steps.shares[n], steps.contact_displacement[n] = contact.shares, contact.middle
+    copy_table(contact.shares, steps.shares[n])
+    copy_vector(contact.middle, steps.contact_displacement[n])
     for k in range(laws.level.size):
         steps.gap[n, k] = rows.gap[k] + contact.moved[laws.first[k]]
         layered = laws.rows[k + 1] > laws.rows[k]
         steps.layer_gap[n, k] = solution.trial[laws.rows[k], 0] if layered else 0.0
-    steps.unprojected[n], steps.persistent[n] = state.v, contact.persistent
+    copy_vector(state.v, steps.unprojected[n])
+    copy_vector(contact.persistent, steps.persistent[n])
     if rows.theta < 1.0:  # at θ = 1 the end itself closes
         displacement, shares = room.displacement, room.shares
         displacement[:] = 0.0

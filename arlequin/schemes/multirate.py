@@ -201,7 +201,7 @@ class MultirateStepper(Stepper):
     def _join(self, n: int, states: tuple[State, ...], left: Array) -> State:
         """One state of the whole system from those of the sides; left (m,): Σ C p so far, so that none adds up."""
         size = self._assembly.dof_count
-        fields = {"u": np.zeros(size), "v": np.zeros(size), "internal": np.zeros(size)}
+        fields: dict[str, Any] = {"u": np.zeros(size), "v": np.zeros(size), "internal": np.zeros(size)}
         fields["impulse"] = np.zeros(self._assembly.laws.row_count)
         for name, whole in fields.items():
             for side, own in zip(self._sides, states, strict=True):

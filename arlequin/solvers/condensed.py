@@ -60,8 +60,10 @@ class Condensed:
         matrix: sp.csr_array,
         active: NDArray[np.bool_] | None = None,
         former: "Condensed | None" = None,
+        contact: bool = True,
     ) -> None:
-        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed).
+        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed); contact: whether contact
+        impulses will act.
 
         former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
@@ -73,7 +75,7 @@ class Condensed:
         free_rows = matrix if whole else matrix[self._active]
         to_given = free_rows[:, self._given]
         self._to_given = to_given if to_given.nnz else None  # a diagonal mass gives none
-        self._all, self._b = assembly.constraints, assembly.contact.basis
+        self._all, self._b = assembly.constraints, assembly.contact.basis if contact else assembly.contact.basis[:0]
         self.diagonal = matrix.diagonal()
         self._penalty: sp.csr_array | None = None
         rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))

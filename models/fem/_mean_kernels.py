@@ -196,7 +196,8 @@ def mean_force(cells, law, step, theta, u0, u1, before, force):
 
     Returns a cell that is inside out at u₁ (−1: none).
     """
-    if cells.gradients.shape[2] == 2:
+    _, gradients, _, _ = cells
+    if gradients.shape[2] == 2:
         return _mean_force(2, cells, law, step, theta, u0, u1, before, force)
     return _mean_force(3, cells, law, step, theta, u0, u1, before, force)
 

@@ -74,7 +74,8 @@ def respond_small(cells, law, step, u, before, after, force):
 
     Returns the stored energy and what the step dissipated (J).
     """
-    if cells.gradients.shape[2] == 2:
+    _, gradients, _, _ = cells
+    if gradients.shape[2] == 2:
         return _respond(2, cells, law, step, u, before, after, force)
     return _respond(3, cells, law, step, u, before, after, force)
 
@@ -136,7 +137,8 @@ def tangent_small(cells, law, step, u, before, pattern):
 
     K_ab = ∫ ∇φ_a · c · ∇φ_b dV + K V ∂ē/∂u_a ∂ē/∂u_b, c = ∂s/∂∇u of the law.
     """
-    if cells.gradients.shape[2] == 2:
+    _, gradients, _, _ = cells
+    if gradients.shape[2] == 2:
         _tangent(2, cells, law, step, u, before, pattern)
     else:
         _tangent(3, cells, law, step, u, before, pattern)

@@ -27,24 +27,17 @@ class KernelCells(NamedTuple):
 
     def part(self, chosen: slice) -> "KernelCells":
         """Some of the cells."""
+        if chosen.stop - chosen.start == len(self.nodes):
+            return self
         hoop = self.hoop[chosen] if self.hoop.size else self.hoop
         return KernelCells(self.nodes[chosen], self.gradients[chosen], hoop, self.weight[chosen])
 
 
-class KernelLaw(NamedTuple):
-    """A law of `_point_kernels` for a cell: its number, coefficients, and whether J̄ is the mean over the cell."""
+# A law of `_point_kernels` for a cell: its number, coefficients, and whether J̄ is the mean over the cell.
+KernelLaw = tuple[int, Array, bool]
 
-    kind: int
-    coefficients: Array
-    mean: bool
-
-
-class KernelPattern(NamedTuple):
-    """A CSR matrix of node blocks to add to: row starts (d + 1,), slots (c, a, b) of `block_slots`, values."""
-
-    starts: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    data: Array
+# A CSR matrix of node blocks to add to: row starts (d + 1,), slots (c, a, b) of `block_slots`, values.
+KernelPattern = tuple[NDArray[np.int32], NDArray[np.int32], Array]
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ class FiniteNodal(LoadedCoordinates):
         pattern = self.stiffness
         data = np.zeros(pattern.nnz)
         matrix = csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-        return matrix, KernelPattern(pattern.indptr, self._slots, matrix.data)
+        return matrix, (pattern.indptr, self._slots, matrix.data)
 
     @cached_property
     def _slots(self) -> np.ndarray:

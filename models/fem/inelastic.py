@@ -10,6 +10,7 @@ The memory (c, q, 9) holds the internal variables of the points (`arlequin.model
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -66,7 +67,7 @@ class InelasticAssembled(FiniteNodal):
         def respond_slice(chosen: slice) -> tuple[Array, float, float, int]:
             force = np.zeros_like(u)
             stored, dissipated, inverted = _cell_kernels.respond_cells(
-                self._cells.part(chosen), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated, inverted
 
@@ -85,7 +86,7 @@ class InelasticAssembled(FiniteNodal):
 
         def mean_slice(chosen: slice) -> tuple[Array, int]:
             force = np.zeros_like(u0)
-            cells = self._cells.part(chosen)
+            cells = tuple(self._cells.part(chosen))
             return force, _mean_kernels.mean_force(cells, law, step, theta, u0, u1, memory[chosen], force)
 
         forces, inverted = zip(*map_slices(mean_slice, len(memory)), strict=True)
@@ -100,7 +101,8 @@ class InelasticAssembled(FiniteNodal):
 
         u0, u1 = self._displacement(u0), self._displacement(u1)
         matrix, pattern = self._matrix_to_fill()
-        inverted = _mean_kernels.mean_tangent(self._cells, self._law, step, theta, u0, u1, memory, pattern)
+        cells = tuple(self._cells)
+        inverted = _mean_kernels.mean_tangent(cells, self._law, step, theta, u0, u1, memory, pattern)
         if inverted >= 0:
             raise UserError(f"cell {inverted} is turned inside out: there is no tangent", code=FAILURE)
         return matrix
@@ -110,7 +112,8 @@ class InelasticAssembled(FiniteNodal):
         from arlequin.models.fem import _cell_kernels
 
         matrix, pattern = self._matrix_to_fill()
-        _cell_kernels.tangent_cells(self._cells, self._law, step, self._displacement(u), memory, pattern)
+        cells = tuple(self._cells)
+        _cell_kernels.tangent_cells(cells, self._law, step, self._displacement(u), memory, pattern)
         return matrix
 
     @property
@@ -148,9 +151,9 @@ class InelasticAssembled(FiniteNodal):
         """Number of internal variables that are recorded, from α on."""
         return self.material.dissipates + self.material.heats
 
-    @property
+    @cached_property
     def _law(self) -> KernelLaw:
-        return KernelLaw(self.material.kind, self.material.coefficients, self.mean)
+        return self.material.kind, self.material.coefficients, self.mean
 
 
 def _first(inverted: Sequence[int], count: int) -> int:
@@ -168,8 +171,7 @@ class SmallInelasticAssembled(InelasticAssembled):
 
     def mean_internal(self, u0: Array, u1: Array, memory: Array, step: float, theta: float = 0.5) -> tuple[Array, int]:
         """(1 − θ) f(u₀) + θ f(u₁), f(u₀) without plastic flow, and −1: small strains invert no cell."""
-        elastic = self._law._replace(coefficients=self.material.unyielding)
-        start = self._respond(u0, memory, step, elastic)
+        start = self._respond(u0, memory, step, (self.material.kind, self.material.unyielding, self.mean))
         end = self.respond(u1, memory, step)
         return (1.0 - theta) * start.force + theta * end.force, -1
 
@@ -182,7 +184,8 @@ class SmallInelasticAssembled(InelasticAssembled):
         from arlequin.models.fem import _small_kernels
 
         matrix, pattern = self._matrix_to_fill()
-        _small_kernels.tangent_small(self._cells, self._law, step, self._displacement(u), memory, pattern)
+        cells = tuple(self._cells)
+        _small_kernels.tangent_small(cells, self._law, step, self._displacement(u), memory, pattern)
         return matrix
 
     def stress(self, u: Array, memory: Array) -> Array:
@@ -201,7 +204,7 @@ class SmallInelasticAssembled(InelasticAssembled):
         def respond_slice(chosen: slice) -> tuple[Array, float, float]:
             force = np.zeros_like(u)
             stored, dissipated = _small_kernels.respond_small(
-                self._cells.part(chosen), law, step, u, memory[chosen], after[chosen], force
+                tuple(self._cells.part(chosen)), law, step, u, memory[chosen], after[chosen], force
             )
             return force, stored, dissipated
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arlequin.models.errors import FAILURE, UserError
-from arlequin.models.fem.cells import CellArrays, KernelCells, KernelLaw
+from arlequin.models.fem.cells import CellArrays, KernelCells
 from arlequin.models.materials.plastic import MEMORY
 from arlequin.models.materials.point import CompiledLaw
 from arlequin.models.types import Array
@@ -66,7 +66,7 @@ def finite_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, me
     from arlequin.models.fem import _stress_kernels
 
     out = np.zeros((*memory.shape[:2], len(SIX)))
-    bad = _stress_kernels.finite_stress(cells, KernelLaw(law.kind, law.unyielding, mean), u, memory, out)
+    bad = _stress_kernels.finite_stress(tuple(cells), (law.kind, law.unyielding, mean), u, memory, out)
     return out, int(bad)
 
 
@@ -74,8 +74,8 @@ def small_stress(cells: KernelCells, law: CompiledLaw, mean: bool, u: Array, mem
     """σ (c, q, 6), Pa, of small strains."""
     from arlequin.models.fem import _stress_kernels
 
-    out = np.zeros((*memory.shape[:2], len(SIX)))
-    _stress_kernels.small_stress(cells, KernelLaw(law.kind, law.unyielding, mean), u, memory, out)
+    out = np.empty((*memory.shape[:2], len(SIX)))
+    _stress_kernels.small_stress(tuple(cells), (law.kind, law.unyielding, mean), u, memory, out)
     return out
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, types
 
+from arlequin.models._borrow_kernels import borrow
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
@@ -98,6 +99,13 @@ ARGUMENTS = (
 def _allocate_response(points, count):
     """An empty `ContactResponse` of k points and r rows."""
     return ContactResponse(np.empty(count), np.empty((points, 4)), np.empty(points), np.empty(points), np.empty(count))
+
+
+@njit(cache=True)
+def _copy(x, out):
+    """out (n,) ← x: unlike an assignment to a slice, without code for shapes and memory that do not fit."""
+    for i in range(out.size):
+        out[i] = x[i]
 
 
 @njit(cache=True)
@@ -456,7 +464,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
         if error < best:
             stalled = stalled + 1 if error > 0.5 * best else 0
             best = error
-            best_impulse[:] = impulse
+            _copy(impulse, best_impulse)
         else:
             stalled += 1
         if best <= 3e-15 or (best <= 1e-13 and stalled >= 1) or iteration == max_iterations or not error < np.inf:
@@ -468,7 +476,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
         _update_statuses(p, diagonal, rho, impulse, response, proposed)
         one_by_one = one_by_one or (stalled >= 8 and count == points)
         if not one_by_one:
-            active[:] = proposed.active
+            _copy(proposed.active, active)
         else:
             violation = 0.0
             for k in range(points):
@@ -485,7 +493,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
             break
         for i in range(count):
             impulse[i] += increment[i]
-    impulse[:] = best_impulse
+    _copy(best_impulse, impulse)
     return used, best, singular
 
 
@@ -725,7 +733,7 @@ def _newton_from_gauss_seidel(p, diagonal, rho, impulse, trial, max_iterations):
     Returns steps, certificate, singular.
     """
     used, best, singular = _newton(p, diagonal, rho, impulse, trial, max_iterations)
-    if impulse.size == p.area.size or not best < np.inf:
+    if impulse.size == p.area.size or best <= CONVERGED or not best < np.inf:
         return used, best, singular
     start = impulse.copy()
     for sweeps in (20, 100):
@@ -933,7 +941,8 @@ def solve_contact(motion, laws, kernels, history, closing, options, solution):
     The arguments are plain tuples in the order of the fields: Numba identifies a plain tuple of arrays in 0.2 µs, a
     named one, or one with a list of kernels, in 0.1 ms.
     """
-    m, t = FreeMotion(*motion), LawTable(*laws)
+    m, t = FreeMotion(*borrow(motion)), LawTable(*borrow(laws))
+    history, closing, solution = borrow(history), borrow(closing), borrow(solution)
     area = m.impulse_factor * t.area
     p = ContactProblem(
         m.delassus, m.gap_per_velocity, m.gap_free, m.rate_free, m.closed, t.first, area, t.level,

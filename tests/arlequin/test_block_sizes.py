@@ -137,9 +137,9 @@ def test_equal_bits_of_a_run_that_was_stopped(system, scheme, step, goes_on):
 
 @pytest.mark.parametrize("system, scheme, step", [RUNS["theta, solids"], RUNS["theta, sprung solids"]])
 def test_steps_audited_together_are_those_audited_one_by_one(system, scheme, step, monkeypatch):
-    together = aq.simulate(system(), scheme, duration=100 * step, step=step)
+    together = aq.simulate(system(), scheme, duration=50 * step, step=step)
     monkeypatch.setattr(theta_sparse, "is_steady", lambda assembly: False)
-    alone = aq.simulate(system(), scheme, duration=100 * step, step=step)
+    alone = aq.simulate(system(), scheme, duration=50 * step, step=step)
     assert np.abs(together["interface/floor/force"]).max() > 0.0
     assert np.abs(together["balance"]).max() < 1e-13
     for node in alone.subtree:

@@ -111,12 +111,12 @@ def cycled(cycles=40, system=None, **options):
 
 
 def test_jumps_agree_with_all_cycles_stepped(tmp_path):
-    full = cycled(jumps=0)["interface/contact"]
-    result = cycled(record=tmp_path / "run.zarr")
+    full = cycled(20, jumps=0)["interface/contact"]
+    result = cycled(20, record=tmp_path / "run.zarr")
     stepped = [int(word) for word in result.attrs["cycles_stepped"].split()]
     assert stepped[:3] == [1, 2, 7]
-    assert stepped[-1] == 40
-    assert len(stepped) < 10
+    assert stepped[-1] == 20
+    assert len(stepped) < 8
     times = result["time"].values
     ends = 1.0 + PERIOD * np.array(stepped)
     assert np.isin(np.round(ends / STEP), np.round(times / STEP)).all()

@@ -109,12 +109,21 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("scheme", [aq.Midpoint(), aq.Theta(0.5)], ids=["midpoint", "theta"])
-@pytest.mark.parametrize("kind", BODIES)
+CONSERVING = {"midpoint": aq.Midpoint(), "theta": aq.Theta(0.5)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheme"),
+    [
+        pytest.param(kind, scheme, id=f"{kind}-{name}", marks=() if i % 2 == j else pytest.mark.slow)
+        for i, kind in enumerate(BODIES)
+        for j, (name, scheme) in enumerate(CONSERVING.items())
+    ],
+)
 def test_a_stretched_block_that_spins_freely(kind: str, scheme: Any) -> None:
     """Energy and both momenta are kept, at strains of 0.2 and 0.1 rad a step."""
     system = aq.System([BODIES[kind]()], displacement=stretched(0.2), velocity=spinning(2.0, 0.2))
-    run = Run(system, scheme, step=0.05, steps=100)
+    run = Run(system, scheme, step=0.05, steps=60)
     total = run.energy("kinetic", "strain")
     assert np.abs(total - total[0]).max() <= 1e-12
     assert run.drift <= 1e-12
@@ -179,23 +188,26 @@ def test_a_stiff_block_hinged_at_a_corner_is_the_compound_pendulum() -> None:
     assert run.balance <= 1e-10 and np.abs(run.energy("scheme")).max() <= 1e-10
 
 
-def test_small_motions_are_those_of_the_linear_part() -> None:
+@pytest.mark.parametrize(
+    "scheme",
+    [aq.Midpoint(), *(pytest.param(aq.Theta(theta), marks=pytest.mark.slow) for theta in (0.5, 1.0)), aq.Theta(0.7)],
+)
+def test_small_motions_are_those_of_the_linear_part(scheme: Any) -> None:
     """The difference falls as the square of the amplitude, for every θ, damping of both kinds and a spring."""
     part = block(imposed={"left": {"x": 0.0, "y": 0.0}}, damping=aq.Rayleigh(mass=0.1, stiffness=0.1))
-    for scheme in (aq.Midpoint(), aq.Theta(0.5), aq.Theta(0.7), aq.Theta(1.0)):
-        differences = []
-        for size in (1e-3, 1e-4):
-            ends = []
-            for own in (part, replace(part, kinematics="small")):
-                spring = aq.Spring("hold", own.boundary("right"), None, stiffness=0.3, damping=0.1)
-                system = aq.System([own], springs=[spring], displacement=bent(size))
-                ends.append(Run(system, scheme, 0.2, 20))
-            finite, small = (run.states[-1].u for run in ends)
-            differences.append(np.abs(finite - small).max())
-            assert ends[0].balance <= 1e-10
-            assert ends[0].energy("damping")[-1] == pytest.approx(ends[1].energy("damping")[-1], rel=3 * size)
-            assert ends[0].energy("scheme")[-1] == pytest.approx(ends[1].energy("scheme")[-1], rel=3 * size, abs=1e-12)
-        assert differences[0] < 1e-6 and 80 < differences[0] / differences[1] < 120
+    differences = []
+    for size in (1e-3, 1e-4):
+        ends = []
+        for own in (part, replace(part, kinematics="small")):
+            spring = aq.Spring("hold", own.boundary("right"), None, stiffness=0.3, damping=0.1)
+            system = aq.System([own], springs=[spring], displacement=bent(size))
+            ends.append(Run(system, scheme, 0.2, 20))
+        finite, small = (run.states[-1].u for run in ends)
+        differences.append(np.abs(finite - small).max())
+        assert ends[0].balance <= 1e-10
+        assert ends[0].energy("damping")[-1] == pytest.approx(ends[1].energy("damping")[-1], rel=3 * size)
+        assert ends[0].energy("scheme")[-1] == pytest.approx(ends[1].energy("scheme")[-1], rel=3 * size, abs=1e-12)
+    assert differences[0] < 1e-6 and 80 < differences[0] / differences[1] < 120
 
 
 def test_the_theta_scheme_only_takes_energy_beyond_a_half() -> None:
@@ -245,9 +257,17 @@ def check_contact(run: Run) -> None:
     assert run.balance <= 1e-10 and np.abs(run.energy("scheme")).max() <= 1e-12
 
 
-@pytest.mark.parametrize("scheme", [aq.Midpoint(), aq.Theta(0.5)], ids=["midpoint", "theta"])
-@pytest.mark.parametrize("friction", [0.0, 0.4])
-@pytest.mark.parametrize("kind", ["quad", "hex"])
+@pytest.mark.parametrize(
+    ("kind", "friction", "scheme"),
+    [
+        pytest.param(
+            kind, friction, scheme, id=f"{kind}-{friction}-{name}", marks=() if i ^ j == k else pytest.mark.slow
+        )
+        for i, kind in enumerate(("quad", "hex"))
+        for j, friction in enumerate((0.0, 0.4))
+        for k, (name, scheme) in enumerate(CONSERVING.items())
+    ],
+)
 def test_a_spinning_block_that_bounces(kind: str, friction: float, scheme: Any) -> None:
     part = BODIES[kind]()
     axes = part.components

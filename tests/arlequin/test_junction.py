@@ -115,10 +115,22 @@ def test_linear_fields_agree_in_1d(ratio, mediator, coupling):
         np.testing.assert_allclose(left + right, 0, atol=1e-13 * np.abs(left).max())
 
 
-@pytest.mark.parametrize("kinds", [("quad", "tri"), ("tri", "quad"), ("tri", "tri"), ("quad", "quad")])
-@pytest.mark.parametrize("coupling", [L2(), H1(0.005)])
-@pytest.mark.parametrize("plane", ["strain", "axisymmetric"])
-@pytest.mark.parametrize("order", [1, 2])
+KINDS = [("quad", "tri"), ("tri", "quad"), ("tri", "tri"), ("quad", "quad")]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "coupling", "plane", "order"),
+    [  # each pair is quick once
+        pytest.param(*one, marks=() if j == i ^ n & 1 and k == i ^ n >> 1 else pytest.mark.slow)
+        for n, i, j, k, *one in (
+            (n, i, j, k, kinds, coupling, plane, order)
+            for n, kinds in enumerate(KINDS)
+            for i, coupling in enumerate((L2(), H1(0.005)))
+            for j, plane in enumerate(("strain", "axisymmetric"))
+            for k, order in enumerate((1, 2))
+        )
+    ],
+)
 def test_linear_fields_agree_in_2d(kinds, coupling, plane, order):
     coarse, fine = solids(3.7, kinds, order=order, plane=plane)
     C = Junction(coarse, fine, coupling=coupling).operator()
@@ -236,9 +248,15 @@ def test_patch_in_1d(ratio, order, inner):
     assert imbalance < 1e-12
 
 
-@pytest.mark.parametrize("kinds", [("quad", "tri"), ("tri", "quad"), ("tri", "tri"), ("quad", "quad")])
-@pytest.mark.parametrize("inner", [0.04, 0.04123])
-@pytest.mark.parametrize(("ratio", "order"), [(1, 1), (3.7, 1), (7.3, 1), (2.3, 2)])
+@pytest.mark.parametrize(
+    ("kinds", "inner", "ratio", "order"),
+    [  # each pair is quick once
+        pytest.param(kinds, inner, *mesh, marks=() if (n + m) % 2 == i else pytest.mark.slow)
+        for n, kinds in enumerate(KINDS)
+        for i, inner in enumerate((0.04, 0.04123))
+        for m, mesh in enumerate([(1, 1), (3.7, 1), (7.3, 1), (2.3, 2)])
+    ],
+)
 def test_patch_in_2d(kinds, inner, ratio, order):
     error, imbalance = solid_patch(Junction(*solids(ratio, kinds, inner, order, plane="stress")))
     assert error < 1e-12
@@ -274,8 +292,14 @@ def cubes(ratio, kinds, order=1, inner=0.0312):
 SOLIDS = [("hex", "hex"), ("tet", "tet"), ("hex", "tet"), ("tet", "hex")]
 
 
-@pytest.mark.parametrize("kinds", SOLIDS)
-@pytest.mark.parametrize(("ratio", "order"), [(1.3, 1), (2.3, 1), (1.3, 2)])
+@pytest.mark.parametrize(
+    ("kinds", "ratio", "order"),
+    [
+        pytest.param(kinds, ratio, order, marks=pytest.mark.slow if ratio == 2.3 and n != 2 else ())
+        for n, kinds in enumerate(SOLIDS)
+        for ratio, order in ((1.3, 1), (2.3, 1), (1.3, 2))
+    ],
+)
 def test_patch_in_3d(kinds, ratio, order):
     junction = Junction(*cubes(ratio, kinds, order))
     x = np.concatenate([part.positions for part in (junction.coarse, junction.fine)])
@@ -360,8 +384,14 @@ def manufactured_errors(cells, kinds, order, ratio=2.7, **options):
     return np.sqrt(wrong / size)
 
 
-@pytest.mark.parametrize("kinds", [("tri", "tri"), ("quad", "quad"), ("quad", "tri")])
-@pytest.mark.parametrize(("order", "l2", "h1"), [(1, 1.9, 0.9), (2, 2.8, 1.8)])
+@pytest.mark.parametrize(
+    ("kinds", "order", "l2", "h1"),
+    [
+        pytest.param(kinds, *one, marks=pytest.mark.slow if n == one[0] - 1 else ())
+        for n, kinds in enumerate([("tri", "tri"), ("quad", "quad"), ("quad", "tri")])
+        for one in ((1, 1.9, 0.9), (2, 2.8, 1.8))
+    ],
+)
 def test_orders_of_a_manufactured_solution(kinds, order, l2, h1):
     cells = (8, 16) if order == 1 else (6, 12)
     errors = [manufactured_errors(n, kinds, order) for n in cells]

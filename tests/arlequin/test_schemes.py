@@ -104,12 +104,15 @@ def errors_of(name: str, system: System, steps: list[int], end: float, driven: b
     return errors
 
 
-STEPS = [80, 120, 180, 270]
+@pytest.fixture(params=[[120, 270], pytest.param([80, 120, 180, 270], marks=pytest.mark.slow)], ids=len)
+def counts(request: pytest.FixtureRequest) -> list[int]:
+    """Numbers of steps of a study of convergence."""
+    return list(request.param)
 
 
-def check_order(name: str, system: System, driven: bool = False, order: int | None = None) -> None:
+def check_order(name: str, system: System, counts: list[int], driven: bool = False, order: int | None = None) -> None:
     order = SCHEMES[name].order if order is None else order
-    fine = [4 * n for n in STEPS] if order == 1 or name in ("generalised alpha 0", *EXPLICIT) else STEPS
+    fine = [4 * n for n in counts] if order == 1 or name in ("generalised alpha 0", *EXPLICIT) else counts
     for errors in errors_of(name, system, fine, 1.5, driven):
         assert errors[-1] < 3e-3
         assert abs(order_of(errors, fine) - order) <= 0.1, errors
@@ -120,26 +123,32 @@ def profile(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_order_in_free_vibration_with_load(name: str) -> None:
+def test_order_in_free_vibration_with_load(name: str, counts: list[int]) -> None:
     part = bar(name, body_force=lambda x, t: (0.3 * np.cos(3.0 * t) * (1.0 + x[0]),))
-    check_order(name, System([part], velocity=lambda x: -profile(x), displacement=profile))
+    check_order(name, System([part], velocity=lambda x: -profile(x), displacement=profile), counts)
 
 
-@pytest.mark.parametrize("name", SCHEMES)
-@pytest.mark.parametrize("kind", ["imposed", "imposed_velocity"])
-def test_order_with_imposed_motion(name: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        pytest.param(name, kind, marks=() if i % 2 == j else pytest.mark.slow)
+        for i, name in enumerate(SCHEMES)
+        for j, kind in enumerate(("imposed", "imposed_velocity"))
+    ],
+)
+def test_order_with_imposed_motion(name: str, kind: str, counts: list[int]) -> None:
     number = 0 if kind == "imposed" else 1
     part = bar(name, **{kind: {"left": {"x": lambda t: motion(t)[number]}}})
-    check_order(name, System([part], velocity=lambda x: 0.1 * np.cos(x)), driven=True)
+    check_order(name, System([part], velocity=lambda x: 0.1 * np.cos(x)), counts, driven=True)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_order_with_damping(name: str) -> None:
+def test_order_with_damping(name: str, counts: list[int]) -> None:
     """Rayleigh damping; central differences take it half a step late, which leaves them order 1."""
     part = bar(
         name, damping=Rayleigh(mass=0.2, stiffness=0.03), tractions={"right": lambda x, t: (0.2 * np.sin(2.0 * t),)}
     )
-    check_order(name, System([part], velocity=profile), order=1 if name in EXPLICIT else None)
+    check_order(name, System([part], velocity=profile), counts, order=1 if name in EXPLICIT else None)
 
 
 def test_free_vibration_against_the_matrix_exponential() -> None:

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.kernels
 
 GRAVITY, THROWN, MASS = 10.0, 2.0, 3.0
 SCHEMES = (aq.Theta(0.5), aq.Theta(1.0), aq.Newmark(), aq.HHT(-0.05), aq.GeneralisedAlpha.with_radius(0.8))
+EVERY = (*SCHEMES, aq.CentralDifference())
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ def energies(result: Any) -> Any:
     return {str(kind): result["energy"].sel(kind=kind).values for kind in result["kind"].values}
 
 
-@pytest.mark.parametrize("scheme", [*SCHEMES, aq.CentralDifference()])
+@pytest.mark.parametrize(
+    "scheme", [pytest.param(s, marks=pytest.mark.slow if i in (1, 3) else ()) for i, s in enumerate(EVERY)]
+)
 def test_velocity_weakening_is_of_first_order(scheme: Any) -> None:
     law = Stribeck(0.4, 0.1, 0.5)
     errors = []
@@ -160,21 +163,21 @@ def test_pressure_in_statics() -> None:
     assert u == pytest.approx((push - mu * normal) / stiffness, rel=1e-9)
 
 
-def test_stick_slip_never_gains_energy() -> None:
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), pytest.param(aq.Theta(0.6), marks=pytest.mark.slow)])
+def test_stick_slip_never_gains_energy(scheme: Any) -> None:
     """On a spring under a law that weakens steeply friction takes energy in every step; kinetic and strain energy
     grow in no step but one with a reversal, by an amount of second order that is in `scheme`."""
     law = Stribeck(0.5, 0.2, 0.02)
-    for scheme in (aq.Theta(0.5), aq.Newmark(), aq.Theta(0.6)):
-        result = aq.simulate(block(law, 2e3), scheme, duration=3.0, step=2e-3)
-        own, speed = energies(result), velocity(result)
-        total = own["kinetic"] + own["strain"]
-        turns = speed[1:] * speed[:-1] <= 0.0  # or ends in stick
-        assert np.diff(total)[~turns].max() <= 1e-13 * total[0]
-        assert np.diff(total)[turns].max() <= 1e-4 * total[0]
-        assert np.diff(total + own["scheme"]).max() <= 1e-13 * total[0]
-        assert np.diff(own["friction"]).min() >= -1e-13 * total[0]
-        assert own["kinetic"][-1] < 1e-20  # it sticks at last
-        assert own["strain"][-1] > 0.0
+    result = aq.simulate(block(law, 2e3), scheme, duration=3.0, step=2e-3)
+    own, speed = energies(result), velocity(result)
+    total = own["kinetic"] + own["strain"]
+    turns = speed[1:] * speed[:-1] <= 0.0  # or ends in stick
+    assert np.diff(total)[~turns].max() <= 1e-13 * total[0]
+    assert np.diff(total)[turns].max() <= 1e-4 * total[0]
+    assert np.diff(total + own["scheme"]).max() <= 1e-13 * total[0]
+    assert np.diff(own["friction"]).min() >= -1e-13 * total[0]
+    assert own["kinetic"][-1] < 1e-20  # it sticks at last
+    assert own["strain"][-1] > 0.0
 
 
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Newmark(), aq.CentralDifference()])
@@ -230,8 +233,14 @@ def test_refusals() -> None:
         aq.simulate_ensemble([block(law), block(law)], aq.Theta(0.5), duration=0.01, step=1e-3)
 
 
-@pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("scheme", [*SCHEMES, aq.CentralDifference()])
+@pytest.mark.parametrize(
+    ("scheme", "restitution"),
+    [
+        pytest.param(scheme, e, marks=() if i % 3 == j else pytest.mark.slow)
+        for i, scheme in enumerate(EVERY)
+        for j, e in enumerate((0.3, 0.0, 1.0))
+    ],
+)
 def test_restitution(scheme: Any, restitution: float) -> None:
     """Newton's impact law: v⁺ = −e v⁻; the loss is m (1 − e²) v²/2."""
     mass = aq.PointMasses("mass", [0.0], mass=2.0)
@@ -251,7 +260,7 @@ def test_restitution_of_a_bouncing_ball() -> None:
     floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
     contact = aq.Interface("contact", ball.boundary("all"), floor, aq.Unilateral(restitution=e))
     system = aq.System([ball], interfaces=[contact], gravity=(0.0, -GRAVITY))
-    result = aq.simulate(system, aq.Theta(0.5), duration=0.15, step=2e-5)
+    result = aq.simulate(system, aq.Theta(0.5), duration=0.15, step=5e-5)
     place = height + result["part/ball"]["displacement"].values[:, 0, 1]
     peaks = place[1:-1][(place[1:-1] > place[:-2]) & (place[1:-1] >= place[2:])]
     assert peaks[0] == pytest.approx(e**2 * height, rel=0.01)

@@ -1,7 +1,9 @@
 """What tests of cases share: a folder of their own, the line of an error, small Gmsh files written as text."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +35,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, in which the test runs."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made, but saved as a picture of one pixel: for tests of what is said and written, not of pictures."""
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.new("L", (1, 1)).save(stream, format="png")
+
+    def savefig(self: Figure, target: Any, **options: Any) -> None:
+        (target.write if hasattr(target, "write") else Path(target).write_bytes)(stream.getvalue())
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
 
 
 @pytest.fixture

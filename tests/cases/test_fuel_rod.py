@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_does_not(short):
         assert not np.array_equal(short[name].values, other[name].values)
 
 
-@pytest.mark.parametrize("sizes", [(1,), (2,), (7, 2, 64, 1)])
+@pytest.mark.parametrize("sizes", [*(pytest.param((n,), marks=pytest.mark.slow) for n in (1, 2)), (7, 2, 64, 1)])
 def test_blocks_of_any_size_give_the_same_bits(short, sizes, blocks_of):
     with blocks_of(*sizes):
         other = run(SHORT)
@@ -48,7 +48,7 @@ def test_blocks_of_any_size_give_the_same_bits(short, sizes, blocks_of):
 def test_the_run_starts_in_equilibrium():
     """Without excitation nothing moves, friction and a grid off the axis or not."""
     for misalignment in (0.0, 1e-5):
-        p = replace(SHORT, excitation="none", gap=0.0, misalignment=misalignment)
+        p = replace(SHORT, excitation="none", gap=0.0, misalignment=misalignment, duration=1e-3)
         result = run(p)
         moved = result["part/rod/displacement"].values
         assert np.abs(moved - moved[0]).max() < 1e-12

@@ -36,7 +36,7 @@ def test_maw_does_not_depend_on_friction_and_size():
     assert maw(other, 2.0).reflection == pytest.approx(maw(BALL, 2.0).reflection, rel=1e-10)
 
 
-@pytest.mark.parametrize("psi", [0.7, 2.0, 3.0, 6.0])
+@pytest.mark.parametrize("psi", [0.7, *(pytest.param(psi, marks=pytest.mark.slow) for psi in (2.0, 3.0)), 6.0])
 def test_patches_find_maws_curve(psi):
     """Another discretisation of the half-space, with slip in any direction: 1 % of the full scale."""
     assert BALL.impact(psi, steps=100).reflection == pytest.approx(maw(BALL, psi).reflection, abs=0.014)
@@ -109,8 +109,14 @@ def test_maw_is_for_alike_spheres():
         maw(replace(BALL, partner="rigid"), 1.0)
 
 
-@pytest.mark.parametrize("incidence", [0.7, 3.0, 6.5])
-@pytest.mark.parametrize("partner", ["like", "rigid"])
+@pytest.mark.parametrize(
+    ("partner", "incidence"),
+    [
+        pytest.param(partner, incidence, marks=() if i % 2 == j else pytest.mark.slow)
+        for i, incidence in enumerate((0.7, 3.0, 6.5))
+        for j, partner in enumerate(("like", "rigid"))
+    ],
+)
 def test_disc(partner, incidence):
     p = Parameters(shape="disc", partner=partner, incidence=incidence)
     result = build(p).run()

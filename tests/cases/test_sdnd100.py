@@ -14,7 +14,7 @@ from arlequin.models.errors import UserError
 TURNS = np.array([-0.65e-3, 0.45e-3, -0.25e-3, 0.05e-3])
 
 
-@pytest.mark.parametrize("step", [1e-3, 7.3e-4, 1e-4])
+@pytest.mark.parametrize("step", [1e-3, 7.3e-4, pytest.param(1e-4, marks=pytest.mark.slow)])
 def test_located_turning_points(step: float) -> None:
     result = cases.run("sdnd100", step=step)
     parameters = sdnd100.Parameters(step=step)
@@ -77,7 +77,10 @@ def test_penalised_checks_pass(options: dict[str, Any]) -> None:
     assert not [check for check in cases.check("sdnd100", **options) if not check.passed]
 
 
-@pytest.mark.parametrize("scheme", ["symplectic-euler", "de-vogelaere", "runge-kutta", "hht"])
+@pytest.mark.parametrize(
+    "scheme",
+    ["symplectic-euler", "hht", *(pytest.param(n, marks=pytest.mark.slow) for n in ("de-vogelaere", "runge-kutta"))],
+)
 def test_penalised_models_agree(scheme: str) -> None:
     """Modal coordinates, two bodies and one mass are one system."""
     motions = []

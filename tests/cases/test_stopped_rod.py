@@ -102,7 +102,7 @@ def test_sine_modes_are_those_of_the_finite_elements() -> None:
     assert thin[0] == pytest.approx(bare, rel=3e-3)
 
 
-@pytest.mark.parametrize("dashpot", [0.0, 20.0])
+@pytest.mark.parametrize("dashpot", [pytest.param(0.0, marks=pytest.mark.slow), 20.0])
 def test_the_reference_against_blind_integration(dashpot: float) -> None:
     """Blows do not know of friction; what rubs differs by the creep that the rule allows instead of stick."""
     rod, end = replace(ROD, modes=3, dashpot=dashpot), 0.06

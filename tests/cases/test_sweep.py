@@ -133,6 +133,7 @@ BROKEN = """    if parameters.damped and parameters.limit is None:
     n = parameters.steps"""
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_sweep_half_done_over_choices_is_shown_as_it_stands(capsys):
     """Over true and false, a word, and none: what failed and what is to come are said, beside figures of the others."""
     Path("mine.py").write_text(Path(CASE).read_text().replace("    n = parameters.steps", BROKEN))
@@ -155,7 +156,14 @@ def test_a_sweep_half_done_over_choices_is_shown_as_it_stands(capsys):
     assert int(aq.open_sweep("a")["finished"].sum()) == 16
 
 
-@pytest.mark.parametrize("words", [["limit=none,2,3"], ["damped=false,true"], ["shape=sine,cosine"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["limit=none,2,3"],
+        pytest.param(["damped=false,true"], marks=pytest.mark.slow),
+        pytest.param(["shape=sine,cosine"], marks=pytest.mark.slow),
+    ],
+)
 def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys, one_line):
     assert main(["sweep", CASE, *words, "--workers", "0", "--out", "a", "--series", "energy"]) == 0
     first, *others = sorted((Path("a") / "points").glob("*.json"))
@@ -173,21 +181,26 @@ def test_a_sweep_over_one_choice_with_one_point_is_drawn(words, capsys, one_line
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "command"),
     [
-        ["reflection_spectrum", "absorbing=true,false", "ratio=2", "shortest=2", "longest=2.1", "count=2"],
-        ["bar_comparison", "velocity=5,10", "elements=10", "penalty_stiffness=1e13"],
-        ["patch_test", "stabilised=false,true", "lower_cells=3", "upper_cells=2"],
-        ["asperity_press", "elements=2,4", "steps=10"],
+        pytest.param(words.split(), command, marks=() if i % 2 == j else pytest.mark.slow, id=f"{words} {command}")
+        for i, words in enumerate(
+            [
+                "reflection_spectrum absorbing=true,false ratio=2 shortest=2 longest=2.1 count=2",
+                "bar_comparison velocity=5,10 elements=10 penalty_stiffness=1e13",
+                "patch_test stabilised=false,true lower_cells=3 upper_cells=2",
+                "asperity_press elements=2,4 steps=10",
+            ]
+        )
+        for j, command in enumerate(("plot", "report"))
     ],
 )
-def test_sweeps_of_cases_of_several_runs_and_of_statics(words, capsys):
+def test_sweeps_of_cases_of_several_runs_and_of_statics(words, command, capsys):
     assert main(["sweep", *words, "--workers", "0", "--out", "a"]) == 0
     next((Path("a") / "points").glob("*.json")).unlink()
     capsys.readouterr()
-    for command in ("plot", "report"):
-        assert main([command, "a"]) == 0
-        assert capsys.readouterr().err.endswith(" computed, 1 not computed\n")
+    assert main([command, "a"]) == 0
+    assert capsys.readouterr().err.endswith(" computed, 1 not computed\n")
 
 
 @pytest.mark.filterwarnings("ignore::arlequin.sweeps.dataset.SweepWarning")

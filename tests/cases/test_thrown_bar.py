@@ -54,14 +54,14 @@ def test_checks_pass(options: dict[str, Any]) -> None:
 def test_conserving_contact_rebounds_whole() -> None:
     """Energy to round-off, and order 1 of the pressure; its ripple is bounded, but above that of the velocity law."""
     errors = []
-    for elements in (50, 100, 200):
+    for elements in (50, 200):
         result = cases.run("thrown_bar", elements=elements, **CONSERVING)
         energy = result["energy"].sel(kind=["kinetic", "strain"]).sum("kind").values
         assert np.abs(energy / energy[0] - 1.0).max() <= 1e-12
         assert mean_pressures(result)[1].max() <= 1.2 * 300.0
         errors.append(l1_of(result))
     assert rigid_velocity(result, "bar") >= 9.98
-    assert np.log2(errors[0] / errors[2]) / 2.0 >= 0.9
+    assert np.log2(errors[0] / errors[1]) / 2.0 >= 0.9
     failed = [check.name for check in thrown_bar.check(result, thrown_bar.Parameters(elements=200, **CONSERVING))
               if not check.passed]  # fmt: skip
     assert failed == ["contact pressure, total variation"]

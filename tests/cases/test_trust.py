@@ -15,7 +15,7 @@ from arlequin.models.errors import UserError
 from arlequin.results.damage import ResultWarning
 
 MARKED = "\nfrom pathlib import Path as _Path\n_Path({mark!r}).touch()\n"
-pytestmark = pytest.mark.usefixtures("folder", "state")
+pytestmark = pytest.mark.usefixtures("folder", "state", "undrawn")
 
 
 @pytest.fixture
@@ -60,9 +60,11 @@ def test_what_was_run_here_runs_again(result, mark, capfd):
     assert case_files.known(str(result)) == result.read_bytes()
 
 
-@pytest.mark.parametrize("how", ["changed", "elsewhere", "link", "relative", "through the parent", "gone", "no state"])
-def test_what_was_not_is_not_run(how, result, mark, capfd, folder, state):
-    """General figures, and one line; `--case` runs it."""
+WAYS = ["changed", "elsewhere", "link", "relative", "through the parent", "gone", "no state"]
+
+
+def no_longer_known(how, result, folder, state):
+    """Changes the case file of `a.zarr`, where the result says it is, or what is known of it."""
     if how == "changed":
         result.write_text(result.read_text() + "# another\n")
     elif how == "elsewhere":  # its helpers would be those that are beside it
@@ -80,6 +82,21 @@ def test_what_was_not_is_not_run(how, result, mark, capfd, folder, state):
         names(folder / "a.zarr", folder / "gone.py")
     else:
         shutil.rmtree(state)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_the_case_of_a_result_that_was_not_run_is_refused(how, result, mark, folder, state):
+    no_longer_known(how, result, folder, state)
+    named = json.loads((folder / "a.zarr" / "zarr.json").read_text())["attributes"]["case"]
+    with pytest.raises(UserError, match=r"run here$|no such file$"):
+        registry.named_by_a_result(named)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("how", ["changed", *(pytest.param(how, marks=pytest.mark.slow) for how in WAYS[1:])])
+def test_what_was_not_is_not_run(how, result, mark, capfd, folder, state):
+    """General figures, and one line; `--case` runs it."""
+    no_longer_known(how, result, folder, state)
     for words in (["plot", "a.zarr"], ["report", "a.zarr"]):
         assert main(words) == 0
         out, err = capfd.readouterr()

@@ -86,9 +86,15 @@ SCHEMES = {
 }
 
 
-@pytest.mark.parametrize("scheme, mass, share", SCHEMES.values(), ids=SCHEMES)
-@pytest.mark.parametrize("modal", [False, True])
-def test_decay_rate(scheme, mass, share, modal):
+@pytest.mark.parametrize(
+    ("modal", "scheme", "mass", "share"),
+    [
+        pytest.param(modal, *one, id=f"{modal}-{name}", marks=() if i % 2 == j else pytest.mark.slow)
+        for i, (name, one) in enumerate(SCHEMES.items())
+        for j, modal in enumerate((False, True))
+    ],
+)
+def test_decay_rate(modal, scheme, mass, share):
     """A pinned beam in its first mode decays as exp(−c t/2m), m the whole mass per length."""
     added, carried, drag = 0.08, 0.35, 0.3
     whole = OWN + added + carried

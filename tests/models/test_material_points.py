@@ -42,7 +42,7 @@ LARGE = pytest.mark.parametrize(
 METAL = pytest.mark.parametrize("metal", list(METALS.values()), ids=list(METALS))
 AXES = pytest.mark.parametrize("axes", [2, 3])
 STEP = 0.1
-TRIES = 200 if numba.config.DISABLE_JIT else 20_000  # six hardenings: 1.2e5 states
+TRIES = 200 if numba.config.DISABLE_JIT else 20_000
 EYE = np.eye(3)
 
 
@@ -434,11 +434,15 @@ STEELS = {
 }
 
 
-@pytest.mark.parametrize("name", list(STEELS))
-def test_the_return_does_not_fail(name):
+@pytest.mark.parametrize(
+    ("name", "tries"),
+    [(name, TRIES if TRIES < 1000 else TRIES // 5) for name in STEELS]
+    + [pytest.param(name, TRIES, marks=pytest.mark.slow) for name in STEELS],
+)
+def test_the_return_does_not_fail(name, tries):
     """Random states, far from any solution: q = σ_y to 1e-12 of it, in the bracket, with the heat of its work."""
     metal = J2(2e11, 0.3, 7800.0, 4e8, STEELS[name])
-    m, random, count = metal.coefficients, np.random.default_rng(7), TRIES
+    m, random, count = metal.coefficients, np.random.default_rng(7), tries
     norm = 10 ** random.uniform(-8, 1, count)
     alpha = random.uniform(0, 10, count) * (random.uniform(0, 1, count) > 0.2)
     alpha *= 10 ** random.uniform(-6, 0, count)
