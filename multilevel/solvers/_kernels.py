@@ -22,6 +22,8 @@ MAX_STALLED = 10  # Newton steps that do not halve the certificate
 CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws amplify the round-off of the gaps
 MIN_PROXIMAL_TERM = 1e-9  # the smaller, the fewer iterations where multipliers are not unique
 LAPACK_FROM = 96  # unknowns
+KRYLOV_FROM, KRYLOV = 300, 80  # unknowns from which increments are found iteratively, and the iterations of one at most
+KRYLOV_TOLERANCE = 1e-6  # of the residual of an increment, relative
 # the number of Newton steps, of r³/3 multiplications each, is limited to some minutes
 MAX_OPERATIONS, MIN_BUDGET = 3e11, 500
 
@@ -358,11 +360,144 @@ def _linearise(p, diagonal, rho, impulse, response, statuses, system):
 
 
 @njit(cache=True)
+def _blocks(p, system, unknown, point, root, unit):
+    """Inverses (k, 3, 3) of the diagonal blocks of the points in the scaled system of `_newton_increment`; where one is
+    singular, the identity."""
+    out, block, right = np.zeros((p.area.size, 3, 3)), np.empty((3, 3)), np.empty(3)
+    first = 0
+    while first < unknown.size:
+        k, last = point[first], first
+        while last < unknown.size and point[last] == k:
+            last += 1
+        n, size = p.first[k], last - first
+        for column in range(size):
+            for r in range(size):
+                i = unknown[first + r]
+                a = i - n
+                for c in range(size):
+                    j = unknown[first + c]
+                    value = system.on_impulse[k, a, j - n]
+                    for b in range(p.first[k + 1] - n):
+                        value += system.on_velocity[k, a, b] * p.delassus[n + b, j]
+                    block[r, c] = value * root[first + c] * unit[first + r]
+                right[r] = 1.0 if r == column else 0.0
+            regular = _eliminate(block, right, size)
+            for r in range(size):
+                out[k, r, column] = right[r] if regular else (1.0 if r == column else 0.0)
+        first = last
+    return out
+
+
+@njit(cache=True)
+def _apply_rows(p, system, unknown, point, root, unit, blocks, x, full, moved, out):
+    """out (n,): the preconditioned scaled system of `_newton_increment` times x (n,); full, moved (r,) are room."""
+    full[:] = 0.0
+    for j in range(unknown.size):
+        full[unknown[j]] = root[j] * x[j]
+    if 2 * unknown.size > full.size:
+        np.dot(p.delassus, full, moved)
+    else:
+        _multiply(p.delassus, full, moved)
+    rows = np.empty(3)
+    first = 0
+    while first < unknown.size:
+        k, last = point[first], first
+        while last < unknown.size and point[last] == k:
+            last += 1
+        n = p.first[k]
+        for j in range(first, last):
+            a = unknown[j] - n
+            value = 0.0
+            for b in range(p.first[k + 1] - n):
+                value += system.on_velocity[k, a, b] * moved[n + b] + system.on_impulse[k, a, b] * full[n + b]
+            rows[j - first] = value * unit[j]
+        for r in range(last - first):
+            value = 0.0
+            for c in range(last - first):
+                value += blocks[k, r, c] * rows[c]
+            out[first + r] = value
+        first = last
+
+
+@njit(cache=True)
+def _solve_iteratively(p, system, unknown, point, root, unit, right):
+    """Solves the scaled system of `_newton_increment` into `right` (n,) by GMRES, to a residual of `KRYLOV_TOLERANCE`;
+    False where `KRYLOV` iterations do not suffice.
+
+    Each iteration is a product with W; preconditioned by the blocks of the points. Source: Saad & Schultz, SIAM J. Sci.
+    Stat. Comput. 7 (1986) 856–869.
+    """
+    n, most = unknown.size, KRYLOV
+    blocks = _blocks(p, system, unknown, point, root, unit)
+    full, moved = np.empty(p.delassus.shape[0]), np.empty(p.delassus.shape[0])
+    basis, upper = np.empty((most + 1, n)), np.zeros((most, most))
+    cosines, sines, target = np.empty(most), np.empty(most), np.zeros(most + 1)
+    first = 0
+    while first < n:  # the right-hand side, preconditioned
+        k, last = point[first], first
+        while last < n and point[last] == k:
+            last += 1
+        for r in range(last - first):
+            value = 0.0
+            for c in range(last - first):
+                value += blocks[k, r, c] * right[first + c]
+            basis[0, first + r] = value
+        first = last
+    size = np.sqrt(np.dot(basis[0], basis[0]))
+    if size == 0.0:
+        right[:n] = 0.0
+        return True
+    basis[0] /= size
+    target[0] = size
+    used = 0
+    converged = False
+    for step in range(most):
+        new = basis[step + 1]
+        _apply_rows(p, system, unknown, point, root, unit, blocks, basis[step], full, moved, new)
+        for _ in range(2):  # orthogonalised twice
+            for i in range(step + 1):
+                share = np.dot(basis[i], new)
+                upper[i, step] += share
+                for j in range(n):
+                    new[j] -= share * basis[i, j]
+        length = np.sqrt(np.dot(new, new))
+        for i in range(step):
+            above, below = upper[i, step], upper[i + 1, step]
+            upper[i, step] = cosines[i] * above + sines[i] * below
+            upper[i + 1, step] = cosines[i] * below - sines[i] * above
+        above = upper[step, step]
+        both = np.hypot(above, length)
+        if not both > 0.0:
+            break
+        cosines[step], sines[step] = above / both, length / both
+        upper[step, step] = both
+        target[step + 1] = -sines[step] * target[step]
+        target[step] *= cosines[step]
+        used = step + 1
+        converged = abs(target[used]) <= KRYLOV_TOLERANCE * size
+        if converged or not length > 0.0:
+            break
+        new /= length
+    if not converged:
+        return False
+    for i in range(used - 1, -1, -1):
+        for j in range(i + 1, used):
+            target[i] -= upper[i, j] * target[j]
+        target[i] /= upper[i, i]
+    right[:n] = 0.0
+    for i in range(used):
+        for j in range(n):
+            right[j] += target[i] * basis[i, j]
+    return True
+
+
+@njit(cache=True)
 def _newton_increment(p, system, increment, matrix, mass):
     """Newton increment (r,) of the impulses; False where the system is singular.
 
     Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows
-    scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity.
+    scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity. Systems of more than
+    `KRYLOV_FROM` unknowns are solved iteratively first, by products with W.
     """
     residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
     count = residual.size
@@ -392,28 +527,39 @@ def _newton_increment(p, system, increment, matrix, mass):
     for j in range(unknowns):
         diagonal = p.delassus[unknown[j], unknown[j]]
         root[j] = 1.0 / np.sqrt(diagonal) if diagonal > 0.0 else 1.0
-    right = np.empty(unknowns)
+    right, unit = np.empty(unknowns), np.empty(unknowns)
+    depends = np.zeros(unknowns, dtype=np.bool_)
     for row in range(unknowns):
         i, k = unknown[row], point[row]
         n, end = p.first[k], p.first[k + 1]
         a = i - n
         bound = 0.0  # of the entries of the row, as |W_ij| ≤ √W_ii √W_jj
+        right[row] = -residual[i]
         for b in range(end - n):
             bound += (
                 abs(on_velocity[k, a, b]) * np.sqrt(p.delassus[n + b, n + b]) + abs(on_impulse[k, a, b]) * root[row]
             )
-        unit = 1.0 / bound if bound > 0.0 else 1.0
+            right[row] -= on_velocity[k, a, b] * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
+            depends[row] = depends[row] or on_velocity[k, a, b] != 0.0
+        unit[row] = 1.0 / bound if bound > 0.0 else 1.0
+        right[row] *= unit[row]
+    if unknowns > KRYLOV_FROM and mass == 0.0:
+        found = right.copy()
+        if _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, found):
+            for j in range(unknowns):
+                increment[unknown[j]] = found[j] * root[j]
+            return True
+    for row in range(unknowns):
+        i, k = unknown[row], point[row]
+        n, end = p.first[k], p.first[k + 1]
+        a = i - n
         line = matrix[row, :unknowns]
         line[:] = 0.0
-        right[row] = -residual[i]
-        depends = False
         for b in range(end - n):
             factor = on_velocity[k, a, b]
-            right[row] -= factor * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
             if factor == 0.0:
                 continue
-            depends = True
-            factor *= unit
+            factor *= unit[row]
             source = p.delassus[n + b]
             if unknowns == count:
                 for j in range(line.size):
@@ -421,11 +567,10 @@ def _newton_increment(p, system, increment, matrix, mass):
             else:
                 for j in range(line.size):
                     line[j] += factor * source[unknown[j]] * root[j]
-        right[row] *= unit
         for j in range(max(row - 2, 0), min(row + 3, unknowns)):
             if point[j] == k:
-                line[j] += on_impulse[k, a, unknown[j] - n] * root[j] * unit
-        if depends:
+                line[j] += on_impulse[k, a, unknown[j] - n] * root[j] * unit[row]
+        if depends[row]:
             line[row] += mass
     if not _solve(matrix, right, unknowns):
         return False
