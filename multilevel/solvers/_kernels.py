@@ -23,7 +23,8 @@ CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws am
 MIN_PROXIMAL_TERM = 1e-9  # the smaller, the fewer iterations where multipliers are not unique
 LAPACK_FROM = 96  # unknowns
 KRYLOV_FROM, KRYLOV = 300, 80  # unknowns from which increments are found iteratively, and the iterations of one at most
-KRYLOV_TOLERANCE = 1e-6  # of the residual of an increment, relative
+# relative residual of such an increment: this share of the certificate, within bounds
+KRYLOV_SHARE, KRYLOV_LEAST, KRYLOV_MOST = 0.1, 1e-5, 1e-2
 # the number of Newton steps, of r³/3 multiplications each, is limited to some minutes
 MAX_OPERATIONS, MIN_BUDGET = 3e11, 500
 
@@ -389,15 +390,40 @@ def _blocks(p, system, unknown, point, root, unit):
 
 
 @njit(cache=True)
-def _apply_rows(p, system, unknown, point, root, unit, blocks, x, full, moved, out):
-    """out (n,): the preconditioned scaled system of `_newton_increment` times x (n,); full, moved (r,) are room."""
+def _round(delassus, rounded):
+    """The lower triangle of W/size in single precision, into rounded (r, r); returns size, the largest W_ii."""
+    size = 0.0
+    for i in range(delassus.shape[0]):
+        size = max(size, delassus[i, i])
+    for i in range(delassus.shape[0]):
+        source, row = delassus[i], rounded[i]
+        for j in range(i + 1):
+            row[j] = source[j] / size
+    return size
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _multiply_rounded(rounded, x, out):
+    """out (r,) = W x in single precision, by the lower triangle: half the memory is read."""
+    out[:] = 0.0
+    for i in range(x.size):
+        row, own, total = rounded[i], x[i], np.float32(0.0)
+        for j in range(i):
+            total += row[j] * x[j]
+            out[j] += row[j] * own
+        out[i] += total + row[i] * own
+
+
+@njit(cache=True)
+def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size, full, moved, out):
+    """out (n,): the preconditioned scaled system of `_newton_increment` times x (n,), W in single precision.
+
+    full, moved (r,) are room.
+    """
     full[:] = 0.0
     for j in range(unknown.size):
-        full[unknown[j]] = root[j] * x[j]
-    if 2 * unknown.size > full.size:
-        np.dot(p.delassus, full, moved)
-    else:
-        _multiply(p.delassus, full, moved)
+        full[unknown[j]] = root[j] * size * x[j]
+    _multiply_rounded(rounded, full, moved)
     rows = np.empty(3)
     first = 0
     while first < unknown.size:
@@ -409,7 +435,7 @@ def _apply_rows(p, system, unknown, point, root, unit, blocks, x, full, moved, o
             a = unknown[j] - n
             value = 0.0
             for b in range(p.first[k + 1] - n):
-                value += system.on_velocity[k, a, b] * moved[n + b] + system.on_impulse[k, a, b] * full[n + b]
+                value += system.on_velocity[k, a, b] * moved[n + b] + system.on_impulse[k, a, b] * full[n + b] / size
             rows[j - first] = value * unit[j]
         for r in range(last - first):
             value = 0.0
@@ -420,16 +446,20 @@ def _apply_rows(p, system, unknown, point, root, unit, blocks, x, full, moved, o
 
 
 @njit(cache=True)
-def _solve_iteratively(p, system, unknown, point, root, unit, right):
-    """Solves the scaled system of `_newton_increment` into `right` (n,) by GMRES, to a residual of `KRYLOV_TOLERANCE`;
-    False where `KRYLOV` iterations do not suffice.
+def _solve_iteratively(p, system, unknown, point, root, unit, krylov, right):
+    """Solves the scaled system of `_newton_increment` into `right` (n,) by GMRES; False where `KRYLOV` iterations do
+    not suffice for the tolerance.
 
-    Each iteration is a product with W; preconditioned by the blocks of the points. Source: Saad & Schultz, SIAM J. Sci.
+    krylov: W in single precision, its size (see `_round`) and the tolerance, relative to the right-hand side. Newton's
+    next residual is of double precision: rounding W costs it digits of one increment, not of the solution. An iteration
+    is a product with W; preconditioned by the blocks of the points. Source: Saad & Schultz, SIAM J. Sci.
     Stat. Comput. 7 (1986) 856–869.
     """
     n, most = unknown.size, KRYLOV
     blocks = _blocks(p, system, unknown, point, root, unit)
-    full, moved = np.empty(p.delassus.shape[0]), np.empty(p.delassus.shape[0])
+    rounded, weight, tolerance = krylov
+    full = np.empty(p.delassus.shape[0], dtype=np.float32)
+    moved = np.empty_like(full)
     basis, upper = np.empty((most + 1, n)), np.zeros((most, most))
     cosines, sines, target = np.empty(most), np.empty(most), np.zeros(most + 1)
     first = 0
@@ -453,7 +483,7 @@ def _solve_iteratively(p, system, unknown, point, root, unit, right):
     converged = False
     for step in range(most):
         new = basis[step + 1]
-        _apply_rows(p, system, unknown, point, root, unit, blocks, basis[step], full, moved, new)
+        _apply_rows(p, system, unknown, point, root, unit, blocks, basis[step], rounded, weight, full, moved, new)
         for _ in range(2):  # orthogonalised twice
             for i in range(step + 1):
                 share = np.dot(basis[i], new)
@@ -474,7 +504,7 @@ def _solve_iteratively(p, system, unknown, point, root, unit, right):
         target[step + 1] = -sines[step] * target[step]
         target[step] *= cosines[step]
         used = step + 1
-        converged = abs(target[used]) <= KRYLOV_TOLERANCE * size
+        converged = abs(target[used]) <= tolerance * size
         if converged or not length > 0.0:
             break
         new /= length
@@ -492,12 +522,12 @@ def _solve_iteratively(p, system, unknown, point, root, unit, right):
 
 
 @njit(cache=True)
-def _newton_increment(p, system, increment, matrix, mass):
+def _newton_increment(p, system, increment, matrix, krylov, mass):
     """Newton increment (r,) of the impulses; False where the system is singular.
 
     Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows
     scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity. Systems of more than
-    `KRYLOV_FROM` unknowns are solved iteratively first, by products with W.
+    `KRYLOV_FROM` unknowns are solved iteratively first, see `_solve_iteratively`.
     """
     residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
     count = residual.size
@@ -545,7 +575,7 @@ def _newton_increment(p, system, increment, matrix, mass):
         right[row] *= unit[row]
     if unknowns > KRYLOV_FROM and mass == 0.0:
         found = right.copy()
-        if _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, found):
+        if _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, krylov, found):
             for j in range(unknowns):
                 increment[unknown[j]] = found[j] * root[j]
             return True
@@ -597,6 +627,9 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
     statuses = Statuses(active, status, proposed.direction)
     system = LinearSystem(np.empty(count), np.empty((points, 3, 3)), np.empty((points, 3, 3)))
     matrix = np.empty((count, count))
+    many = count > KRYLOV_FROM
+    rounded = np.empty((count, count) if many else (0, 0), dtype=np.float32)
+    size = _round(p.delassus, rounded) if many else 1.0
     best = np.inf
     best_impulse = impulse.copy()
     stalled, used = 0, 0
@@ -633,8 +666,9 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
                         active[k] = proposed.active[k]
                         break
         _linearise(p, diagonal, rho, impulse, response, statuses, system)
-        singular = not _newton_increment(p, system, increment, matrix, 0.0)
-        if singular and not _newton_increment(p, system, increment, matrix, 1e-3):
+        krylov = rounded, size, min(max(KRYLOV_SHARE * error, KRYLOV_LEAST), KRYLOV_MOST)
+        singular = not _newton_increment(p, system, increment, matrix, krylov, 0.0)
+        if singular and not _newton_increment(p, system, increment, matrix, krylov, 1e-3):
             break
         for i in range(count):
             impulse[i] += increment[i]
