@@ -25,6 +25,7 @@ LAPACK_FROM = 96  # unknowns
 KRYLOV_FROM, KRYLOV = 300, 80  # unknowns from which increments are found iteratively, and the iterations of one at most
 # relative residual of such an increment: this share of the certificate, within bounds
 KRYLOV_SHARE, KRYLOV_LEAST, KRYLOV_MOST = 0.1, 1e-5, 1e-2
+KRYLOV_VERIFIED = 1e-3  # certificate below which the system is shown to be regular, and the residual that shows it
 # the number of Newton steps, of r³/3 multiplications each, is limited to some minutes
 MAX_OPERATIONS, MIN_BUDGET = 3e11, 500
 
@@ -522,12 +523,13 @@ def _solve_iteratively(p, system, unknown, point, root, unit, krylov, right):
 
 
 @njit(cache=True)
-def _newton_increment(p, system, increment, matrix, krylov, mass):
+def _newton_increment(p, system, increment, matrix, krylov, verified, mass):
     """Newton increment (r,) of the impulses; False where the system is singular.
 
     Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows
     scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity. Systems of more than
-    `KRYLOV_FROM` unknowns are solved iteratively first, see `_solve_iteratively`.
+    `KRYLOV_FROM` unknowns are solved iteratively first, see `_solve_iteratively`; verified: whether these are shown to
+    be regular, by a right-hand side without structure.
     """
     residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
     count = residual.size
@@ -575,7 +577,14 @@ def _newton_increment(p, system, increment, matrix, krylov, mass):
         right[row] *= unit[row]
     if unknowns > KRYLOV_FROM and mass == 0.0:
         found = right.copy()
-        if _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, krylov, found):
+        solved = _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, krylov, found)
+        if solved and verified:  # a singular system has solutions for some right-hand sides only
+            other = np.empty(unknowns)
+            for j in range(unknowns):
+                other[j] = np.cos(1.0 + j * j)
+            weak = krylov[0], krylov[1], KRYLOV_VERIFIED
+            solved = _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, weak, other)
+        if solved:
             for j in range(unknowns):
                 increment[unknown[j]] = found[j] * root[j]
             return True
@@ -633,7 +642,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
     best = np.inf
     best_impulse = impulse.copy()
     stalled, used = 0, 0
-    one_by_one, singular = False, False
+    one_by_one, singular, unverified = False, False, True
     for iteration in range(max_iterations + 1):
         check_interrupts()
         used = iteration
@@ -667,8 +676,10 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
                         break
         _linearise(p, diagonal, rho, impulse, response, statuses, system)
         krylov = rounded, size, min(max(KRYLOV_SHARE * error, KRYLOV_LEAST), KRYLOV_MOST)
-        singular = not _newton_increment(p, system, increment, matrix, krylov, 0.0)
-        if singular and not _newton_increment(p, system, increment, matrix, krylov, 1e-3):
+        verified = unverified and error <= KRYLOV_VERIFIED
+        singular = not _newton_increment(p, system, increment, matrix, krylov, verified, 0.0)
+        unverified = unverified and (singular or not verified)
+        if singular and not _newton_increment(p, system, increment, matrix, krylov, False, 1e-3):
             break
         for i in range(count):
             impulse[i] += increment[i]
