@@ -31,7 +31,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import CheckpointedColumns, Condensed, DelegatedCheckpoint
+from arlequin.solvers.condensed import Condensed, DelegatedCheckpoint
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -129,7 +129,7 @@ class _Carried:
     constraint: Array
 
 
-class CentralStepper(CheckpointedColumns, Stepper):
+class CentralStepper(Stepper):
     """Central differences; the diagonal mass is the matrix of every step."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:

@@ -56,13 +56,16 @@ class ThetaState:
 @dataclass(frozen=True)
 class _Solution:
     """A step of n members solved: y (n, d), m/s; impulses of the constraints (n, m) and of contact, N·s, these on the
-    rows of the contact's basis (n, q) too. springs: tractions of elastic stick (n, r) at both ends, Pa; single: the
+    rows of the contact's basis (n, q) too. half, given: forward passes and y on the imposed dofs of members whose y is
+    still to be found. springs: tractions of elastic stick (n, r) at both ends, Pa; single: the
     solution of one system."""
 
     y: Array
     multipliers: Array
     contact: BatchedSolution
     on_basis: Array
+    half: Array | None = None
+    given: Array | None = None
     springs: tuple[Array, Array] | None = None
     single: StepSolution | None = None
 
@@ -347,29 +350,35 @@ class ThetaStepper(Stepper):
         held = solved.contact.held
         springs = None if held is None else (held.before[None], held.after[None])
         return _Solution(
-            solved.y[None], solved.multipliers[None], contact, solved.contact.impulse[None], springs, solved
+            solved.y[None],
+            solved.multipliers[None],
+            contact,
+            solved.contact.impulse[None],
+            springs=springs,
+            single=solved,
         )
 
     def _solve_members(
         self, state: State, rows: tuple[Array, Array], force: Array, wanted: Array, given: Array | None
     ) -> _Solution:
-        """As `_solve`, where y and φ are those without contact: `_end_linear` adds what the impulses change."""
+        """As `_solve`, before the backward passes of `_end_linear`: φ is that without contact, y not known yet."""
         assert isinstance(self._bulk, LinearStep)
         theta, step, condensed = self._theta, self.step, self._bulk.condensed
-        y, multipliers = np.empty_like(state.u), np.empty(wanted.shape)
-        velocity = np.empty_like(rows[0])
+        multipliers, velocity = np.empty(wanted.shape), np.empty_like(rows[0])
+        half = condensed.room_for_each(len(state.u))
 
         def predict(at: slice) -> None:
             from arlequin.schemes._sparse_theta_kernels import push
 
-            right = np.empty_like(y[at])
+            right = np.empty_like(state.u[at])
             push(theta * step, state.own.momentum[at], _rows(force, at), state.internal[at], right)
-            found = condensed.predict_each(right, wanted[at], y[at], None if given is None else _rows(given, at))
-            multipliers[at], velocity[at] = found.multipliers, found.contact
+            known = None if given is None else _rows(given, at)
+            multipliers[at], velocity[at] = condensed.predict_each(right, wanted[at], half[at], known)
 
         map_pieces(predict, self._solved)
         contact = self._contact_of_members(state, rows, velocity)
-        return _Solution(y, multipliers, contact, self._reference.apply_local_transposed(contact.impulse))
+        on_basis = self._reference.apply_local_transposed(contact.impulse)
+        return _Solution(np.empty_like(state.u), multipliers, contact, on_basis, half, given)
 
     def _contact_of_members(self, state: State, rows: tuple[Array, Array], velocity: Array) -> BatchedSolution:
         """The impulses, by one Delassus operator on the points that come near contact in some member.
@@ -417,8 +426,10 @@ class ThetaStepper(Stepper):
         assembly, y = self._assembly, solution.y[at]
         if solution.single is None:
             assert isinstance(self._bulk, LinearStep)
-            impulse = self._theta * solution.contact.impulse[at]
-            self._bulk.condensed.correct_each(y, solution.multipliers[at], impulse)
+            assert solution.half is not None
+            given = None if solution.given is None else _rows(solution.given, at)
+            impulse = self._theta * solution.on_basis[at]
+            self._bulk.condensed.correct_each(solution.half[at], solution.multipliers[at], impulse, y, given)
             solution.multipliers[at] /= self._theta
         self._move(state, y, end, at)
         end.strain[at] = self._internal(end.u[at], end.internal[at])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,38 +10,48 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from arlequin.linalg.compliance import CompactColumns, Compliance, ComplianceOperator
+from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.batched_factor import BatchedFactor
-from arlequin.models.linalg.factor import CholeskyFactor, Factor, factorise
+from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
+from arlequin.models.linalg.factor import factorise
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
 _HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone
-_COLUMNS = 32  # right-hand sides solved together: a block stays in cache
+_FULL = 1500  # constraints up to which C A⁻¹ Cᵀ of a diagonal A is factored as a full matrix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Predictor:
-    """Solution without contact: y (d,), multipliers φ (m,) of the constraints and λ (k,) of rigid parts, B y (q,)."""
+    """Solution without contact: multipliers φ (m,) of the constraints and λ (k,) of rigid parts, B y (q,), and y (d,).
 
-    y: Array
+    solve: gives y (d,) under contact impulses P (q,), None for none, by the second half of a back-substitution. y is
+    found when it is first asked for: in a step with contact it is not.
+    """
+
+    solve: Callable[[Array | None], Array]
     multipliers: Array
     contact: Array
     rigid: Array = field(default_factory=lambda: np.zeros(0))
+
+    @cached_property
+    def y(self) -> Array:
+        """y (d,)."""
+        return self.solve(None)
 
 
 class Condensed:
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
 
-    A is factored once, A⁻¹Cᵀ (d, m) and the Schur complement C A⁻¹ Cᵀ are precomputed (constraints that others, or
-    imposed motions, imply are left out: their multipliers are 0), and the constraints are eliminated from the contact
+    A is factored once with the border R = [C; B] (`arlequin.models.linalg.bordered`), which gives S = R A⁻¹ Rᵀ. The
+    constraints are eliminated from the contact (those that others, or imposed motions, imply are left out: their
+    multipliers are 0):
 
-        W = B A⁻¹ Bᵀ − B A⁻¹ Cᵀ (C A⁻¹ Cᵀ)⁻¹ C A⁻¹ Bᵀ        (q, q), `compliance`,
+        W = S_BB − S_BC S_CC⁻¹ S_CB        (q, q), `compliance`.
 
-    and a step is one back-substitution for `free` and one product with X for `correct`.
+    A step is the forward pass of `predict`, the contact problem on W, and the backward pass of `correct`.
     """
 
     def __init__(
@@ -50,148 +60,157 @@ class Condensed:
         matrix: sp.csr_array,
         active: NDArray[np.bool_] | None = None,
         former: "Condensed | None" = None,
+        contact: bool = True,
     ) -> None:
-        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed).
+        """`active` (d,) restricts the unknowns (default: all dofs that are not imposed); contact: whether contact
+        impulses will act.
 
         former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
         unknown = np.flatnonzero(assembly.free if active is None else active)
-        self._count = unknown.size
-        self._given = assembly.imposed_dofs
-        whole = unknown.size == assembly.dof_count
+        self._given, self._size = assembly.imposed_dofs, assembly.dof_count
+        whole = unknown.size == self._size
         self._active: Any = slice(None) if whole else unknown  # a slice spares a copy
         matrix = sp.csr_array(matrix)
         free_rows = matrix if whole else matrix[self._active]
         to_given = free_rows[:, self._given]
         self._to_given = to_given if to_given.nnz else None  # a diagonal mass gives none
-
-        self._all, self._b, self._basis_product = (
-            assembly.constraints,
-            assembly.contact.basis,
-            assembly.contact.basis_product,
-        )
-        self._penalty: sp.csr_array | None = None
-        inner = free_rows if whole else free_rows[:, self._active]
-        if former is not None and isinstance(former.factor, CholeskyFactor):
-            self.factor: Factor = former.factor.refactorise(inner)
-        else:
-            self.factor = self._factor(inner)
+        self._all, self._b = assembly.constraints, assembly.contact.basis if contact else assembly.contact.basis[:0]
         self.diagonal = matrix.diagonal()
-        c = sp.csr_array(assembly.constraints[:, self._active])
-        response = self._solve_columns(c)
-        # constraints that others, or imposed motions, imply already are left out
-        self._kept = independent(c @ response)
-        self._multiplier_count = c.shape[0]
-        self._c = sp.csr_array(assembly.constraints[self._kept])
-        c = sp.csr_array(c[self._kept])
-        response_c = response[:, self._kept]
-        self._response_c = np.asfortranarray(response_c)
-        if self._kept.size:
-            schur = c @ response_c
-            self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T))
-        self._from_c = CompactColumns.of(response_c, unknown)
-        self._inner_c = c
-        self.compliance = Compliance(sp.csr_array(self._b[:, self._active]), unknown, self._contact_columns)
+        self._penalty: sp.csr_array | None = None
+        rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))
+        self._rows_given = rows[:, self._given] if self._given.size else None
+        inner = free_rows if whole else free_rows[:, self._active]
+        self.bordered = self._factored(inner, sp.csr_array(rows[:, self._active]), former)
+        self._multiplier_count = m = self._all.shape[0]
+        schur = self.bordered.schur()
+        self._kept, self._constrained = _constraint_factor(schur[:m, :m])
+        across = schur[self._kept][:, m:]
+        self._across = across if m else None
+        self._released = _released(self._constrained, across) if self._kept.size else None
+        bare = schur[m:, m:]
+        self.compliance = Compliance(bare if self._released is None else bare - across.T @ self._released)
 
-    def _contact_columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
-        """A⁻¹Rᵀ (u, r) of rows of the contact's basis, constraints eliminated, and their share (m, r) of those."""
-        columns = self._solve_columns(rows)
-        multipliers = np.zeros((self._multiplier_count, rows.shape[0]))
-        if self._kept.size:
-            own = scipy.linalg.cho_solve(self._schur, self._inner_c @ columns)
-            columns -= self._response_c @ own
-            multipliers[self._kept] = own
-        return columns, multipliers
-
-    def _factor(self, matrix: sp.csr_array) -> Factor:
+    def _factored(self, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None") -> Bordered:
         """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
 
         D makes each row's share as stiff as A is on its dofs. Round-off may let A be factored though a motion is free:
         one inverse iteration y = A⁻¹b bounds the lowest eigenvalue of (A, diag A) by y·b / y·diag(A) y.
         """
+        if former is not None and former._penalty is None:
+            return former.bordered.refactorise(matrix)
         try:
-            factor = factorise(matrix)
+            found = border(matrix, rows)
             if not self._all.shape[0]:
-                return factor
+                return found
             diagonal = matrix.diagonal()
             load = np.sqrt(diagonal) * np.random.default_rng(0).standard_normal(diagonal.size)
-            moved = factor.solve(load)
+            moved = found.backward(found.forward(load))
             if float(load @ moved) > _HELD * float(moved @ (diagonal * moved)):
-                return factor
+                return found
         except UserError:
             if not self._all.shape[0]:
                 raise
-        rows = sp.csr_array(self._all[:, self._active])
+        constraints = rows[: self._all.shape[0]]
         # dofs have units of their own: their shares of a row add as compliances, c²/a
         diagonal = matrix.diagonal()
         yielding = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0.0)
-        sums = rows.multiply(rows) @ yielding
+        sums = constraints.multiply(constraints) @ yielding
         scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0.0)
-        self._penalty = sp.csr_array(rows.T @ sp.diags_array(scale))
-        return factorise(sp.csr_array(matrix + self._penalty @ rows))
-
-    def _solve_columns(self, rows: sp.csr_array) -> Array:
-        """X = A⁻¹Rᵀ, in blocks of columns."""
-        out = np.empty((self._count, rows.shape[0]), order="F")
-        for first in range(0, rows.shape[0], _COLUMNS):
-            block = rows[first : first + _COLUMNS].toarray().T
-            out[:, first : first + block.shape[1]] = self.factor.solve(np.asfortranarray(block))
-        return out
+        self._penalty = sp.csr_array(constraints.T @ sp.diags_array(scale))
+        return border(sp.csr_array(matrix + self._penalty @ constraints), rows)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
-        right, y = b[self._active], np.zeros(b.shape[0])
+        right, m = b[self._active], self._multiplier_count
+        moved = None if given is None or self._rows_given is None else self._rows_given @ given
+        if given is not None and self._to_given is not None:
+            right = right - self._to_given @ given
+        if self._penalty is not None:
+            right = right + self._penalty @ (c if moved is None else c - moved[:m])
+        forward = self.bordered.forward(right)
+        reached = forward.border if moved is None else forward.border + moved
+        multipliers, contact = np.zeros(m), reached[m:]
+        if self._kept.size:
+            own = self._constrained((c - reached[:m])[self._kept])
+            multipliers[self._kept] = own
+            if contact.size:
+                contact = contact + self._across.T @ own
+        return Predictor(partial(self._solved, forward, given, multipliers), multipliers, contact)
+
+    def _solved(self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None) -> Array:
+        """y (d,) by the multipliers φ (m,) without contact and the contact impulses P (q,)."""
+        if impulse is None:
+            impulse = np.zeros(self._b.shape[0])
+        else:
+            multipliers = multipliers - self.constraint_response(impulse)
+        push = np.concatenate([multipliers, impulse])
+        return self._scattered(self.bordered.backward(forward, push if push.any() else None), given)
+
+    def _scattered(self, solution: Array, given: Array | None = None) -> Array:
+        """The solution on all dofs (d,) or (d, r)."""
+        if isinstance(self._active, slice):
+            return solution
+        y = np.zeros((self._size, *solution.shape[1:]))
+        y[self._active] = solution
         if given is not None:
             y[self._given] = given
-            if self._to_given is not None:
-                right = right - self._to_given @ given
-        if self._penalty is not None:
-            right = right + self._penalty @ (c - self._all @ y)
-        solution = self.factor.solve(right)
-        if solution.size == y.size:
-            y = solution
-        else:
-            y[self._active] = solution
-        multipliers = np.zeros(self._multiplier_count)
-        if self._kept.size:
-            rest = c[self._kept] - self._c @ y
-            own = scipy.linalg.lapack.dpotrs(self._schur[0], rest, lower=self._schur[1])[0]  # cho_solve, unchecked
-            self._from_c.add(y, own)
-            multipliers[self._kept] = own
-        return Predictor(y, multipliers, self._basis_product(y))
+        return y
 
-    def predict_each(self, b: Array, c: Array, y: Array, given: Array | None = None) -> Predictor:
-        """`predict` for fields (n, …), the solutions into y (n, d): right-hand sides share passes over the factor."""
-        whole = isinstance(self._active, slice)
-        right = b if whole else b[:, self._active]
-        if not whole:
-            y[:] = 0.0
+    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
+        """y and φ once the contact impulses P (q,) act."""
+        if not impulse.any():
+            return free.y, free.multipliers
+        return free.solve(impulse), free.multipliers - self.constraint_response(impulse)
+
+    def room_for_each(self, count: int) -> Array:
+        """Room for the forward passes of so many right-hand sides."""
+        return np.empty((count, sum(self._rows_shape)))
+
+    def predict_each(self, b: Array, c: Array, half: Array, given: Array | None = None) -> tuple[Array, Array]:
+        """φ (n, m) and B y (n, q) for P = 0 of fields (n, …), whose right-hand sides share passes over the factor.
+
+        half: room for the forward passes, see `room_for_each`.
+        """
+        m = self._multiplier_count
+        right = b if isinstance(self._active, slice) else b[:, self._active]
+        moved = None
+        if given is not None and self._rows_given is not None:
+            given = np.broadcast_to(given, (len(b), self._given.size))
+            moved = applied(self._rows_given, given)
+            if self._to_given is not None:
+                right = right - applied(self._to_given, given)
+        if self._penalty is not None:
+            right = right + applied(self._penalty, c if moved is None else c - moved[:, :m])
+        reached = self.bordered.forward_each(right, half)
+        if moved is not None:
+            reached = reached + moved
+        multipliers, contact = np.zeros((len(b), m)), reached[:, m:]
+        if self._kept.size:
+            own = self._constrained((c - reached[:, :m])[:, self._kept].T).T
+            multipliers[:, self._kept] = own
+            if contact.size:
+                contact = contact + (self._across.T @ own.T).T
+        return multipliers, contact
+
+    def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, given: Array | None) -> None:
+        """y (n, d) once the contact impulses P (n, q) act; φ (n, m) is changed accordingly, half overwritten."""
+        if impulse.any():
+            multipliers -= self.constraint_response(impulse.T).T
+        found = self.bordered.backward_each(half, np.concatenate([multipliers, impulse], axis=1))
+        if isinstance(self._active, slice):
+            y[:] = found
+            return
+        y[:] = 0.0
+        y[:, self._active] = found
         if given is not None:
             y[:, self._given] = given
-            if self._to_given is not None:
-                right = right - applied(self._to_given, np.broadcast_to(given, (len(b), self._given.size)))
-        if self._penalty is not None:
-            right = right + applied(self._penalty, c if whole else c - applied(self._all, y))
-        if whole:
-            self._side.solve(right, y)
-        elif self._count:
-            y[:, self._active] = self._side.solve(right)
-        multipliers = np.zeros((len(b), self._multiplier_count))
-        if self._kept.size:
-            rest = c[:, self._kept] - applied(self._c, y)
-            own = scipy.linalg.cho_solve(self._schur, rest.T).T
-            self._from_c.add_each(y, own)
-            multipliers[:, self._kept] = own
-        return Predictor(y, multipliers, self._basis_product(y))
 
-    def correct_each(self, y: Array, multipliers: Array, impulse: Array) -> None:
-        """Adds the response to the contact impulses P (n, q) to y (n, d) and φ (n, m)."""
-        if impulse.any():
-            self.compliance.respond_each(impulse, y, multipliers)
-
-    @cached_property
-    def _side(self) -> BatchedFactor:
-        return BatchedFactor.of(self.factor)
+    @property
+    def _rows_shape(self) -> tuple[int, int]:
+        """Unknowns, and rows of the border."""
+        unknowns = self._size if isinstance(self._active, slice) else self._active.size
+        return unknowns, self._multiplier_count + self._b.shape[0]
 
     @property
     def basis(self) -> sp.csr_array:
@@ -200,34 +219,64 @@ class Condensed:
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
         """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
-        out = np.zeros((self._b.shape[1], rows.shape[0]))
-        out[self._active], multipliers = self._contact_columns(sp.csr_array(rows[:, self._active]))
-        return out, multipliers
+        forward = self.bordered.forward(np.asfortranarray(rows[:, self._active].toarray().T))
+        multipliers = np.zeros((self._multiplier_count, rows.shape[0]))
+        if self._kept.size:
+            multipliers[self._kept] = self._constrained(forward.border[self._kept])
+        push = np.concatenate([-multipliers, np.zeros((self._b.shape[0], rows.shape[0]))])
+        return self._scattered(self.bordered.backward(forward, push)), multipliers
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
-        out = np.zeros_like(b)
-        out[self._active] = self.factor.solve(np.asfortranarray(b[self._active]))
-        return out
-
-    def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
-        """y and φ once the contact impulses P (q,) act."""
-        if not impulse.any():
-            return free.y, free.multipliers
-        y = free.y.copy()
-        self.compliance.respond(impulse, y)
-        return y, free.multipliers - self.constraint_response(impulse)
+        return self._scattered(self.bordered.backward(self.bordered.forward(b[self._active])))
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
-        y = np.zeros(self._b.shape[1])
-        if impulse.any():
-            self.compliance.respond(impulse, y)
-        return y
+        if not impulse.any():
+            return np.zeros(self._size)
+        push = np.concatenate([-self.constraint_response(impulse), impulse])
+        return self._scattered(self.bordered.backward(self._nothing, push))
+
+    @cached_property
+    def _nothing(self) -> ForwardPass:
+        return self.bordered.forward(np.zeros(self._rows_shape[0]))
 
     def constraint_response(self, impulse: Array) -> Array:
-        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
-        return self.compliance.release(impulse, self._multiplier_count)
+        """The decrease of the multipliers φ (m,) by the contact impulses P (q,), or (m, n) by (q, n)."""
+        out = np.zeros((self._multiplier_count, *impulse.shape[1:]))
+        if self._released is not None:
+            out[self._kept] = self._released @ impulse
+        return out
+
+
+def _constraint_factor(schur: Any) -> tuple[NDArray[np.int64], Callable[[Array], Array]]:
+    """The constraints that are independent, and x ↦ S_CC⁻¹ x on these; S_CC (m, m) is sparse where A is diagonal."""
+    if sp.issparse(schur):
+        if schur.shape[0] > _FULL:
+            try:
+                return np.arange(schur.shape[0]), factorise(schur).solve
+            except UserError:
+                pass  # dependent constraints
+        schur = schur.toarray()
+    kept = independent(schur)
+    if not kept.size:
+        return kept, lambda x: x
+    own = np.asfortranarray(schur[np.ix_(kept, kept)])
+    factor = scipy.linalg.cho_factor(0.5 * (own + own.T), overwrite_a=True)[0]  # upper, as `dpotrs` below
+    return kept, lambda x: scipy.linalg.lapack.dpotrs(factor, x, lower=0)[0]
+
+
+def _released(solve: Callable[[Array], Array], across: Any) -> Any:
+    """S_CC⁻¹ S_CB (m, q); sparse if S_CB is: of rows that share no dofs with constraints it is zero."""
+    if not sp.issparse(across):
+        return solve(np.asfortranarray(across))
+    across = sp.csc_array(across)
+    touched = np.flatnonzero(np.diff(across.indptr))
+    full = solve(np.asfortranarray(across[:, touched].toarray())) if touched.size else np.zeros((across.shape[0], 0))
+    out = sp.csc_array(full)
+    place = np.zeros(across.shape[1] + 1, dtype=np.int64)
+    place[touched + 1] = np.diff(out.indptr)
+    return sp.csr_array(sp.csc_array((out.data, out.indices, np.cumsum(place)), shape=across.shape))
 
 
 def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
@@ -283,21 +332,26 @@ class RigidCondensed:
             return replace(free, rigid=inner)
         own = self._inverse(g[self._kept] - self._rows @ free.y)
         inner[self._kept] = own
-        y, contact = free.y + self._columns @ own, free.contact + self._answers @ own
-        return Predictor(y, free.multipliers - self._multipliers @ own, contact, inner)
+
+        def solve(impulse: Array | None) -> Array:
+            if impulse is None:
+                return free.y + self._columns @ own
+            return free.solve(impulse) + self._columns @ (own - self._inverse(self._answers.T @ impulse))
+
+        multipliers, contact = free.multipliers - self._multipliers @ own, free.contact + self._answers @ own
+        return Predictor(solve, multipliers, contact, inner)
 
     def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array, Array]:
         """y, φ and λ once the contact impulses P (q,) act."""
         if not impulse.any():
             return free.y, free.multipliers, free.rigid
-        y = free.y + self._bare.response(impulse)
         multipliers = free.multipliers - self._bare.constraint_response(impulse)
-        if not self._kept.size:
-            return y, multipliers, free.rigid
-        own = -self._inverse(self._answers.T @ impulse)
         inner = free.rigid.copy()
-        inner[self._kept] += own
-        return y + self._columns @ own, multipliers - self._multipliers @ own, inner
+        if self._kept.size:
+            own = self._inverse(self._answers.T @ impulse)
+            inner[self._kept] -= own
+            multipliers += self._multipliers @ own
+        return free.solve(impulse), multipliers, inner
 
     def _inverse(self, right: Array) -> Array:
         """S⁻¹ b."""
@@ -352,17 +406,3 @@ class DelegatedCheckpoint:
     def load_state_dict(self, state: Any) -> None:
         """Restore from `state_dict()`."""
         self._source.load_state_dict(state)
-
-
-class CheckpointedColumns:
-    """Checkpoint of the columns of one condensed matrix: which of them were made together."""
-
-    _condensed: Condensed
-
-    def state_dict(self) -> Any:
-        """Rows of the contact's basis, in the order of their requests."""
-        return self._condensed.compliance.state_dict
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        self._condensed.compliance.load_state_dict(state)

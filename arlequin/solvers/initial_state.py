@@ -155,7 +155,8 @@ def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) ->
     size = abs(both) @ np.ones(rows.shape[1])
     if not (np.abs(both @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300)).any():
         return field
-    inertia = RigidCondensed(Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless), inner)
+    bare = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless, contact=False)
+    inertia = RigidCondensed(bare, inner)
     given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
     massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
     return np.where(assembly.massless, field, massive)

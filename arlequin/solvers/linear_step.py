@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
-from arlequin.solvers.condensed import CheckpointedColumns, Condensed
+from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
@@ -133,7 +133,7 @@ class StepCoefficients:
         )
 
 
-class LinearStep(CheckpointedColumns):
+class LinearStep:
     """The θ-scheme's step of a linear bulk, solved at once:
 
     (M + θΔt D + θ²Δt² K) y = p₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
@@ -155,6 +155,12 @@ class LinearStep(CheckpointedColumns):
         assembly, gap_per_velocity = self._assembly, self._theta * self._step
         matrix = assembly.mass + gap_per_velocity**2 * assembly.stiffness
         return matrix if assembly.viscous is None else matrix + gap_per_velocity * assembly.viscous
+
+    def state_dict(self) -> None:
+        """Nothing: the solution of a step does not depend on earlier ones."""
+
+    def load_state_dict(self, state: None) -> None:
+        """Restore from `state_dict()`."""
 
     def solve(self, state: State, rhs: StepRhs) -> StepSolution:
         """The step from the state."""

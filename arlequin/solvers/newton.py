@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,10 +63,9 @@ class NewtonPass:
 
 @dataclass(frozen=True)
 class TangentState:
-    """Checkpoint of a tangent: where it was made (None: at rest), its columns, and how it served (`TangentUse`)."""
+    """Checkpoint of a tangent: where it was made (None: at rest), and how it served (`TangentUse`)."""
 
     point: LinearisationPoint | None
-    columns: Any
     use: tuple[bool, int, int] = (True, 0, 0)
 
 
@@ -113,14 +111,13 @@ class NewtonSolver:
     def state_dict(self) -> TangentState:
         """The tangent, if this solver made the last one, as the point where it was made."""
         if self.tangent.owner not in (None, self):
-            return TangentState(None, ())
-        return TangentState(self.tangent.point, self.tangent.condensed.compliance.state_dict)
+            return TangentState(None)
+        return TangentState(self.tangent.point)
 
     def load_state_dict(self, state: TangentState, reuse: bool = True) -> None:
         """Restore from `state_dict()`."""
         if state.point is not None:
             self.linearise(state.point, reuse)
-        self.tangent.condensed.compliance.load_state_dict(state.columns)
 
 
 class StepEquations:

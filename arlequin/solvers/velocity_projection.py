@@ -40,7 +40,7 @@ class VelocityProjection:
     @cached_property
     def _condensed(self) -> Condensed:
         """M, condensed on the constraints; factored when contact first lasts on turning normals."""
-        return Condensed(self._assembly, self._assembly.mass, self._active)
+        return Condensed(self._assembly, self._assembly.mass, self._active, contact=False)
 
     def of(self, contact_step: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
         """At the end u, v (d,) of a step; None where nothing lasts."""

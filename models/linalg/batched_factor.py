@@ -17,9 +17,9 @@ _WIDEST = 64  # largest number of columns of a supernode, whose triangle is solv
 class BatchedFactor:
     """P A Pᵀ = L Lᵀ, L in dense supernodes: columns that follow each other and have the same rows below them.
 
-    A solve with one right-hand side is limited by reading L. With many, each supernode takes two products of small
-    matrices, several times faster by BLAS. Unlike scikit-sparse, `solve` releases the GIL, so that threads solve for
-    different right-hand sides. It takes 8 bytes per entry of L.
+    A pass with one right-hand side is limited by reading L. With many, each supernode takes two products of small
+    matrices, several times faster by BLAS. Unlike scikit-sparse, the passes release the GIL, so that
+    threads take different right-hand sides. It takes 8 bytes per entry of L.
 
     order (d,): row i of P A Pᵀ is row order[i] of A. Supernode s has the columns first[s] … first[s + 1], the rows
     rows[starts[s]] … below its triangle and, in `values` from begin[s] on, that triangle without its diagonal, row by
@@ -35,9 +35,10 @@ class BatchedFactor:
     inverse: Array
 
     @classmethod
-    def of(cls, factor: Factor) -> "BatchedFactor":
-        """The same factor."""
+    def of(cls, factor: Factor, rows_of: NDArray[np.int64] | None = None) -> "BatchedFactor":
+        """The same factor; rows_of (d,): under which number a row of its matrix stands in the fields, if another."""
         order, lower = factor.lower()
+        order = order if rows_of is None else rows_of[order]
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data
         first = _supernodes(pointer, rows)
         begin, starts, blocks, below = [0], [0], [], []
@@ -60,15 +61,25 @@ class BatchedFactor:
             inverse=1.0 / data[pointer[:-1]],
         )
 
-    def solve(self, fields: Array, out: Array | None = None) -> Array:
-        """x (n, d) with A x = b of each b of fields (n, d), into `out` if given."""
-        from arlequin.models.linalg._batched_kernels import solve_rows
+    def forward(self, fields: Array, half: Array) -> None:
+        """half (n, d), rows in the order of the factor: L⁻¹ P b of each b of fields (n, u), continued by zeros."""
+        from arlequin.models.linalg._batched_kernels import forward_rows
 
-        out = np.empty(fields.shape) if out is None else out
-        factor = self.order, self.first, self.starts, self.rows, self.begin, self.values, self.inverse
-        side = next((width for width in _SIDES if width >= len(fields)), _SIDES[-1])
-        solve_rows(*factor, side, np.ascontiguousarray(fields, dtype=float), out)
-        return out
+        forward_rows(self._arrays, self._side(len(fields)), np.ascontiguousarray(fields, dtype=float), half)
+
+    def backward(self, half: Array, out: Array) -> None:
+        """The first u entries of Pᵀ L⁻ᵀ w of each w of half (n, d), into out (n, u)."""
+        from arlequin.models.linalg._batched_kernels import backward_rows
+
+        backward_rows(self._arrays, self._side(len(half)), half, out)
+
+    @property
+    def _arrays(self) -> tuple[Array, ...]:
+        return self.order, self.first, self.starts, self.rows, self.begin, self.values, self.inverse
+
+    @staticmethod
+    def _side(count: int) -> int:
+        return next((width for width in _SIDES if width >= count), _SIDES[-1])
 
 
 def _supernodes(pointer: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:

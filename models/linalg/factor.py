@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -233,6 +233,38 @@ class CholeskyFactor:
         self._analysis = engine
         return self
 
+    def forward(self, b: Array) -> Array:
+        """L⁻¹ P b of b (d,) or (d, r): rows in the order of the factor."""
+        return self._ready().forward(b)
+
+    def backward(self, w: Array) -> Array:
+        """Pᵀ L⁻ᵀ w: `backward(forward(b))` is `solve(b)`."""
+        return self._ready().backward(w)
+
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where rows (r,) of A stand in the order of the factor."""
+        order = self._ready().permutation()
+        inverse = np.empty(order.size, dtype=np.int64)
+        inverse[order] = np.arange(order.size)
+        return inverse[rows]
+
+    def trailing(self, places: NDArray[np.int64]) -> Array:
+        """The dense triangle L[places, places] (r, r) of columns without entries in other rows; places ascend."""
+        found = self._ready().supernodes()
+        if found is None:
+            return np.tril(csc_array(self._ready().lower())[:, places][places].toarray())
+        out = np.zeros((places.size, places.size))
+        number = np.full(self.shape[0], -1)
+        number[places] = np.arange(places.size)
+        for s in np.unique(np.searchsorted(found.first, places, side="right") - 1):
+            rows = found.rows[found.row_start[s] : found.row_start[s + 1]]
+            block = found.values[found.value_start[s] :][: rows.size * (found.first[s + 1] - found.first[s])]
+            mine = number[rows]
+            columns = np.flatnonzero(mine[: found.first[s + 1] - found.first[s]] >= 0)
+            kept = np.flatnonzero(mine >= 0)
+            out[np.ix_(mine[kept], mine[columns])] = block.reshape(-1, rows.size)[np.ix_(columns, kept)].T
+        return np.tril(out)
+
     def _same_pattern(self, A: Any) -> bool:
         assert self._pattern is not None
         indptr, indices = self._pattern
@@ -242,6 +274,11 @@ class CholeskyFactor:
         if self._analysis is None:
             raise UserError("the last factorisation failed: there is no factor to solve with", code=FAILURE)
         return self._analysis
+
+
+def fill_reducing_order(A: Any, ordering: str = "default") -> NDArray[np.int64]:
+    """The order (d,) of rows in which the factor of A has few entries; see `factorise`."""
+    return _analyse(canonical(A), ordering).permutation().astype(np.int64)
 
 
 def _check_pivots(engine: "_CholmodAnalysis", diagonal: Array) -> None:
@@ -271,6 +308,62 @@ class _CholmodAnalysis(Protocol):
     def permutation(self) -> NDArray[np.int32]: ...
     def nnz(self) -> int: ...
     def lower(self) -> Any: ...
+    def forward(self, b: Array) -> Array: ...
+    def backward(self, w: Array) -> Array: ...
+    def supernodes(self) -> "Supernodes | None": ...
+
+
+class Supernodes(NamedTuple):
+    """L by supernodes, in the memory of CHOLMOD: the columns from first[s] on have the rows (m,) from row_start[s] on,
+    their own first, and the values from value_start[s] on, column after column, each with all m rows."""
+
+    first: NDArray[np.int32]
+    row_start: NDArray[np.int32]
+    value_start: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    values: Array
+
+
+class _CholmodFactor(ctypes.Structure):
+    """`cholmod_factor` of SuiteSparse 5, the same since its version 2."""
+
+    _fields_ = (
+        *((name, ctypes.c_size_t) for name in ("n", "minor")),
+        *((name, ctypes.c_void_p) for name in ("Perm", "ColCount", "IPerm")),
+        ("nzmax", ctypes.c_size_t),
+        *((name, ctypes.c_void_p) for name in ("p", "i", "x", "z", "nz", "next", "prev")),
+        *((name, ctypes.c_size_t) for name in ("nsuper", "ssize", "xsize", "maxcsize", "maxesize")),
+        *((name, ctypes.c_void_p) for name in ("super", "pi", "px", "s")),
+        *(
+            (name, ctypes.c_int)
+            for name in ("ordering", "is_ll", "is_super", "is_monotonic", "itype", "xtype", "dtype")
+        ),
+    )
+
+    def view(self, name: str, count: int, kind: Any) -> Any:
+        """An array of CHOLMOD's as a view."""
+        return np.ctypeslib.as_array(ctypes.cast(getattr(self, name), ctypes.POINTER(kind)), (count,))
+
+
+def _supernodes_of(factor: Any, size: int) -> Supernodes | None:
+    """Views of the supernodes of scikit-sparse's `Factor`, whose last member is the pointer to `cholmod_factor`.
+
+    None where it is simplicial, has large indices, or does not look as expected.
+    """
+    pointer = ctypes.c_void_p.from_address(
+        id(factor) + type(factor).__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+    ).value
+    if not pointer:
+        return None
+    own = _CholmodFactor.from_address(pointer)
+    if (own.n, own.minor, own.is_super, own.is_ll, own.itype, own.xtype, own.dtype) != (size, size, 1, 1, 0, 1, 0):
+        return None
+    first = own.view("super", own.nsuper + 1, ctypes.c_int32)
+    row_start, value_start = (own.view(name, own.nsuper + 1, ctypes.c_int32) for name in ("pi", "px"))
+    if (first[0], first[-1], row_start[-1], value_start[-1]) != (0, size, own.ssize, own.xsize):
+        return None
+    rows, values = own.view("s", own.ssize, ctypes.c_int32), own.view("x", own.xsize, ctypes.c_double)
+    return Supernodes(first, row_start, value_start, rows, values)
 
 
 def _analyse(A: Any, ordering: str) -> _CholmodAnalysis:
@@ -337,6 +430,15 @@ class _Cholmod04:
     def lower(self) -> Any:
         return self._factor.L()
 
+    def forward(self, b: Array) -> Array:
+        return self._factor.solve_L(self._factor.apply_P(b), False)
+
+    def backward(self, w: Array) -> Array:
+        return self._factor.apply_Pt(self._factor.solve_Lt(w, False))
+
+    def supernodes(self) -> Supernodes | None:
+        return _supernodes_of(self._factor, self._factor.P().size)
+
 
 class _Cholmod05:
     """scikit-sparse 0.5: `CholeskyFactor`, then `factorize`, which turns a supernodal factor simplicial.
@@ -363,13 +465,24 @@ class _Cholmod05:
         return np.square(self._factor.factor.diagonal())
 
     def permutation(self) -> NDArray[np.int32]:
-        return self._factor.get_perm()
+        return (self._factor or self._symbolic).get_perm()
 
     def nnz(self) -> int:
         return int(self._factor.nnz)
 
     def lower(self) -> Any:
         return self._factor.factor
+
+    def forward(self, b: Array) -> Array:
+        return self._factor.solve(b[self.permutation()], system="L")
+
+    def backward(self, w: Array) -> Array:
+        out = np.empty_like(w)
+        out[self.permutation()] = self._factor.solve(w, system="Lt")
+        return out
+
+    def supernodes(self) -> None:
+        return None  # this API turns the factor simplicial
 
 
 def blas_name() -> str:

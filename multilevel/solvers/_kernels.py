@@ -22,6 +22,10 @@ MAX_STALLED = 10  # Newton steps that do not halve the certificate
 CONVERGED = 3e-11  # certificate below which no fallback is tried: stiff laws amplify the round-off of the gaps
 MIN_PROXIMAL_TERM = 1e-9  # the smaller, the fewer iterations where multipliers are not unique
 LAPACK_FROM = 96  # unknowns
+KRYLOV_FROM, KRYLOV = 300, 80  # unknowns from which increments are found iteratively, and the iterations of one at most
+# relative residual of such an increment: this share of the certificate, within bounds
+KRYLOV_SHARE, KRYLOV_LEAST, KRYLOV_MOST = 0.1, 1e-5, 1e-2
+KRYLOV_VERIFIED = 1e-3  # certificate below which the system is shown to be regular, and the residual that shows it
 # the number of Newton steps, of r³/3 multiplications each, is limited to some minutes
 MAX_OPERATIONS, MIN_BUDGET = 3e11, 500
 
@@ -358,11 +362,174 @@ def _linearise(p, diagonal, rho, impulse, response, statuses, system):
 
 
 @njit(cache=True)
-def _newton_increment(p, system, increment, matrix, mass):
+def _blocks(p, system, unknown, point, root, unit):
+    """Inverses (k, 3, 3) of the diagonal blocks of the points in the scaled system of `_newton_increment`; where one is
+    singular, the identity."""
+    out, block, right = np.zeros((p.area.size, 3, 3)), np.empty((3, 3)), np.empty(3)
+    first = 0
+    while first < unknown.size:
+        k, last = point[first], first
+        while last < unknown.size and point[last] == k:
+            last += 1
+        n, size = p.first[k], last - first
+        for column in range(size):
+            for r in range(size):
+                i = unknown[first + r]
+                a = i - n
+                for c in range(size):
+                    j = unknown[first + c]
+                    value = system.on_impulse[k, a, j - n]
+                    for b in range(p.first[k + 1] - n):
+                        value += system.on_velocity[k, a, b] * p.delassus[n + b, j]
+                    block[r, c] = value * root[first + c] * unit[first + r]
+                right[r] = 1.0 if r == column else 0.0
+            regular = _eliminate(block, right, size)
+            for r in range(size):
+                out[k, r, column] = right[r] if regular else (1.0 if r == column else 0.0)
+        first = last
+    return out
+
+
+@njit(cache=True)
+def _round(delassus, rounded):
+    """The lower triangle of W/size in single precision, into rounded (r, r); returns size, the largest W_ii."""
+    size = 0.0
+    for i in range(delassus.shape[0]):
+        size = max(size, delassus[i, i])
+    for i in range(delassus.shape[0]):
+        source, row = delassus[i], rounded[i]
+        for j in range(i + 1):
+            row[j] = source[j] / size
+    return size
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _multiply_rounded(rounded, x, out):
+    """out (r,) = W x in single precision, by the lower triangle: half the memory is read."""
+    out[:] = 0.0
+    for i in range(x.size):
+        row, own, total = rounded[i], x[i], np.float32(0.0)
+        for j in range(i):
+            total += row[j] * x[j]
+            out[j] += row[j] * own
+        out[i] += total + row[i] * own
+
+
+@njit(cache=True)
+def _apply_rows(p, system, unknown, point, root, unit, blocks, x, rounded, size, full, moved, out):
+    """out (n,): the preconditioned scaled system of `_newton_increment` times x (n,), W in single precision.
+
+    full, moved (r,) are room.
+    """
+    full[:] = 0.0
+    for j in range(unknown.size):
+        full[unknown[j]] = root[j] * size * x[j]
+    _multiply_rounded(rounded, full, moved)
+    rows = np.empty(3)
+    first = 0
+    while first < unknown.size:
+        k, last = point[first], first
+        while last < unknown.size and point[last] == k:
+            last += 1
+        n = p.first[k]
+        for j in range(first, last):
+            a = unknown[j] - n
+            value = 0.0
+            for b in range(p.first[k + 1] - n):
+                value += system.on_velocity[k, a, b] * moved[n + b] + system.on_impulse[k, a, b] * full[n + b] / size
+            rows[j - first] = value * unit[j]
+        for r in range(last - first):
+            value = 0.0
+            for c in range(last - first):
+                value += blocks[k, r, c] * rows[c]
+            out[first + r] = value
+        first = last
+
+
+@njit(cache=True)
+def _solve_iteratively(p, system, unknown, point, root, unit, krylov, right):
+    """Solves the scaled system of `_newton_increment` into `right` (n,) by GMRES; False where `KRYLOV` iterations do
+    not suffice for the tolerance.
+
+    krylov: W in single precision, its size (see `_round`) and the tolerance, relative to the right-hand side. Newton's
+    next residual is of double precision: rounding W costs it digits of one increment, not of the solution. An iteration
+    is a product with W; preconditioned by the blocks of the points. Source: Saad & Schultz, SIAM J. Sci.
+    Stat. Comput. 7 (1986) 856–869.
+    """
+    n, most = unknown.size, KRYLOV
+    blocks = _blocks(p, system, unknown, point, root, unit)
+    rounded, weight, tolerance = krylov
+    full = np.empty(p.delassus.shape[0], dtype=np.float32)
+    moved = np.empty_like(full)
+    basis, upper = np.empty((most + 1, n)), np.zeros((most, most))
+    cosines, sines, target = np.empty(most), np.empty(most), np.zeros(most + 1)
+    first = 0
+    while first < n:  # the right-hand side, preconditioned
+        k, last = point[first], first
+        while last < n and point[last] == k:
+            last += 1
+        for r in range(last - first):
+            value = 0.0
+            for c in range(last - first):
+                value += blocks[k, r, c] * right[first + c]
+            basis[0, first + r] = value
+        first = last
+    size = np.sqrt(np.dot(basis[0], basis[0]))
+    if size == 0.0:
+        right[:n] = 0.0
+        return True
+    basis[0] /= size
+    target[0] = size
+    used = 0
+    converged = False
+    for step in range(most):
+        new = basis[step + 1]
+        _apply_rows(p, system, unknown, point, root, unit, blocks, basis[step], rounded, weight, full, moved, new)
+        for _ in range(2):  # orthogonalised twice
+            for i in range(step + 1):
+                share = np.dot(basis[i], new)
+                upper[i, step] += share
+                for j in range(n):
+                    new[j] -= share * basis[i, j]
+        length = np.sqrt(np.dot(new, new))
+        for i in range(step):
+            above, below = upper[i, step], upper[i + 1, step]
+            upper[i, step] = cosines[i] * above + sines[i] * below
+            upper[i + 1, step] = cosines[i] * below - sines[i] * above
+        above = upper[step, step]
+        both = np.hypot(above, length)
+        if not both > 0.0:
+            break
+        cosines[step], sines[step] = above / both, length / both
+        upper[step, step] = both
+        target[step + 1] = -sines[step] * target[step]
+        target[step] *= cosines[step]
+        used = step + 1
+        converged = abs(target[used]) <= tolerance * size
+        if converged or not length > 0.0:
+            break
+        new /= length
+    if not converged:
+        return False
+    for i in range(used - 1, -1, -1):
+        for j in range(i + 1, used):
+            target[i] -= upper[i, j] * target[j]
+        target[i] /= upper[i, i]
+    right[:n] = 0.0
+    for i in range(used):
+        for j in range(n):
+            right[j] += target[i] * basis[i, j]
+    return True
+
+
+@njit(cache=True)
+def _newton_increment(p, system, increment, matrix, krylov, verified, mass):
     """Newton increment (r,) of the impulses; False where the system is singular.
 
     Equations of a single impulse are eliminated. The others are solved for increments scaled by √W_jj, with rows
-    scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity.
+    scaled to unit size; `mass` is added to the diagonal of those that depend on a velocity. Systems of more than
+    `KRYLOV_FROM` unknowns are solved iteratively first, see `_solve_iteratively`; verified: whether these are shown to
+    be regular, by a right-hand side without structure.
     """
     residual, on_velocity, on_impulse = system.residual, system.on_velocity, system.on_impulse
     count = residual.size
@@ -392,28 +559,46 @@ def _newton_increment(p, system, increment, matrix, mass):
     for j in range(unknowns):
         diagonal = p.delassus[unknown[j], unknown[j]]
         root[j] = 1.0 / np.sqrt(diagonal) if diagonal > 0.0 else 1.0
-    right = np.empty(unknowns)
+    right, unit = np.empty(unknowns), np.empty(unknowns)
+    depends = np.zeros(unknowns, dtype=np.bool_)
     for row in range(unknowns):
         i, k = unknown[row], point[row]
         n, end = p.first[k], p.first[k + 1]
         a = i - n
         bound = 0.0  # of the entries of the row, as |W_ij| ≤ √W_ii √W_jj
+        right[row] = -residual[i]
         for b in range(end - n):
             bound += (
                 abs(on_velocity[k, a, b]) * np.sqrt(p.delassus[n + b, n + b]) + abs(on_impulse[k, a, b]) * root[row]
             )
-        unit = 1.0 / bound if bound > 0.0 else 1.0
+            right[row] -= on_velocity[k, a, b] * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
+            depends[row] = depends[row] or on_velocity[k, a, b] != 0.0
+        unit[row] = 1.0 / bound if bound > 0.0 else 1.0
+        right[row] *= unit[row]
+    if unknowns > KRYLOV_FROM and mass == 0.0:
+        found = right.copy()
+        solved = _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, krylov, found)
+        if solved and verified:  # a singular system has solutions for some right-hand sides only
+            other = np.empty(unknowns)
+            for j in range(unknowns):
+                other[j] = np.cos(1.0 + j * j)
+            weak = krylov[0], krylov[1], KRYLOV_VERIFIED
+            solved = _solve_iteratively(p, system, unknown[:unknowns], point[:unknowns], root, unit, weak, other)
+        if solved:
+            for j in range(unknowns):
+                increment[unknown[j]] = found[j] * root[j]
+            return True
+    for row in range(unknowns):
+        i, k = unknown[row], point[row]
+        n, end = p.first[k], p.first[k + 1]
+        a = i - n
         line = matrix[row, :unknowns]
         line[:] = 0.0
-        right[row] = -residual[i]
-        depends = False
         for b in range(end - n):
             factor = on_velocity[k, a, b]
-            right[row] -= factor * velocity_change[n + b] + on_impulse[k, a, b] * increment[n + b]
             if factor == 0.0:
                 continue
-            depends = True
-            factor *= unit
+            factor *= unit[row]
             source = p.delassus[n + b]
             if unknowns == count:
                 for j in range(line.size):
@@ -421,11 +606,10 @@ def _newton_increment(p, system, increment, matrix, mass):
             else:
                 for j in range(line.size):
                     line[j] += factor * source[unknown[j]] * root[j]
-        right[row] *= unit
         for j in range(max(row - 2, 0), min(row + 3, unknowns)):
             if point[j] == k:
-                line[j] += on_impulse[k, a, unknown[j] - n] * root[j] * unit
-        if depends:
+                line[j] += on_impulse[k, a, unknown[j] - n] * root[j] * unit[row]
+        if depends[row]:
             line[row] += mass
     if not _solve(matrix, right, unknowns):
         return False
@@ -452,10 +636,13 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
     statuses = Statuses(active, status, proposed.direction)
     system = LinearSystem(np.empty(count), np.empty((points, 3, 3)), np.empty((points, 3, 3)))
     matrix = np.empty((count, count))
+    many = count > KRYLOV_FROM
+    rounded = np.empty((count, count) if many else (0, 0), dtype=np.float32)
+    size = _round(p.delassus, rounded) if many else 1.0
     best = np.inf
     best_impulse = impulse.copy()
     stalled, used = 0, 0
-    one_by_one, singular = False, False
+    one_by_one, singular, unverified = False, False, True
     for iteration in range(max_iterations + 1):
         check_interrupts()
         used = iteration
@@ -488,8 +675,11 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
                         active[k] = proposed.active[k]
                         break
         _linearise(p, diagonal, rho, impulse, response, statuses, system)
-        singular = not _newton_increment(p, system, increment, matrix, 0.0)
-        if singular and not _newton_increment(p, system, increment, matrix, 1e-3):
+        krylov = rounded, size, min(max(KRYLOV_SHARE * error, KRYLOV_LEAST), KRYLOV_MOST)
+        verified = unverified and error <= KRYLOV_VERIFIED
+        singular = not _newton_increment(p, system, increment, matrix, krylov, verified, 0.0)
+        unverified = unverified and (singular or not verified)
+        if singular and not _newton_increment(p, system, increment, matrix, krylov, False, 1e-3):
             break
         for i in range(count):
             impulse[i] += increment[i]

@@ -55,13 +55,6 @@ def test_condensed_step(build: Any, imposed: bool) -> None:
     check(build(imposed))
 
 
-@pytest.mark.parametrize("imposed", [False, True])
-def test_condensed_step_without_room_for_columns(imposed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arlequin.linalg.compliance._ROOM", 0.0)
-    check(system_of_solids(imposed))
-    check(block_of_free_points())
-
-
 def test_condensed_step_without_junction() -> None:
     check(block_of_free_points())
 

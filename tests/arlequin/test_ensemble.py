@@ -139,12 +139,6 @@ def assert_alike(together: xarray.DataTree, alone: xarray.DataTree, members: int
             assert largest(own.values - values.values) <= ALIKE * scale, (node.path, name)
 
 
-@pytest.mark.parametrize("name", [pytest.param("rubbed", marks=pytest.mark.slow), "glued"])
-def test_without_room_for_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arlequin.linalg.compliance._ROOM", 0.0)
-    test_a_member_moves_as_it_does_alone(name)
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_a_member_moves_as_it_does_alone(name: str) -> None:
     make, theta, step, steps = RUNS[name]

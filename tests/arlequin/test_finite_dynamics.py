@@ -350,10 +350,10 @@ def test_every_tangent_is_factored_on_one_analysis() -> None:
     system = aq.System([block()], displacement=stretched(0.2), velocity=spinning(2.0, 0.2))
     run = Run(system, aq.Midpoint(), step=0.05, steps=8)
     whole = run.stepper._with(1)
-    factor = whole._bulk.condensed.factor
+    factor = whole._bulk.condensed.bordered.factor
     assert factor.analyses == 1
     # and so are those of steps in parts, and of whole ones after them
     state = run.states[-1]
     for stepper in (run.stepper._with(2), whole):
         stepper.advance(replace(state, n=state.n * (2 if stepper is not whole else 1)))
-        assert stepper._bulk.condensed.factor is factor and factor.analyses == 1
+        assert stepper._bulk.condensed.bordered.factor is factor and factor.analyses == 1

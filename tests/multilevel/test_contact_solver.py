@@ -106,6 +106,8 @@ def certificate(p: Problem, s: ContactSolution) -> float:
         elif p.laws.level[k] == 2 and p.closed[k]:
             slack = rate[k * p.axes] / own[k, 0]
         worst = max(worst, abs(min(multiplier, slack)))
+        if p.axes == 1:
+            continue
         radius = p.laws.friction[k] * max(normal[k], 0.0)
         wanted = tangent[k] - rate.reshape(-1, p.axes)[k, 1:] / own[k, 1:].mean()
         size = np.linalg.norm(wanted)
@@ -189,6 +191,34 @@ def test_large_systems_are_solved_by_lapack() -> None:
     assert (solution.status == 2).all()
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("level", ["gap", "velocity"])
+def test_many_points_are_solved_iteratively(level: Any, friction: float) -> None:
+    """A dent pressed into a half-space, whose compliances fall as 1/distance; the laws as written above."""
+    side, axes = (20, 3) if friction else (32, 1)
+    rng = np.random.default_rng(0)
+    x = np.stack(np.meshgrid(np.arange(side), np.arange(side)), -1).reshape(-1, 2) / side - 0.5
+    apart = side * np.linalg.norm(x[:, None] - x, axis=-1)
+    near = 0.3 * np.divide(1.0, apart, out=np.full_like(apart, 1.0 / 0.3), where=apart > 0.0)
+    w = np.kron(near, np.eye(axes) + 0.1 * np.ones((axes, axes)))
+    count = side**2
+    gap = LEVER * (20.0 * (x**2).sum(axis=1) - 5.0 + 0.1 * rng.standard_normal(count))
+    rate = rng.standard_normal((count, axes)) * 0.1
+    rate[:, 0] += gap / LEVER
+    if axes > 1:
+        rate[:, 1] += 0.4
+    laws = PointLaws.gather([(Unilateral(level),)] * count, np.full(count, AREA), [Coulomb(friction)] * count, axes)
+    start = np.zeros(count * axes)
+    problem = Problem(laws, w, gap, rate.ravel(), np.ones(count, bool), gap, start, axes)
+    solution = problem.solve()
+    assert 300 < (solution.status > 0).sum() * axes < count * axes
+    assert solution.residual <= 1e-13 and not solution.singular
+    assert certificate(problem, solution) <= 1e-10
+    assert problem.solve(solution.impulse).iterations <= 1
+    if friction:
+        assert (solution.status == 2).any() and (solution.status == 1).any()
+
+
 def redundant(axes: int, bodies: int = 3) -> tuple[Problem, Array, Array]:
     """Two contact points on each of some freedoms: only the sums of the impulses, here 1 and 0.1, are determined."""
     base = spd(np.random.default_rng(3), bodies * axes, 10.0)
@@ -202,7 +232,7 @@ def redundant(axes: int, bodies: int = 3) -> tuple[Problem, Array, Array]:
     return Problem(laws, w, zero, -spread @ base @ sums, np.ones(count, bool), zero, np.zeros(rows), axes), spread, sums
 
 
-@pytest.mark.parametrize("bodies", [3, 20])
+@pytest.mark.parametrize("bodies", [3, 20, 120])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_singular_operators_are_told_and_stabilised(axes: int, bodies: int) -> None:
     problem, spread, sums = redundant(axes, bodies)

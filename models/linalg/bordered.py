@@ -1,0 +1,226 @@
+"""Symmetric positive definite matrices A bordered by rows R: R A⁻¹ Rᵀ and A⁻¹(b + Rᵀ p) without columns A⁻¹Rᵀ."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+from arlequin.models.errors import UserError
+from arlequin.models.linalg.batched_factor import BatchedFactor
+from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factorise, fill_reducing_order
+from arlequin.models.linalg.matrix import canonical, only_diagonal
+from arlequin.models.types import Array
+
+_MARGIN = 4.0  # of the shift over the estimate of the largest eigenvalue
+_RAISED = 1e3  # by which it grows where the bordered matrix was not positive definite
+_PRODUCTS, _ITERATIONS = 12, 40  # of the estimate: power iterations, and conjugate gradients in each
+_ENOUGH = 1e-4  # fall of the squared residual that ends the conjugate gradients
+
+
+@dataclass(frozen=True)
+class ForwardPass:
+    """What a right-hand side b (u,) or (u, n) is after the first half of its solution, and R A⁻¹ b (r,) or (r, n)."""
+
+    half: Array
+    border: Array
+
+
+class Bordered(Protocol):
+    """A factored A (u, u) with rows R (r, u)."""
+
+    def schur(self) -> Any:
+        """S = R A⁻¹ Rᵀ (r, r), symmetric; sparse where A is diagonal."""
+
+    def forward(self, b: Array) -> ForwardPass:
+        """The first half of the solution for b (u,) or (u, n)."""
+
+    def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
+        """A⁻¹(b + Rᵀ p), p (r,) or (r, n); None: 0."""
+
+    def forward_each(self, fields: Array, half: Array) -> Array:
+        """The same for each of fields (n, u), into half (n, u + r); returns R A⁻¹ b (n, r)."""
+
+    def backward_each(self, half: Array, push: Array) -> Array:
+        """A⁻¹(b + Rᵀ p) (n, u), p (n, r); half is overwritten."""
+
+    def refactorise(self, A: Any) -> "Bordered":
+        """For another matrix; the symbolic analysis is reused where the pattern is the same."""
+
+
+def border(A: Any, rows: Any) -> Bordered:
+    """Factors A with a border of rows; UserError where A is not positive definite."""
+    matrix, rows = canonical(A), sp.csr_array(rows)
+    return BorderedFactor(matrix, rows) if only_diagonal(matrix) is None else BorderedDiagonal(matrix, rows)
+
+
+class BorderedFactor:
+    """A and its border in one sparse Cholesky factor:
+
+        K = [A  Rᵀ; R  z N] = L Lᵀ,    L = [L_A  0; Y  L_z],    S = R A⁻¹ Rᵀ = z N − L_z L_zᵀ,
+
+    the fill-reducing order of A first, the border last. N = diag(R_i D⁻¹ R_iᵀ), D = diag(A), makes the rows comparable,
+    and z lies above the largest eigenvalue of N^-½ S N^-½, so that K is positive definite: S is read off the trailing
+    block of the factor. A⁻¹(b + Rᵀ p) is one forward pass, L⁻¹ [b; 0] = [w; w_z] with R A⁻¹ b = −L_z w_z, and one
+    backward pass, L⁻ᵀ [w; −L_zᵀ p], with whatever p is found in between.
+    """
+
+    def __init__(self, A: Any, rows: sp.csr_array) -> None:
+        """A (u, u) and rows (r, u); UserError where A is not positive definite."""
+        self._rows = rows
+        (self._count, self._size), self._order = rows.shape, fill_reducing_order(A)
+        self._across = sp.csc_array(rows[:, self._order])
+        self.factor: CholeskyFactor | None = None
+        self._factorise(A)
+
+    def _factorise(self, A: Any) -> None:
+        diagonal = A.diagonal()
+        if not (diagonal > 0.0).all():
+            factorise(A)  # raises
+        squares = self._rows.multiply(self._rows) @ (1.0 / diagonal)
+        self._empty = squares == 0.0
+        scale = np.where(self._empty, 1.0, squares)
+        unit = sp.csr_array(sp.diags_array(1.0 / np.sqrt(scale)) @ self._rows)
+        shift = _MARGIN * _largest_response(A, unit, diagonal) if self._count else 1.0
+        inner = A[self._order][:, self._order]
+        for attempt in range(2):
+            self._border = shift * scale
+            corner = sp.diags_array(self._border)
+            whole = (
+                sp.block_array([[inner, self._across.T], [self._across, corner]], format="csc")
+                if self._count
+                else inner
+            )
+            try:
+                self.factor = (
+                    CholeskyFactor(whole, "natural") if self.factor is None else self.factor.refactorise(whole)
+                )
+                break
+            except UserError:
+                if attempt or not self._count:
+                    raise
+                shift *= _RAISED
+        # places of the border in the order of the factor, ascending, and which row of the border stands there
+        places = self.factor.places(np.arange(self._size, self._size + self._count))
+        self._sorted = np.argsort(places)
+        self._places = places[self._sorted]
+        self._lower = np.asfortranarray(self.factor.trailing(self._places))
+
+    def refactorise(self, A: Any) -> "BorderedFactor":
+        self._factorise(canonical(A))
+        vars(self).pop("_each", None)
+        return self
+
+    def schur(self) -> Array:
+        out = np.empty((self._count, self._count))
+        if not self._count:
+            return out
+        product = dsyrk(-1.0, self._lower, lower=1)
+        product += np.tril(product, -1).T
+        out[np.ix_(self._sorted, self._sorted)] = product
+        out[np.arange(self._count), np.arange(self._count)] += self._border
+        out[self._empty, self._empty] = 0.0  # round-off otherwise
+        return out
+
+    def forward(self, b: Array) -> ForwardPass:
+        whole = np.zeros((self._size + self._count, *b.shape[1:]), order="F")
+        whole[: self._size] = b[self._order]
+        half = self.factor.forward(whole)
+        found = np.empty((self._count, *b.shape[1:]))
+        found[self._sorted] = -(self._lower @ half[self._places])
+        return ForwardPass(half, found)
+
+    def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
+        half = forward.half.copy(order="F")
+        half[self._places] = 0.0 if push is None else -(self._lower.T @ push[self._sorted])
+        out = np.empty((self._size, *half.shape[1:]))
+        out[self._order] = self.factor.backward(half)[: self._size]
+        return out
+
+    @cached_property
+    def _each(self) -> BatchedFactor:
+        """The same factor for many right-hand sides, whose entries come in the order of A and its border."""
+        rows = np.concatenate([self._order, np.arange(self._size, self._size + self._count)])
+        return BatchedFactor.of(self.factor, rows)
+
+    def forward_each(self, fields: Array, half: Array) -> Array:
+        self._each.forward(fields, half)
+        found = np.empty((len(fields), self._count))
+        found[:, self._sorted] = -(half[:, self._places] @ self._lower.T)
+        return found
+
+    def backward_each(self, half: Array, push: Array) -> Array:
+        half[:, self._places] = -(push[:, self._sorted] @ self._lower)
+        out = np.empty((len(half), self._size))
+        self._each.backward(half, out)
+        return out
+
+
+class BorderedDiagonal:
+    """A diagonal A (a lumped mass) with a border: S and A⁻¹Rᵀ are sparse."""
+
+    def __init__(self, A: Any, rows: sp.csr_array) -> None:
+        self.factor = factorise(A)
+        assert isinstance(self.factor, DiagonalFactor)
+        self._rows = rows
+        self._inverse = 1.0 / self.factor.diagonal
+        self._columns = sp.csr_array(rows.T * self._inverse[:, None])
+
+    def refactorise(self, A: Any) -> "BorderedDiagonal":
+        return BorderedDiagonal(canonical(A), self._rows)
+
+    def schur(self) -> sp.csr_array:
+        return sp.csr_array(self._rows @ self._columns)
+
+    def forward(self, b: Array) -> ForwardPass:
+        half = self.factor.solve(b)
+        return ForwardPass(half, self._rows @ half)
+
+    def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
+        return forward.half if push is None else forward.half + self._columns @ push
+
+    def forward_each(self, fields: Array, half: Array) -> Array:
+        size = fields.shape[1]
+        half[:, :size] = fields * self._inverse
+        return np.asarray((self._rows @ half[:, :size].T).T)
+
+    def backward_each(self, half: Array, push: Array) -> Array:
+        return half[:, : self._inverse.size] + (self._columns @ push.T).T
+
+
+def _largest_response(A: Any, rows: sp.csr_array, diagonal: Array) -> float:
+    """The largest eigenvalue of R A⁻¹ Rᵀ, estimated from below: power iterations with some conjugate gradients each."""
+    x, found = np.random.default_rng(0).standard_normal(rows.shape[0]), 0.0
+    for _ in range(_PRODUCTS):
+        size = float(np.linalg.norm(x))
+        if size == 0.0:
+            break
+        x = rows @ _roughly_solved(A, rows.T @ (x / size), diagonal)
+        before, found = found, max(found, float(np.linalg.norm(x)))
+        if found <= 1.02 * before:
+            break
+    return found or 1.0
+
+
+def _roughly_solved(A: Any, b: Array, diagonal: Array) -> Array:
+    """A⁻¹ b by a few conjugate gradients; UserError where they show that A is not positive definite."""
+    y, rest = np.zeros_like(b), b.copy()
+    z = rest / diagonal
+    along, size = z.copy(), float(rest @ z)
+    enough = _ENOUGH * size
+    for _ in range(_ITERATIONS):
+        if size <= enough:
+            break
+        moved = A @ along
+        curvature = float(along @ moved)
+        if not curvature > 0.0:
+            factorise(A)  # raises
+            break
+        y += size / curvature * along
+        rest -= size / curvature * moved
+        z = rest / diagonal
+        size, before = float(rest @ z), size
+        along = z + size / before * along
+    return y
