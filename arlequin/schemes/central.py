@@ -31,7 +31,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Condensed, DelegatedCheckpoint
+from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -498,13 +498,13 @@ class _Inside:
     count: int
 
 
-class SubsteppedStepper(DelegatedCheckpoint, Stepper):
+class SubsteppedStepper(Stepper):
     """Steps Δt, each as m equal steps of central differences; m follows the stable step of the cells as they are."""
 
     def __init__(self, assembly: Assembly, stepper: CentralStepper) -> None:
         self.step = stepper.step
         self._assembly = assembly
-        self._source = self._stepper = stepper  # keeps the same whatever the length of the sub-steps
+        self._stepper = stepper
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""

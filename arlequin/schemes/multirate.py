@@ -151,15 +151,6 @@ class MultirateStepper(Stepper):
         self._kept = independent(response)
         self._response = scipy.linalg.cho_factor(response[np.ix_(self._kept, self._kept)])
 
-    def state_dict(self) -> Any:
-        """What both sides keep."""
-        return tuple(side.stepper.state_dict() for side in self._sides)
-
-    def load_state_dict(self, state: Any) -> None:
-        """Restore from `state_dict()`."""
-        for side, own in zip(self._sides, state, strict=True):
-            side.stepper.load_state_dict(own)
-
     def start(self, u: Array, v: Array) -> State:
         states = tuple(side.stepper.start(u[side.dofs], v[side.dofs]) for side in self._sides)
         return self._join(0, states, np.zeros(self._assembly.constraints.shape[0]))

@@ -86,7 +86,7 @@ class Condensed:
         schur = self.bordered.schur()
         self._kept, self._constrained = _constraint_factor(schur[:m, :m])
         across = schur[self._kept][:, m:]
-        self._across = across if m else None
+        self._across: Any = across
         self._released = _released(self._constrained, across) if self._kept.size else None
         bare = schur[m:, m:]
         self.compliance = Compliance(bare if self._released is None else bare - across.T @ self._released)

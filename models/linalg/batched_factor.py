@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,8 @@ class BatchedFactor:
     @classmethod
     def of(cls, factor: Factor, rows_of: NDArray[np.int64] | None = None) -> "BatchedFactor":
         """The same factor; rows_of (d,): under which number a row of its matrix stands in the fields, if another."""
-        order, lower = factor.lower()
-        order = order if rows_of is None else rows_of[order]
+        inner, lower = factor.lower()
+        order = inner if rows_of is None else rows_of[inner]
         pointer, rows, data = lower.indptr.astype(np.int64), lower.indices, lower.data
         first = _supernodes(pointer, rows)
         begin, starts, blocks, below = [0], [0], [], []
@@ -74,7 +75,7 @@ class BatchedFactor:
         backward_rows(self._arrays, self._side(len(half)), half, out)
 
     @property
-    def _arrays(self) -> tuple[Array, ...]:
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.order, self.first, self.starts, self.rows, self.begin, self.values, self.inverse
 
     @staticmethod

@@ -1,5 +1,6 @@
 """Symmetric positive definite matrices A bordered by rows R: R A⁻¹ Rᵀ and A⁻¹(b + Rᵀ p) without columns A⁻¹Rᵀ."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -72,10 +73,10 @@ class BorderedFactor:
         self._rows = rows
         (self._count, self._size), self._order = rows.shape, fill_reducing_order(A)
         self._across = sp.csc_array(rows[:, self._order])
-        self.factor: CholeskyFactor | None = None
-        self._factorise(A)
+        self.factor = self._factored(A, lambda whole: CholeskyFactor(whole, "natural"))
 
-    def _factorise(self, A: Any) -> None:
+    def _factored(self, A: Any, factored: Callable[[Any], CholeskyFactor]) -> CholeskyFactor:
+        """The factor of K, and where its border stands."""
         diagonal = A.diagonal()
         if not (diagonal > 0.0).all():
             factorise(A)  # raises
@@ -88,28 +89,25 @@ class BorderedFactor:
         for attempt in range(2):
             self._border = shift * scale
             corner = sp.diags_array(self._border)
-            whole = (
-                sp.block_array([[inner, self._across.T], [self._across, corner]], format="csc")
-                if self._count
-                else inner
-            )
+            whole = inner
+            if self._count:
+                whole = sp.block_array([[inner, self._across.T], [self._across, corner]], format="csc")
             try:
-                self.factor = (
-                    CholeskyFactor(whole, "natural") if self.factor is None else self.factor.refactorise(whole)
-                )
+                factor = factored(whole)
                 break
             except UserError:
                 if attempt or not self._count:
                     raise
                 shift *= _RAISED
         # places of the border in the order of the factor, ascending, and which row of the border stands there
-        places = self.factor.places(np.arange(self._size, self._size + self._count))
+        places = factor.places(np.arange(self._size, self._size + self._count))
         self._sorted = np.argsort(places)
         self._places = places[self._sorted]
-        self._lower = np.asfortranarray(self.factor.trailing(self._places))
+        self._lower = np.asfortranarray(factor.trailing(self._places))
+        return factor
 
     def refactorise(self, A: Any) -> "BorderedFactor":
-        self._factorise(canonical(A))
+        self.factor = self._factored(canonical(A), self.factor.refactorise)
         vars(self).pop("_each", None)
         return self
 
