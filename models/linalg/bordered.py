@@ -15,9 +15,9 @@ from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factor
 from arlequin.models.linalg.matrix import canonical, only_diagonal
 from arlequin.models.types import Array
 
-_MARGIN = 4.0  # of the shift over the estimate of the largest eigenvalue
+_MARGIN, _WIDE_MARGIN = 4.0, 400.0  # of the shift over the estimate of the largest eigenvalue; over a rough one
 _RAISED = 1e3  # by which it grows where the bordered matrix was not positive definite
-_PRODUCTS, _ITERATIONS = 12, 40  # of the estimate: power iterations, and conjugate gradients in each
+_PRODUCTS, _ITERATIONS = 8, 30  # of the estimate: power iterations, and conjugate gradients in each
 _ENOUGH = 1e-4  # fall of the squared residual that ends the conjugate gradients
 
 
@@ -84,7 +84,7 @@ class BorderedFactor:
         self._empty = squares == 0.0
         scale = np.where(self._empty, 1.0, squares)
         unit = sp.csr_array(sp.diags_array(1.0 / np.sqrt(scale)) @ self._rows)
-        shift = _MARGIN * _largest_response(A, unit, diagonal) if self._count else 1.0
+        shift = _shift(A, unit, diagonal)
         inner = A[self._order][:, self._order]
         for attempt in range(2):
             self._border = shift * scale
@@ -188,37 +188,42 @@ class BorderedDiagonal:
         return half[:, : self._inverse.size] + (self._columns @ push.T).T
 
 
-def _largest_response(A: Any, rows: sp.csr_array, diagonal: Array) -> float:
-    """The largest eigenvalue of R A⁻¹ Rᵀ, estimated from below: power iterations with some conjugate gradients each."""
-    x, found = np.random.default_rng(0).standard_normal(rows.shape[0]), 0.0
+def _shift(A: Any, rows: sp.csr_array, diagonal: Array) -> float:
+    """z above the largest eigenvalue of R A⁻¹ Rᵀ, estimated from below by power iterations.
+
+    A⁻¹ is applied by a few conjugate gradients; the margin is wide where these do not converge.
+    """
+    x, found, converged = np.random.default_rng(0).standard_normal(rows.shape[0]), 0.0, True
     for _ in range(_PRODUCTS):
         size = float(np.linalg.norm(x))
         if size == 0.0:
             break
-        x = rows @ _roughly_solved(A, rows.T @ (x / size), diagonal)
+        y, enough = _roughly_solved(A, rows.T @ (x / size), diagonal)
+        converged &= enough
+        x = rows @ y
         before, found = found, max(found, float(np.linalg.norm(x)))
         if found <= 1.02 * before:
             break
-    return found or 1.0
+    return (_MARGIN if converged else _WIDE_MARGIN) * (found or 1.0)
 
 
-def _roughly_solved(A: Any, b: Array, diagonal: Array) -> Array:
-    """A⁻¹ b by a few conjugate gradients; UserError where they show that A is not positive definite."""
+def _roughly_solved(A: Any, b: Array, diagonal: Array) -> tuple[Array, bool]:
+    """A⁻¹ b by a few conjugate gradients, and whether these suffice; UserError where A turns out not to be definite."""
     y, rest = np.zeros_like(b), b.copy()
     z = rest / diagonal
     along, size = z.copy(), float(rest @ z)
     enough = _ENOUGH * size
     for _ in range(_ITERATIONS):
         if size <= enough:
-            break
+            return y, True
         moved = A @ along
         curvature = float(along @ moved)
         if not curvature > 0.0:
             factorise(A)  # raises
-            break
+            return y, False
         y += size / curvature * along
         rest -= size / curvature * moved
         z = rest / diagonal
         size, before = float(rest @ z), size
         along = z + size / before * along
-    return y
+    return y, False
