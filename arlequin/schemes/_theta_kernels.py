@@ -513,7 +513,7 @@ def _room(basis_rows, rows, size, history, points):
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _mark_active(rows, corners, u, v, contact, room):
     """Marks the points that act in a step, in the configuration half a step on by the velocities at the start; whether
     they are others than in the step before."""
@@ -556,7 +556,7 @@ def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
             closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and laws.compliance[k] == 0.0 else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chosen, solution, on_basis, room):
     """Contact impulses of a step of rotating bodies, on the rows of the middle of the step that they lead to: whether
     any point acts, iterations, residual, whether the multipliers are not unique.
@@ -666,7 +666,7 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
     return points.size > 0, used, residual, singular
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n, room):
     """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
     impulses and works into `steps` (`RotatingSteps`); what of the contact may last into the state."""
@@ -705,7 +705,7 @@ def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n, 
         state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _project_stage(stage, rows, mass, imposed, rotation, contact, solution, state, impulse, work, room):
     """The normal (stage 0) or the tangential persistent rows of `_project`, as
     `arlequin.solvers.velocity_projection`: adds to the impulses (r,) and to what imposed motions give, work[2], J;
