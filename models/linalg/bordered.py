@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factor
 from arlequin.models.linalg.matrix import canonical, only_diagonal
 from arlequin.models.types import Array
 
-_MARGIN, _WIDE_MARGIN = 4.0, 400.0  # of the shift over the estimate of the largest eigenvalue; over a rough one
+_MARGIN = 4.0  # of the shift over the estimate of the largest eigenvalue
 _RAISED = 1e3  # by which it grows where the bordered matrix was not positive definite
 _PRODUCTS, _ITERATIONS = 8, 30  # of the estimate: power iterations, and conjugate gradients in each
 _ENOUGH = 1e-4  # fall of the squared residual that ends the conjugate gradients
@@ -70,7 +70,7 @@ class BorderedFactor:
 
     def __init__(self, A: Any, rows: sp.csr_array) -> None:
         """A (u, u) and rows (r, u); UserError where A is not positive definite."""
-        self._rows = rows
+        self._rows, self._shift = rows, 0.0
         (self._count, self._size), self._order = rows.shape, fill_reducing_order(A)
         self._across = sp.csc_array(rows[:, self._order])
         self.factor = self._factored(A, lambda whole: CholeskyFactor(whole, "natural"))
@@ -84,27 +84,35 @@ class BorderedFactor:
         self._empty = squares == 0.0
         scale = np.where(self._empty, 1.0, squares)
         unit = sp.csr_array(sp.diags_array(1.0 / np.sqrt(scale)) @ self._rows)
-        shift = _shift(A, unit, diagonal)
         inner = A[self._order][:, self._order]
+        found = _largest_response(partial(_roughly_solved, A, diagonal), unit)
+        # where conjugate gradients do not converge, as where a motion is nearly free: that of the former matrix
+        shift = self._shift if found is None else _MARGIN * found
         for attempt in range(2):
-            self._border = shift * scale
-            corner = sp.diags_array(self._border)
-            whole = inner
-            if self._count:
-                whole = sp.block_array([[inner, self._across.T], [self._across, corner]], format="csc")
             try:
-                factor = factored(whole)
+                if shift == 0.0:
+                    shift = _MARGIN * (_largest_response(factorise(A).solve, unit) or 1.0)
+                factor = factored(self._whole(inner, shift * scale))
                 break
             except UserError:
                 if attempt or not self._count:
                     raise
-                shift *= _RAISED
+                shift = 0.0 if found is None and shift == self._shift else _RAISED * shift
+        self._shift = shift
         # places of the border in the order of the factor, ascending, and which row of the border stands there
         places = factor.places(np.arange(self._size, self._size + self._count))
         self._sorted = np.argsort(places)
         self._places = places[self._sorted]
         self._lower = np.asfortranarray(factor.trailing(self._places))
         return factor
+
+    def _whole(self, inner: Any, corner: Array) -> Any:
+        """K with the diagonal z N of its border; inner: A in the fill-reducing order."""
+        self._border = corner
+        if not self._count:
+            return inner
+        rows = [[inner, self._across.T], [self._across, sp.diags_array(corner)]]
+        return sp.block_array(rows, format="csc")
 
     def refactorise(self, A: Any) -> "BorderedFactor":
         self.factor = self._factored(canonical(A), self.factor.refactorise)
@@ -188,42 +196,41 @@ class BorderedDiagonal:
         return half[:, : self._inverse.size] + (self._columns @ push.T).T
 
 
-def _shift(A: Any, rows: sp.csr_array, diagonal: Array) -> float:
-    """z above the largest eigenvalue of R A⁻¹ Rᵀ, estimated from below by power iterations.
-
-    A⁻¹ is applied by a few conjugate gradients; the margin is wide where these do not converge.
-    """
-    x, found, converged = np.random.default_rng(0).standard_normal(rows.shape[0]), 0.0, True
+def _largest_response(solve: Callable[[Array], Array | None], rows: sp.csr_array) -> float | None:
+    """The largest eigenvalue of R A⁻¹ Rᵀ by power iterations, from below; None where `solve` gives up on A⁻¹ b."""
+    if not rows.shape[0]:
+        return 1.0
+    x, found = np.random.default_rng(0).standard_normal(rows.shape[0]), 0.0
     for _ in range(_PRODUCTS):
         size = float(np.linalg.norm(x))
         if size == 0.0:
-            break
-        y, enough = _roughly_solved(A, rows.T @ (x / size), diagonal)
-        converged &= enough
+            return 1.0
+        y = solve(rows.T @ (x / size))
+        if y is None:
+            return None
         x = rows @ y
-        before, found = found, max(found, float(np.linalg.norm(x)))
+        before, found = found, float(np.linalg.norm(x))
         if found <= 1.02 * before:
             break
-    return (_MARGIN if converged else _WIDE_MARGIN) * (found or 1.0)
+    return found
 
 
-def _roughly_solved(A: Any, b: Array, diagonal: Array) -> tuple[Array, bool]:
-    """A⁻¹ b by a few conjugate gradients, and whether these suffice; UserError where A turns out not to be definite."""
+def _roughly_solved(A: Any, diagonal: Array, b: Array) -> Array | None:
+    """A⁻¹ b by a few conjugate gradients; None where they do not suffice, or A is not positive definite."""
     y, rest = np.zeros_like(b), b.copy()
     z = rest / diagonal
     along, size = z.copy(), float(rest @ z)
     enough = _ENOUGH * size
     for _ in range(_ITERATIONS):
         if size <= enough:
-            return y, True
+            return y
         moved = A @ along
         curvature = float(along @ moved)
         if not curvature > 0.0:
-            factorise(A)  # raises
-            return y, False
+            return None
         y += size / curvature * along
         rest -= size / curvature * moved
         z = rest / diagonal
         size, before = float(rest @ z), size
         along = z + size / before * along
-    return y, False
+    return None
