@@ -90,9 +90,7 @@ def test_squat_block_slides_on_a_shaken_table():
         sdnv105.Parameters(half_width=0.5, half_height=0.05, friction=0.2)
 
 
-@pytest.mark.parametrize(
-    ("kinematics", "step"), [pytest.param("finite", 1e-4, marks=pytest.mark.slow), ("small", 5e-5)]
-)
+@pytest.mark.parametrize(("kinematics", "step"), [("finite", 1e-4), ("small", 5e-5)])
 def test_first_impact_of_the_elastic_block(kinematics, step):
     options = {"model": "elastic", "cells": 3, "kinematics": kinematics, "step": step, "impacts": 1, "duration": 0.058}
     result = cases.run("sdnv105", **options)
