@@ -35,9 +35,13 @@ class Compliance:
     def of(self, rows: sp.csr_array) -> Array:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
         used = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
-        own = sp.csr_array(rows[:, used])
-        half = own @ self._among(used)
-        return _symmetric(np.asarray((own @ half.T).T))
+        if used.size < rows.shape[1]:
+            own, among = sp.csr_array(rows[:, used]), self._among(used)
+        else:  # no copy of W
+            own, among = rows, self._matrix
+        half = own @ among
+        out = own @ half.T
+        return _symmetric(out.toarray() if sp.issparse(out) else np.asarray(out.T))
 
     def chosen(self, rows: NDArray[np.int64]) -> Array:
         """W between the rows (r,) of the basis, (r, r), symmetric; the last one is kept."""
@@ -47,8 +51,10 @@ class Compliance:
 
     def move(self, impulse: Array) -> Array:
         """W P (q,) of impulses P (q,)."""
+        if sp.issparse(self._matrix):
+            return np.asarray(self._matrix @ impulse)
         acting = np.flatnonzero(impulse)
-        return np.asarray(self._matrix[:, acting] @ impulse[acting])
+        return np.asarray(impulse[acting] @ self._matrix[acting])  # rows: W is symmetric
 
     def _among(self, rows: NDArray[np.int64]) -> Array:
         if sp.issparse(self._matrix):
