@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
+from scipy.sparse.linalg import cg
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.batched_factor import BatchedFactor
@@ -18,7 +19,7 @@ from arlequin.models.types import Array
 _MARGIN = 4.0  # of the shift over the estimate of the largest eigenvalue
 _RAISED = 1e3  # by which it grows where the bordered matrix was not positive definite
 _PRODUCTS, _ITERATIONS = 8, 30  # of the estimate: power iterations, and conjugate gradients in each
-_ENOUGH = 1e-4  # fall of the squared residual that ends the conjugate gradients
+_ENOUGH = 1e-2  # relative residual that ends the conjugate gradients
 
 
 @dataclass(frozen=True)
@@ -216,21 +217,6 @@ def _largest_response(solve: Callable[[Array], Array | None], rows: sp.csr_array
 
 
 def _roughly_solved(A: Any, diagonal: Array, b: Array) -> Array | None:
-    """A⁻¹ b by a few conjugate gradients; None where they do not suffice, or A is not positive definite."""
-    y, rest = np.zeros_like(b), b.copy()
-    z = rest / diagonal
-    along, size = z.copy(), float(rest @ z)
-    enough = _ENOUGH * size
-    for _ in range(_ITERATIONS):
-        if size <= enough:
-            return y
-        moved = A @ along
-        curvature = float(along @ moved)
-        if not curvature > 0.0:
-            return None
-        y += size / curvature * along
-        rest -= size / curvature * moved
-        z = rest / diagonal
-        size, before = float(rest @ z), size
-        along = z + size / before * along
-    return None
+    """A⁻¹ b by a few conjugate gradients; None where they do not suffice."""
+    y, left = cg(A, b, rtol=_ENOUGH, maxiter=_ITERATIONS, M=sp.diags_array(1.0 / diagonal))
+    return None if left else np.asarray(y)
