@@ -325,7 +325,7 @@ class Supernodes(NamedTuple):
 
 
 class _CholmodFactor(ctypes.Structure):
-    """`cholmod_factor` of SuiteSparse 5, the same since its version 2."""
+    """The first members of `cholmod_factor`, as SuiteSparse 5 has them."""
 
     _fields_ = (
         *((name, ctypes.c_size_t) for name in ("n", "minor")),
