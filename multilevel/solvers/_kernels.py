@@ -100,7 +100,7 @@ ARGUMENTS = (
 
 
 @njit(cache=True)
-def _allocate_response(points, count):
+def allocate_response(points, count):
     """An empty `ContactResponse` of k points and r rows."""
     return ContactResponse(np.empty(count), np.empty((points, 4)), np.empty(points), np.empty(points), np.empty(count))
 
@@ -196,7 +196,7 @@ def _multiply(delassus, impulse, out):
 
 
 @njit(cache=True)
-def _diagonal_scaling(p):
+def diagonal_scaling(p):
     """Slack per unit of a row's own impulse (r,), by which the natural map is scaled.
 
     The rows of a friction disk share one value, so that the disk stays round.
@@ -223,13 +223,20 @@ def _diagonal_scaling(p):
 
 @njit(cache=True)
 def _natural_residual(p, diagonal, trial, impulse, response):
-    """Evaluate `response` at the impulses (r,); return the certificate and the size of the impulses.
+    """`evaluate_response` with its velocity change W P."""
+    _multiply(p.delassus, impulse, response.velocity_change)
+    return evaluate_response(p, diagonal, trial, impulse, response)
+
+
+@njit(cache=True)
+def evaluate_response(p, diagonal, trial, impulse, response):
+    """Evaluate `response` at the impulses (r,) and its velocity change W P; return the certificate and the size of
+    the impulses.
 
     The certificate is the largest residual of the natural map with the scales `diagonal`, P − project(P − slack /
     diagonal) onto multipliers ≥ 0 and disks of radius μ ⟨P_n⟩₊.
     """
     velocity_change = response.velocity_change
-    _multiply(p.delassus, impulse, velocity_change)
     error, scale, total = 0.0, 1e-300, 0.0
     for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
@@ -277,7 +284,7 @@ def _natural_residual(p, diagonal, trial, impulse, response):
 
 
 @njit(cache=True)
-def _update_statuses(p, diagonal, rho, impulse, response, statuses):
+def update_statuses(p, diagonal, rho, impulse, response, statuses):
     """Statuses (k,) by the natural map with the scales diagonal/ρ, and direction = P_t − ρ w/diagonal (r,).
 
     The radius of the friction disk is that of the normal impulse of the map.
@@ -302,7 +309,7 @@ def _update_statuses(p, diagonal, rho, impulse, response, statuses):
 
 
 @njit(cache=True)
-def _linearise(p, diagonal, rho, impulse, response, statuses, system):
+def linearise(p, diagonal, rho, impulse, response, statuses, system):
     """Equations of the statuses, residual (r,), and their derivatives by the rows of W P and by P, into `system`.
 
         multiplier: slack = 0 or Λ = 0;   stick: w = 0;   slip: P_t − μ P_n y/‖y‖ = 0;   open: P_t = 0
@@ -629,7 +636,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
     was singular.
     """
     points, count = p.area.size, impulse.size
-    response = _allocate_response(points, count)
+    response = allocate_response(points, count)
     increment = np.empty(count)
     active, status = np.zeros(points, dtype=np.bool_), np.zeros(points, dtype=np.int8)
     proposed = Statuses(np.zeros(points, dtype=np.bool_), status, np.empty(count))
@@ -660,7 +667,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
             break
         if stalled >= MAX_STALLED and count > points:
             break
-        _update_statuses(p, diagonal, rho, impulse, response, proposed)
+        update_statuses(p, diagonal, rho, impulse, response, proposed)
         one_by_one = one_by_one or (stalled >= 8 and count == points)
         if not one_by_one:
             _copy(proposed.active, active)
@@ -674,7 +681,7 @@ def _newton(p, diagonal, rho, impulse, trial, max_iterations):
                     if active[k] != proposed.active[k]:
                         active[k] = proposed.active[k]
                         break
-        _linearise(p, diagonal, rho, impulse, response, statuses, system)
+        linearise(p, diagonal, rho, impulse, response, statuses, system)
         krylov = rounded, size, min(max(KRYLOV_SHARE * error, KRYLOV_LEAST), KRYLOV_MOST)
         verified = unverified and error <= KRYLOV_VERIFIED
         singular = not _newton_increment(p, system, increment, matrix, krylov, verified, 0.0)
@@ -805,7 +812,7 @@ def _gauss_seidel(p, diagonal, impulse, trial, max_iterations):
     Source: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
     """
     points, count = p.area.size, impulse.size
-    response = _allocate_response(points, count)
+    response = allocate_response(points, count)
     velocity_change = response.velocity_change
     block, other, local = np.zeros((3, 3)), np.empty(3), np.empty(3)
     best = np.inf
@@ -851,7 +858,7 @@ def _projected_gradient(p, diagonal, impulse, trial, max_iterations):
     715–732.
     """
     points, count = p.area.size, impulse.size
-    response = _allocate_response(points, count)
+    response = allocate_response(points, count)
     velocity_change = response.velocity_change
     following = np.empty(count)
     local, other = np.empty(3), np.empty(3)
@@ -948,7 +955,7 @@ def _proximal_point(p, diagonal, rho, impulse, trial, max_iterations, mass):
     97–116.
     """
     points, count = p.area.size, impulse.size
-    response = _allocate_response(points, count)
+    response = allocate_response(points, count)
     compliance, tangential_compliance, shift = np.empty(points), np.empty(points), np.empty(count)
     best, best_impulse, last = np.inf, impulse.copy(), np.inf
     used, stalled = 0, 0
@@ -983,7 +990,7 @@ def _proximal_point(p, diagonal, rho, impulse, trial, max_iterations, mass):
             p.theta,
         )  # fmt: skip
         steps, _, singular = _newton_from_gauss_seidel(
-            regularised, _diagonal_scaling(regularised), rho, impulse, trial, max_iterations - used
+            regularised, diagonal_scaling(regularised), rho, impulse, trial, max_iterations - used
         )
         used += max(steps, 1)
     impulse[:] = best_impulse
@@ -1034,32 +1041,10 @@ def _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations):
 
 
 @njit(cache=True)
-def _solve_and_project(p, options, solution):
-    """Solves the problem from the guess in `solution`, projects onto the laws and splits the normal impulses.
-
-    Returns iterations, certificate, singular.
-    """
-    method, rho, mass, max_iterations = options
-    impulse, trial, normal, status = solution
-    diagonal = _diagonal_scaling(p)
-    points, count = p.area.size, impulse.size
-    max_iterations = min(max_iterations, max(MIN_BUDGET, int(3.0 * MAX_OPERATIONS / float(count) ** 3)))
-    singular = False
-    if method == GAUSS_SEIDEL:
-        used, _ = _gauss_seidel(p, diagonal, impulse, trial, max_iterations)
-    elif method == PROJECTED_GRADIENT:
-        used, _ = _projected_gradient(p, diagonal, impulse, trial, max_iterations)
-    elif mass > 0.0:
-        used, _, singular = _proximal_point(p, diagonal, rho, impulse, trial, max_iterations, mass)
-    else:
-        used, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations)
-
-    # projection: inactive multipliers vanish, friction lies in its disk
-    response = _allocate_response(points, count)
-    statuses = Statuses(np.empty(points, dtype=np.bool_), status, np.empty(count))
-    _natural_residual(p, diagonal, trial, impulse, response)
-    _update_statuses(p, diagonal, 1.0, impulse, response, statuses)
-    for k in range(points):
+def project(p, diagonal, impulse, response, statuses):
+    """Project the impulses of `response` onto the laws: inactive multipliers vanish, friction lies in its disk."""
+    update_statuses(p, diagonal, 1.0, impulse, response, statuses)
+    for k in range(p.area.size):
         n, end = p.first[k], p.first[k + 1]
         law = response.tractions[k]
         regular = p.area[k] * (law[0] + law[2])
@@ -1072,27 +1057,59 @@ def _solve_and_project(p, options, solution):
         for t in range(n + 1, end):
             size += impulse[t] ** 2
         size = np.sqrt(size)
-        if size > radius or (status[k] == SLIP and size > 0.0):
+        if size > radius or (statuses.status[k] == SLIP and size > 0.0):
             for t in range(n + 1, end):
                 impulse[t] *= radius / size
-    error, scale = _natural_residual(p, diagonal, trial, impulse, response)
-    for k in range(points):
+
+
+@njit(cache=True)
+def split_normal(p, impulse, response, statuses, normal):
+    """The stored, dissipated and multiplier parts of the normal impulses into normal (3, k)."""
+    for k in range(p.area.size):
         normal[0, k] = p.area[k] * response.tractions[k, 0]
         normal[1, k] = p.area[k] * response.tractions[k, 2]
         if not statuses.active[k]:
             normal[0, k] = impulse[p.first[k]] - normal[1, k]
         normal[2, k] = impulse[p.first[k]] - (normal[0, k] + normal[1, k])
+
+
+@njit(cache=True)
+def _solve_and_project(p, options, solution):
+    """Solves the problem from the guess in `solution`, projects onto the laws and splits the normal impulses.
+
+    Returns iterations, certificate, singular.
+    """
+    method, rho, mass, max_iterations = options
+    impulse, trial, normal, status = solution
+    diagonal = diagonal_scaling(p)
+    points, count = p.area.size, impulse.size
+    max_iterations = min(max_iterations, max(MIN_BUDGET, int(3.0 * MAX_OPERATIONS / float(count) ** 3)))
+    singular = False
+    if method == GAUSS_SEIDEL:
+        used, _ = _gauss_seidel(p, diagonal, impulse, trial, max_iterations)
+    elif method == PROJECTED_GRADIENT:
+        used, _ = _projected_gradient(p, diagonal, impulse, trial, max_iterations)
+    elif mass > 0.0:
+        used, _, singular = _proximal_point(p, diagonal, rho, impulse, trial, max_iterations, mass)
+    else:
+        used, _, singular = _newton_with_fallbacks(p, diagonal, rho, impulse, trial, max_iterations)
+
+    response = allocate_response(points, count)
+    statuses = Statuses(np.empty(points, dtype=np.bool_), status, np.empty(count))
+    _natural_residual(p, diagonal, trial, impulse, response)
+    project(p, diagonal, impulse, response, statuses)
+    error, scale = _natural_residual(p, diagonal, trial, impulse, response)
+    split_normal(p, impulse, response, statuses, normal)
     return used, error / scale, singular
 
 
 @njit(cache=True)
-def _close_on_mean_slip(p, start, mean, impulse):
+def close_on_mean_slip(p, start, mean, impulse, velocity_change):
     """Close friction on the mean slip rate of the step where its work would be positive, P_t·(v_t⁰ + v_t¹) > 0.
 
-    start, mean (r,): second and third row of `closing`. Returns whether any point changed.
+    start, mean (r,): second and third row of `closing`; velocity_change (r,) = W P. Returns whether any point changed.
     """
-    velocity_change, found = np.empty(impulse.size), False
-    _multiply(p.delassus, impulse, velocity_change)
+    found = False
     for k in range(p.area.size):
         work, size, other = 0.0, 0.0, False
         for t in range(p.first[k] + 1, p.first[k + 1]):
@@ -1142,8 +1159,12 @@ def solve_contact(motion, laws, kernels, history, closing, options, solution):
     impulse = solution[0]
     used, error, singular = _solve_and_project(p, options, solution)
     if impulse.size > area.size:
+        velocity_change = np.empty(impulse.size)
         for _ in range(area.size):  # each pass closes more points on the mean
-            if singular or not error < np.inf or not _close_on_mean_slip(p, closing[1], closing[2], impulse):
+            if singular or not error < np.inf:
+                break
+            _multiply(m.delassus, impulse, velocity_change)
+            if not close_on_mean_slip(p, closing[1], closing[2], impulse, velocity_change):
                 break
             more, error, singular = _solve_and_project(p, options, solution)
             used += more

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.elastic_stick import end_spring_traction, free_rates, gain
+from arlequin.multilevel.solvers.large_contact import LARGE_FROM, solve_large
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import FreeMotion
@@ -106,13 +107,18 @@ def solve_contact(
     closing = np.zeros((3, laws.row_count)) if closing is None else np.ascontiguousarray(closing)
     normal, status = np.empty((3, count)), np.empty(count, dtype=np.int8)
     table, kernels = laws.table(compliance)
-    iterations, residual, singular = kernel(
-        (
-            np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, rate_free, motion.closed,
-            motion.step, motion.theta, motion.impulse_factor,
-        ),
-        table, kernels, history, closing, (index, rho, mass, max_iterations), (impulse, trial, normal, status),
+    free = (
+        np.ascontiguousarray(motion.delassus), motion.gap_per_velocity, motion.gap_free, rate_free, motion.closed,
+        motion.step, motion.theta, motion.impulse_factor,
     )  # fmt: skip
+    data, solution = (free, table, kernels, history, closing), (impulse, trial, normal, status)
+    iterations, residual, singular, solved = 0, np.inf, False, False
+    if index == 0 and mass == 0.0 and laws.row_count >= LARGE_FROM:
+        iterations, residual, solved = solve_large(*data, (rho, max_iterations), solution)
+    if not solved:
+        options = index, rho, mass, max_iterations - iterations
+        more, residual, singular = kernel(*data, options, solution)
+        iterations += more
     stored, dissipated, multiplier = normal
     reached = (
         None

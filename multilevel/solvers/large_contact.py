@@ -1,0 +1,440 @@
+"""The contact problem of many points: semismooth Newton whose increments GMRES finds with a two-level preconditioner.
+
+The equations, statuses and the certificate are those of `arlequin.multilevel.solvers._kernels`, in double precision.
+Increments are found with W in single precision. Where r is large, most of the time goes into reading W: an iteration
+reads half of it. The preconditioner keeps the number of iterations small and independent of r:
+
+    clusters of neighbouring points, whose diagonal blocks are inverted (block Jacobi), and
+    a coarse space: one increment of the normal impulses of a cluster, and one of each tangential impulse of its
+    sticking points; friction that slips follows the normal impulse of its point
+
+in turn, as W maps smooth impulses to large velocities, and those that vary from point to point to small ones. Points are
+near where an impulse on one moves the other; no coordinates are needed.
+
+Source: McLean & Tran, Math. Models Methods Appl. Sci. 7 (1997) 391–412 (additive Schwarz methods for weakly singular
+operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
+"""
+
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.models.types import Array
+
+LARGE_FROM = 1000  # rows from which `solve_large` is worth its overhead of some ms
+CONVERGED = 3e-11  # certificate below which no fallback is tried, as in the kernels
+TARGET = 1e-13  # certificate at which Newton stops
+STALLED = 10  # steps of Newton that do not halve the certificate
+DAMPED_FROM = 2  # of these, after which steps are halved: statuses that change back and forth settle
+KRYLOV = 80  # GMRES iterations of an increment at most
+# relative residual of an increment: this share of the certificate, within bounds, but not below what `TARGET` needs
+SHARE, LEAST, MOST, ENOUGH = 0.1, 1e-5, 1e-2, 0.3
+VERIFIED = 1e-3  # certificate below which the system is shown to be regular, and the residual that shows it
+CLUSTER = 32  # points of a cluster at most
+REBUILT = 0.01  # share of the points whose statuses differ from those of the preconditioner before it is rebuilt
+COMPACT = 0.7  # share of the rows of W below which those that an increment needs are copied
+
+_Rounded = NDArray[np.float32]
+_Index = NDArray[np.int64]
+
+
+class _RoundedMatrix:
+    """W/size (r, r) in single precision, size the largest W_ii; kept for the next step as long as W lives.
+
+    It depends on W only, so that solutions do not depend on what was solved before.
+    """
+
+    _last: "_RoundedMatrix | None" = None
+
+    def __init__(self, matrix: Array) -> None:
+        from arlequin.multilevel.solvers._large_kernels import round_matrix
+
+        self.size = float(np.diag(matrix).max())
+        self.entries: _Rounded = np.empty(matrix.shape, dtype=np.float32)
+        round_matrix(matrix, self.size, self.entries)
+        self._of = weakref.ref(matrix, _RoundedMatrix.forget)
+
+    @classmethod
+    def of(cls, matrix: Array) -> "_RoundedMatrix":
+        """That of W, from the last call if W is the same array."""
+        if cls._last is None or cls._last._of() is not matrix:
+            cls._last = None  # two at a time would need more memory
+            cls._last = cls(matrix)
+        return cls._last
+
+    @classmethod
+    def forget(cls, _: object = None) -> None:
+        """Free the memory."""
+        cls._last = None
+
+
+class _Rows:
+    """The rows of W (s, s) that the increments of one solution need, in single precision."""
+
+    def __init__(self, rounded: _RoundedMatrix, needed: NDArray[np.bool_]) -> None:
+        share, count = needed.mean(), needed.size
+        self.needed = needed if share <= COMPACT else np.ones(count, dtype=bool)
+        self.rows = np.flatnonzero(self.needed)
+        self.entries = rounded.entries if share > COMPACT else rounded.entries[np.ix_(self.rows, self.rows)]
+        self.place = np.full(count + 1, self.rows.size)  # of absent rows: that of a zero
+        self.place[self.rows] = np.arange(self.rows.size)
+
+    def cover(self, needed: NDArray[np.bool_]) -> bool:
+        """Whether the rows needed are among these, and these are not many more."""
+        return bool(self.needed[needed].all()) and np.count_nonzero(needed) >= 0.5 * self.rows.size
+
+
+class _NewtonMatrix:
+    """The scaled Newton matrix (n, n) of the unknown rows, D_v W + D_P with blocks of the points.
+
+    place (n,): of the unknowns among the rows of W; on_velocity, on_impulse (n, 3): scaled derivatives by the rows of
+    the unknown's point, at neighbours (n, 3); root (n,): impulse of a unit of the unknown, times the size of W.
+    """
+
+    def __init__(
+        self, rows: _Rows, unknown: _Index, on_velocity: Array, on_impulse: Array, neighbours: _Index, root: Array
+    ) -> None:
+        self.rows, self.place, self.neighbours = rows, rows.place[unknown], rows.place[neighbours]
+        self.on_velocity, self.on_impulse = on_velocity.astype(np.float32), on_impulse.astype(np.float32)
+        self.root = root.astype(np.float32)
+        self._impulse = np.zeros(rows.rows.size + 1, dtype=np.float32)
+        self._velocity = np.zeros_like(self._impulse)
+
+    def scatter(self, place: _Index, values: _Rounded) -> _Rounded:
+        """Impulses (s + 1,), 0 elsewhere."""
+        self._impulse[:] = 0.0
+        self._impulse[place] = values
+        return self._impulse
+
+    def combine(self, velocity: _Rounded, impulse: _Rounded) -> _Rounded:
+        """D_v v + D_P P (n,) of velocities and impulses (s + 1,) whose last entries are 0."""
+        out = np.einsum("nb,nb->n", self.on_velocity, velocity[self.neighbours])
+        out += np.einsum("nb,nb->n", self.on_impulse, impulse[self.neighbours])
+        return out
+
+    def __matmul__(self, x: _Rounded) -> _Rounded:
+        from arlequin.multilevel.solvers._large_kernels import multiply_symmetric
+
+        impulse = self.scatter(self.place, self.root * x)
+        multiply_symmetric(self.rows.entries, impulse[:-1], self._velocity[:-1])
+        return self.combine(self._velocity, impulse)
+
+
+class _Preconditioner:
+    """Coarse correction, then the inverses of the clusters' blocks; see the module.
+
+    point (n,): of the unknowns; axis (n,): 0 normal, 1 and 2 tangential; closing (n,): whether the equation closes a
+    gap, a rate or a slip (otherwise friction slips or a law gives the impulse), whose sums test the coarse equations;
+    slope (n,): of slipping friction by the normal impulse.
+    """
+
+    def __init__(self, matrix: _NewtonMatrix, first: _Index, point: _Index, axis: _Index,
+                 closing: NDArray[np.bool_], slope: Array) -> None:  # fmt: skip
+        self._matrix = matrix
+        parts = _clusters(np.unique(point), matrix.rows.place[first[:-1]], matrix.rows.entries)
+        of_point = np.zeros(first.size - 1, dtype=np.int64)
+        for c, members in enumerate(parts):
+            of_point[members] = c
+        cluster = of_point[point]
+        self._invert_blocks(cluster, len(parts))
+        self._make_coarse(cluster, axis, closing, slope)
+
+    def _invert_blocks(self, cluster: _Index, count: int) -> None:
+        m, entries = self._matrix, self._matrix.rows.entries
+        self._order = np.argsort(cluster, kind="stable")
+        sizes = np.bincount(cluster, minlength=count)
+        ends, most = np.cumsum(sizes), int(sizes.max())
+        self._slot = np.arange(cluster.size) + np.repeat(np.arange(count) * most - (ends - sizes), sizes)
+        blocks = np.zeros((count, most, most), dtype=np.float32)
+        blocks[:, range(most), range(most)] = 1.0
+        local = np.full(m.rows.rows.size + 1, -1)
+        for c in range(count):
+            own = self._order[ends[c] - sizes[c] : ends[c]]
+            place, block = m.place[own], np.zeros((own.size, own.size), dtype=np.float32)
+            local[place] = np.arange(own.size)
+            for b in range(m.neighbours.shape[1]):
+                factor, beside = m.on_velocity[own, b], m.neighbours[own, b]
+                acting = np.flatnonzero(factor)
+                block[acting] += factor[acting, None] * entries[np.ix_(beside[acting], place)]
+                acting = np.flatnonzero((m.on_impulse[own, b] != 0.0) & (local[beside] >= 0))
+                block[acting, local[beside[acting]]] += m.on_impulse[own[acting], b]
+            blocks[c, : own.size, : own.size] = block * m.root[own]
+            local[place] = -1
+        self._inverses = np.linalg.inv(blocks)
+
+    def _make_coarse(self, cluster: _Index, axis: _Index, closing: NDArray[np.bool_], slope: Array) -> None:
+        from arlequin.multilevel.solvers._large_kernels import sum_columns, sum_rows
+
+        m, axes = self._matrix, m_axes(self._matrix)
+        used = np.unique(axes * cluster[closing] + axis[closing])
+        number = np.full(axes * (int(cluster.max()) + 1), -1)
+        number[used] = np.arange(used.size)
+        follows = ~closing & (slope != 0.0)
+        column = np.where(follows, number[axes * cluster], number[axes * cluster + axis])
+        acting = np.flatnonzero((closing | follows) & (column >= 0))
+        acting = acting[np.argsort(column[acting], kind="stable")]
+        weight = np.where(follows, slope, 1.0).astype(np.float32)
+        self._acting, self._weight, self._column = m.place[acting], weight[acting], column[acting]
+        self._sums: _Rounded = np.empty((used.size, m.rows.rows.size), dtype=np.float32)
+        sum_rows(m.rows.entries, self._acting, self._column, self._weight, self._sums)
+        self._tests = np.flatnonzero(closing)
+        self._test_column = column[self._tests]
+        coarse = np.zeros((used.size, used.size))
+        at = self._tests, axis[self._tests]
+        sum_columns(self._sums, m.place[self._tests], self._test_column, m.on_velocity[at].astype(float), coarse)
+        np.add.at(coarse, (self._test_column, self._test_column), m.on_impulse[at])
+        self._coarse: _Rounded = np.linalg.inv(coarse).astype(np.float32)
+
+    def apply(self, matrix: _NewtonMatrix, residual: _Rounded) -> _Rounded:
+        """An approximate solution (n,) of a system whose statuses may differ a little."""
+        if matrix is self._matrix:
+            return self._solve(residual)
+        moved = np.zeros(matrix.rows.rows.size + 1, dtype=np.float32)
+        moved[matrix.place] = residual
+        shared = np.zeros(moved.size, dtype=bool)
+        shared[self._matrix.place] = True
+        found = self._solve(moved[self._matrix.place])
+        moved[self._matrix.place] = found
+        return np.where(shared[matrix.place], moved[matrix.place], residual)
+
+    def _solve(self, residual: _Rounded) -> _Rounded:
+        m = self._matrix
+        tests = np.bincount(self._test_column, residual[self._tests], minlength=len(self._coarse))
+        share = self._coarse @ tests.astype(np.float32)
+        impulse = m.scatter(self._acting, share[self._column] * self._weight)
+        smooth = impulse[m.place] / m.root
+        rest = residual - m.combine(np.append(share @ self._sums, np.float32(0.0)), impulse)
+        count, most, _ = self._inverses.shape
+        padded = np.zeros(count * most, dtype=np.float32)
+        padded[self._slot] = rest[self._order]
+        solved = np.matmul(self._inverses, padded.reshape(count, most, 1)).ravel()
+        smooth[self._order] += solved[self._slot]
+        return np.asarray(smooth)
+
+
+def m_axes(matrix: _NewtonMatrix) -> int:
+    """Rows of a point at most."""
+    return int(matrix.neighbours.shape[1])
+
+
+def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
+    """Clusters of at most `CLUSTER` points by halving: which of two distant points an impulse moves more.
+
+    first (k,): normal rows of the points in entries (s, s).
+    """
+    parts = [points]
+    while max(part.size for part in parts) > CLUSTER:
+        halves = []
+        for part in parts:
+            rows = first[part]
+            one = int(np.argmin(entries[rows[0], rows]))
+            other = int(np.argmin(entries[rows[one], rows]))
+            order = np.argsort(entries[rows[one], rows] - entries[rows[other], rows], kind="stable")
+            halves += [part[order[: part.size // 2]], part[order[part.size // 2 :]]]
+        parts = halves
+    return parts
+
+
+def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, right: Array, tolerance: float) -> Array | None:
+    """Solution (n,) of the system by GMRES, preconditioned from the right; None where `KRYLOV` iterations do not
+    suffice for the tolerance, relative to the right-hand side."""
+    size = float(np.linalg.norm(right))
+    if size == 0.0:
+        return np.zeros_like(right)
+    basis, upper, target = np.empty((KRYLOV + 1, right.size)), np.zeros((KRYLOV + 1, KRYLOV)), np.zeros(KRYLOV + 1)
+    basis[0], target[0] = right / size, size
+    for step in range(KRYLOV):
+        new = (matrix @ preconditioner.apply(matrix, basis[step].astype(np.float32))).astype(float)
+        for _ in range(2):  # orthogonalised twice
+            share = basis[: step + 1] @ new
+            new -= share @ basis[: step + 1]
+            upper[: step + 1, step] += share
+        length = float(np.linalg.norm(new))
+        if not np.isfinite(length):
+            return None
+        upper[step + 1, step] = length
+        known = upper[: step + 2, : step + 1]
+        y = np.linalg.lstsq(known, target[: step + 2])[0]
+        if np.linalg.norm(target[: step + 2] - known @ y) <= tolerance * size:
+            smooth = (y @ basis[: step + 1]).astype(np.float32)
+            return preconditioner.apply(matrix, smooth).astype(float)
+        if length == 0.0:
+            return None
+        basis[step + 1] = new / length
+    return None
+
+
+class _Newton:
+    """Newton's method on one contact problem; `problem`: the arguments of the kernels."""
+
+    def __init__(self, problem: tuple[Any, ...], rho: float, impulse: Array, trial: Array) -> None:
+        from arlequin.multilevel.solvers._large_kernels import scales
+
+        self._problem, self._rho, self.impulse, self._trial = problem, rho, impulse, trial
+        self._delassus, self._first = problem[0][0], problem[1][0]
+        self._rounded = _RoundedMatrix.of(self._delassus)
+        self._diagonal = scales(problem)
+        rows, points = impulse.size, self._first.size - 1
+        sizes = np.diff(self._first)
+        self._point = np.repeat(np.arange(points), sizes)
+        self._axis = np.arange(rows) - self._first[self._point]
+        axes = int(sizes.max())
+        beside = self._first[:-1, None] + np.arange(axes)
+        self._beside = np.where(np.arange(axes) < sizes[:, None], beside, rows)  # (k, axes), r where there is none
+        self.response = np.empty(rows), np.empty((points, 4)), np.empty(points), np.empty(points), np.empty(rows)
+        self.statuses = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int8), np.empty(rows)
+        self._system = np.empty(rows), np.empty((points, 3, 3)), np.empty((points, 3, 3))
+        self._rows: _Rows | None = None
+        self._preconditioner: _Preconditioner | None = None
+        self._built_for = np.zeros(points, dtype=np.int8)
+
+    def run(self, max_iterations: int) -> tuple[int, float, bool]:
+        """From and to `impulse` (the best iterate), whose response is evaluated: steps, certificate, and whether no
+        system was too hard for GMRES."""
+        from arlequin.multilevel.solvers._large_kernels import linearised
+
+        best, best_impulse, stalled, unverified = np.inf, self.impulse.copy(), 0, True
+        used, solved, at_best = 0, True, False
+        for used in range(max_iterations + 1):
+            self.multiply()
+            error, scale = linearised(
+                self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
+                self._system,
+            )  # fmt: skip
+            error /= scale
+            at_best = error < best
+            stalled = 0 if error <= 0.5 * best else stalled + 1
+            if at_best:
+                best, best_impulse[:] = error, self.impulse
+            if best <= TARGET or used == max_iterations or stalled >= STALLED or not error < np.inf:
+                break
+            if stalled >= 4 and best <= CONVERGED:
+                break
+            increment = self._increment(error, unverified and error <= VERIFIED)
+            solved = increment is not None
+            if increment is None:
+                break
+            unverified = unverified and error > VERIFIED
+            self.impulse += increment if stalled < DAMPED_FROM else 0.5 * increment
+        if not at_best:
+            self.impulse[:] = best_impulse
+            self.multiply()
+        return used, best, solved
+
+    def multiply(self) -> None:
+        """W P in double precision."""
+        from arlequin.multilevel.solvers._large_kernels import multiply_symmetric
+
+        multiply_symmetric(self._delassus, self.impulse, self.response[0])
+
+    def finish(self, solution: tuple[Any, ...]) -> float:
+        """Project the impulses onto the laws and split their normal parts; return the certificate."""
+        from arlequin.multilevel.solvers._large_kernels import completed, linearised, projected
+
+        impulse, trial, normal, status = solution
+        statuses = self.statuses[0], status, self.statuses[2]
+        linearised(self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self._system)
+        projected(self._problem, self._diagonal, impulse, self.response, statuses)
+        self.multiply()
+        return float(completed(self._problem, self._diagonal, impulse, trial, self.response, statuses, normal))
+
+    def _increment(self, error: float, verified: bool) -> Array | None:
+        """Increment (r,) of the impulses; None where GMRES does not find it or, to be verified, the solution of a
+        right-hand side without structure: a singular system has solutions for some right-hand sides only."""
+        residual, on_velocity, on_impulse = self._system
+        point, axis, width = self._point, self._axis, self._beside.shape[1]
+        on_velocity, on_impulse = on_velocity[point, axis, :width], on_impulse[point, axis, :width]  # (r, axes)
+        own = np.take_along_axis(on_impulse, axis[:, None], axis=1)[:, 0]
+        coupled = (on_velocity != 0.0).any(axis=1) | ((on_impulse != 0.0).sum(axis=1) > (own != 0.0))
+        known = np.zeros(residual.size + 1)
+        known[:-1][~coupled] = -residual[~coupled] / own[~coupled]
+        unknown = np.flatnonzero(coupled)
+        if unknown.size == 0:
+            return known[:-1]
+        velocity = self._velocity_of(known)
+
+        size, point, axis = self._rounded.size, point[unknown], axis[unknown]
+        on_velocity, on_impulse, residual = on_velocity[unknown], on_impulse[unknown], residual[unknown]
+        beside = self._beside[point]
+        norms = np.sqrt(np.append(np.maximum(np.diag(self._delassus), 0.0), 0.0) / size)
+        root = np.divide(1.0, norms[unknown], out=np.ones(unknown.size), where=norms[unknown] > 0.0)
+        bound = np.einsum("nb,nb->n", np.abs(on_velocity), norms[beside]) * size
+        bound += np.abs(on_impulse).sum(axis=1) * root
+        unit = np.divide(1.0, bound, out=np.ones(unknown.size), where=bound > 0.0)
+        right = -residual - np.einsum("nb,nb->n", on_velocity, velocity[beside])
+        right -= np.einsum("nb,nb->n", on_impulse, known[beside])
+
+        needed = np.zeros(known.size, dtype=bool)
+        needed[beside] = True
+        if self._rows is None or not self._rows.cover(needed[:-1]):
+            self._rows, self._preconditioner = None, None
+            self._rows = _Rows(self._rounded, needed[:-1])
+        # unknown x: impulse increment root x/size
+        matrix = _NewtonMatrix(
+            self._rows, unknown, on_velocity * (unit * size)[:, None], on_impulse * unit[:, None], beside, root
+        )
+        status = self.statuses[0] * np.int8(4) + self.statuses[1]
+        changed = np.count_nonzero(status != self._built_for)
+        try:
+            if self._preconditioner is None or changed > REBUILT * status.size:
+                closing = (axis == 0) | (self.statuses[1][point] == 2)
+                slope = np.where(axis == 0, 0.0, -on_impulse[:, 0])
+                self._preconditioner = _Preconditioner(matrix, self._first, point, axis, closing, slope)
+                self._built_for = status
+        except np.linalg.LinAlgError:  # a block is singular
+            return None
+        tolerance = min(max(SHARE * error, LEAST, ENOUGH * TARGET / error), MOST)
+        found = _gmres(matrix, self._preconditioner, right * (unit * size), tolerance)
+        if found is None:
+            return None
+        if verified:
+            other = np.cos(1.0 + np.arange(unknown.size, dtype=float) ** 2)
+            if _gmres(matrix, self._preconditioner, other, VERIFIED) is None:
+                return None
+        known[unknown] = found * root / size
+        return known[:-1]
+
+    def _velocity_of(self, impulse: Array) -> Array:
+        """W P (r + 1,) of the impulses (r + 1,), the last ones 0."""
+        from arlequin.multilevel.solvers._large_kernels import multiply_symmetric
+
+        out, acting = np.zeros(impulse.size), np.flatnonzero(impulse)
+        if acting.size > impulse.size // 8:
+            multiply_symmetric(self._delassus, impulse[:-1], out[:-1])
+        elif acting.size:
+            out[:-1] = impulse[acting] @ self._delassus[acting]
+        return out
+
+
+def solve_large(
+    motion: tuple[Any, ...],
+    laws: tuple[Any, ...],
+    kernels: Any,
+    history: Array,
+    closing: Array,
+    options: tuple[float, int],
+    solution: tuple[Any, ...],
+) -> tuple[int, float, bool]:
+    """Solve the contact problem of a step as the kernel `arlequin.multilevel.solvers._kernels.solve_contact`, whose
+    arguments these are; options: ρ and the most iterations.
+
+    Returns the iterations, the certificate and whether it converged; where it did not, `solution` holds the best
+    impulses, from which a more robust method may start.
+    """
+    from arlequin.multilevel.solvers._large_kernels import closed_on_mean
+
+    impulse, trial, _, _ = solution
+    rho, left = options
+    problem = motion, laws, kernels, history, closing[0].copy()
+    newton = _Newton(problem, rho, impulse, trial)
+    used = 0
+    while True:  # each pass closes more points on the mean
+        steps, error, solved = newton.run(left - used)
+        used += steps
+        if not solved or not error <= CONVERGED:
+            return used, error, False
+        error = newton.finish(solution)
+        if impulse.size == laws[0].size - 1 or not closed_on_mean(problem, closing, impulse, newton.response[0]):
+            return used, error, True
