@@ -9,6 +9,11 @@ from numba import boolean, float32, float64, int64, types, void
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._kernels import (
+    GAP_LEVEL,
+    OPEN,
+    SLIP,
+    STICK,
+    VELOCITY_LEVEL,
     ContactProblem,
     ContactResponse,
     LinearSystem,
@@ -23,6 +28,7 @@ from arlequin.multilevel.solvers._kernels import (
 )
 from arlequin.multilevel.solvers.problem import FreeMotion, LawTable
 
+ON_BORDER = 1e-9  # distance from the border of the friction disk, relative to its radius, that is round-off
 _VECTOR, _INDEX, _TABLE, _BLOCKS = float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1]
 _ROUNDED, _ROUNDED_VECTOR = float32[:, ::1], float32[::1]
 _FLAGS, _STATUS = boolean[::1], types.int8[::1]
@@ -61,15 +67,31 @@ def scales(problem):
 
 
 @njit(
-    types.UniTuple(float64, 2)(_PROBLEM, _VECTOR, float64, _VECTOR, _TABLE, _RESPONSE, _STATUSES, _SYSTEM), cache=True
+    types.UniTuple(float64, 2)(_PROBLEM, _VECTOR, float64, _VECTOR, _TABLE, _RESPONSE, _STATUSES, _SYSTEM, boolean),
+    cache=True,
 )
-def linearised(problem, diagonal, rho, impulse, trial, response, statuses, system):
+def linearised(problem, diagonal, rho, impulse, trial, response, statuses, system, by_impulses):
     """Statuses and linear system at the impulses (r,), whose W P is in the response; the certificate and the size of
-    the impulses are returned."""
+    the impulses are returned.
+
+    by_impulses: whether multipliers and friction keep the statuses of the step whose impulses these are: active where
+    positive, friction slips on the border of its disk and sticks within it.
+    """
     p = _contact_problem(problem)
     r, s, linear = ContactResponse(*response), Statuses(*statuses), LinearSystem(*system)
     error, scale = evaluate_response(p, diagonal, trial, impulse, r)
     update_statuses(p, diagonal, rho, impulse, r, s)
+    if by_impulses:
+        for k in range(p.area.size):
+            n, end = p.first[k], p.first[k + 1]
+            allowed = p.level[k] == GAP_LEVEL or (p.level[k] == VELOCITY_LEVEL and p.closed[k])
+            s.active[k] = allowed and r.multiplier[k] > 0.0
+            s.status[k] = SLIP if impulse[n] > 0.0 else OPEN
+            size = 0.0
+            for t in range(n + 1, end):
+                size += impulse[t] ** 2
+            if end > n + 1 and np.sqrt(size) < p.friction[k] * impulse[n] * (1.0 - ON_BORDER):
+                s.status[k] = STICK
     linearise(p, diagonal, rho, impulse, r, s, linear)
     return error, scale
 

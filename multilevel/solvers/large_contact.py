@@ -8,8 +8,9 @@ reads half of it. The preconditioner keeps the number of iterations small and in
     a coarse space: one increment of the normal impulses of a cluster, and one of each tangential impulse of its
     sticking points; friction that slips follows the normal impulse of its point
 
-in turn, as W maps smooth impulses to large velocities, and those that vary from point to point to small ones. Points are
-near where an impulse on one moves the other; no coordinates are needed.
+in turn, as W maps smooth impulses to large velocities, and those that vary from point to point to small ones. Points
+are near where an impulse on one moves the other; no coordinates are needed. Newton starts with the statuses of the
+step whose impulses are the guess: those of the natural map change at many points where slip rates are small.
 
 Source: McLean & Tran, Math. Models Methods Appl. Sci. 7 (1997) 391–412 (additive Schwarz methods for weakly singular
 operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
@@ -296,12 +297,12 @@ class _Newton:
         from arlequin.multilevel.solvers._large_kernels import linearised
 
         best, best_impulse, stalled, unverified = np.inf, self.impulse.copy(), 0, True
-        used, solved, at_best = 0, True, False
+        used, solved, at_best, warm = 0, True, False, bool(self.impulse.any())
         for used in range(max_iterations + 1):
             self.multiply()
             error, scale = linearised(
                 self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
-                self._system,
+                self._system, used == 0 and warm,
             )  # fmt: skip
             error /= scale
             at_best = error < best
@@ -335,7 +336,9 @@ class _Newton:
 
         impulse, trial, normal, status = solution
         statuses = self.statuses[0], status, self.statuses[2]
-        linearised(self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self._system)
+        linearised(
+            self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self._system, False
+        )
         projected(self._problem, self._diagonal, impulse, self.response, statuses)
         self.multiply()
         return float(completed(self._problem, self._diagonal, impulse, trial, self.response, statuses, normal))
