@@ -30,7 +30,8 @@ TARGET = 1e-13  # certificate at which Newton stops
 STALLED = 10  # steps of Newton that do not halve the certificate
 DAMPED_FROM = 2  # of these, after which steps are halved: statuses that change back and forth settle
 KRYLOV = 80  # GMRES iterations of an increment at most
-# relative residual of an increment: this share of the certificate, within bounds, but not below what `TARGET` needs
+# relative residual of an increment: this share of the certificate, within bounds, but neither below what `TARGET` needs
+# nor below the share of the points whose statuses have just changed
 SHARE, LEAST, MOST, ENOUGH = 0.1, 1e-5, 1e-2, 0.3
 VERIFIED = 1e-3  # certificate below which the system is shown to be regular, and the residual that shows it
 CLUSTER = 32  # points of a cluster at most
@@ -289,7 +290,7 @@ class _Newton:
         self._system = np.empty(rows), np.empty((points, 3, 3)), np.empty((points, 3, 3))
         self._rows: _Rows | None = None
         self._preconditioner: _Preconditioner | None = None
-        self._built_for = np.zeros(points, dtype=np.int8)
+        self._built_for = self._last = np.zeros(points, dtype=np.int8)
 
     def run(self, max_iterations: int) -> tuple[int, float, bool]:
         """From and to `impulse` (the best iterate), whose response is evaluated: steps, certificate, and whether no
@@ -388,7 +389,9 @@ class _Newton:
                 self._built_for = status
         except np.linalg.LinAlgError:  # a block is singular
             return None
-        tolerance = min(max(SHARE * error, LEAST, ENOUGH * TARGET / error), MOST)
+        unsettled = np.count_nonzero(status != self._last) / status.size
+        self._last = status
+        tolerance = min(max(SHARE * error, LEAST, ENOUGH * TARGET / error, unsettled), MOST)
         found = _gmres(matrix, self._preconditioner, right * (unit * size), tolerance)
         if found is None:
             return None

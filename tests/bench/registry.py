@@ -17,6 +17,7 @@ ENTRIES = {
     "explicit": "bench_explicit:explicit",
     "small": "bench_small:small_systems",
     "search": "bench_search:contact_search",
+    "contact points": "bench_points:contact_points",
     "overlap": "bench_search:overlaps",
     "setup": "bench_setup:setups",
     "memory": "bench_memory:memory",
