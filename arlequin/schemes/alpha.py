@@ -52,7 +52,7 @@ class LinearAlpha(LinearStep):
     def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
         self._assembly, self._coefficients = assembly, coefficients_of(scheme, step)
         matrix = matrix_at_rest(assembly, step, scheme) + self._coefficients.force * step * assembly.stiffness
-        self._condensed = linear_system(assembly, sp.csr_array(matrix), scheme.solver)
+        self._condensed, self.solver = linear_system(assembly, sp.csr_array(matrix), scheme.solver)
 
     def solve(self, state: State, rhs: StepRhs) -> StepSolution:
         """The step from the state."""
@@ -130,6 +130,7 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
         self._scheme = scheme
         self._mix = scheme.beta / scheme.gamma
         self._source = self._bulk = (LinearAlpha if assembly.linear else NewtonAlpha)(assembly, step, scheme)
+        self.linear_solver = self._bulk.solver if isinstance(self._bulk, LinearAlpha) else ""
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
 

@@ -163,6 +163,7 @@ class ThetaStepper(Stepper):
         self._bulk: LinearStep | NewtonStep
         if assembly.linear:
             self._bulk = LinearStep(assembly, theta, step, solver if self._alone else "direct")
+            self.linear_solver = self._bulk.solver
         else:
             self._bulk = NewtonStep(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless

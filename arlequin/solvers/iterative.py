@@ -92,8 +92,9 @@ class IterativeSystem:
             self.iterations += more.iterations
             missing = self._on_basis(y, given) - rows - self.compliance.move(push)
         raise UserError(
-            f"solver 'iterative': the contact impulses still change by {change * TOLERANCE / allowed:.1e} of the motion "
-            f"after {_CORRECTIONS} corrections, {TOLERANCE:.0e} is needed: take a smaller step, or solver='direct'",
+            f"solver 'iterative': the contact impulses still change by {change * TOLERANCE / allowed:.1e} of the "
+            f"motion after {_CORRECTIONS} corrections, {TOLERANCE:.0e} is needed: take a smaller step, or "
+            "solver='direct'",
             code=FAILURE,
         )
 

@@ -143,7 +143,7 @@ class LinearStep:
     def __init__(self, assembly: Assembly, theta: float, step: float, solver: SolverName = "auto") -> None:
         self._assembly, self._theta, self._step = assembly, theta, step
         self._coefficients = StepCoefficients.of_theta(theta, step)
-        self._condensed = linear_system(assembly, self.matrix, solver)
+        self._condensed, self.solver = linear_system(assembly, self.matrix, solver)
 
     @property
     def condensed(self) -> ConstrainedSystem:

@@ -36,6 +36,11 @@ class SolverCost:
     setup: float
     step: float
 
+    @property
+    def text(self) -> str:
+        """In words."""
+        return f"{_gigabytes(self.memory)}, {self.setup:.2g} s of set-up and {self.step:.2g} s a step"
+
     def of(self, solutions: int) -> float:
         """Time of the set-up and of so many solutions, s."""
         return self.setup + solutions * self.step
@@ -93,45 +98,54 @@ def linear_parts_only(assembly: Assembly, solver: SolverName) -> None:
 
 
 def linear_system(
-    assembly: Assembly,
-    matrix: sp.csr_array,
-    solver: SolverName,
-    active: NDArray[np.bool_] | None = None,
-    contact: bool = True,
-    solutions: int = 100,
-) -> ConstrainedSystem:
-    """The matrix of a step with the solver asked for; "auto" takes the quicker of those that the memory holds.
+    assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int = 100
+) -> tuple[ConstrainedSystem, str]:
+    """The matrix of a step with the solver asked for, and a line on the choice where there was one.
 
-    `active`, contact: see `Condensed`; solutions: over which "auto" spreads the set-up. UserError where none, or not
-    the one asked for, fits into memory.
+    "auto" takes the quicker of the solvers that the memory holds; solutions: over which it spreads the set-up.
+    UserError where none, or not the one asked for, fits into memory.
     """
-    if _affordable(assembly, matrix, solver, solutions) == "iterative":
-        return IterativeSystem(assembly, matrix, active, contact)
-    return Condensed(assembly, matrix, active, contact=contact)
+    choice = _choice(assembly, matrix, solver, solutions)
+    if choice.solver == "iterative":
+        return IterativeSystem(assembly, matrix), choice.text
+    return Condensed(assembly, matrix), choice.text
+
+
+def mass_system(assembly: Assembly, active: NDArray[np.bool_], contact: bool = True) -> ConstrainedSystem:
+    """The mass on the active dofs (d,), with the solver that suits few solutions; contact: see `Condensed`."""
+    if _choice(assembly, assembly.mass, "auto", 1).solver == "iterative":
+        return IterativeSystem(assembly, assembly.mass, active, contact)
+    return Condensed(assembly, assembly.mass, active, contact=contact)
 
 
 def factored(assembly: Assembly, matrix: sp.csr_array, contact: bool = True) -> Condensed:
     """The matrix factored, as Newton's iterations and statics need it; UserError where it does not fit into memory."""
-    _affordable(assembly, matrix, "direct", 1)
+    _choice(assembly, matrix, "direct", 1)
     return Condensed(assembly, matrix, contact=contact)
 
 
-def mass_system(assembly: Assembly, active: NDArray[np.bool_], contact: bool = True) -> ConstrainedSystem:
-    """The mass with the solver that suits few solutions."""
-    return linear_system(assembly, assembly.mass, "auto", active, contact, 1)
+@dataclass(frozen=True)
+class _Choice:
+    """A solver, and why."""
+
+    solver: SolverName
+    text: str = ""
 
 
-def _affordable(assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int) -> SolverName:
+def _choice(assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int) -> _Choice:
     """The solver, or that of the two that "auto" takes; UserError where it does not fit into memory."""
     if matrix.shape[0] <= SMALL or matrix.nnz == matrix.shape[0]:
-        return solver
-    costs = {"direct": direct_cost(assembly, matrix), "iterative": iterative_cost(assembly, matrix)}
+        return _Choice("iterative" if solver == "iterative" else "direct")
+    costs: dict[SolverName, SolverCost] = {
+        "direct": direct_cost(assembly, matrix),
+        "iterative": iterative_cost(assembly, matrix),
+    }
     room = math.inf if disabled() else _SHARE * memory()
     fitting = {name: cost.of(solutions) for name, cost in costs.items() if cost.memory <= room}
-    if solver == "auto" and fitting:
-        return "direct" if min(fitting, key=lambda name: fitting[name]) == "direct" else "iterative"
-    if solver in fitting:
-        return solver
+    if solver in fitting or (solver == "auto" and fitting):
+        chosen = min(fitting, key=lambda name: fitting[name]) if solver == "auto" else solver
+        others = [f"{name} {cost.text}" for name, cost in costs.items() if name != chosen]
+        return _Choice(chosen, f"{chosen}: predicted {costs[chosen].text} ({', '.join(others)})")
     needs = " and ".join(f"{_gigabytes(cost.memory)} with '{name}'" for name, cost in costs.items())
     cure = "take solver='iterative' or 'auto', or fewer cells" if fitting else "take fewer cells or contact points"
     raise UserError(
