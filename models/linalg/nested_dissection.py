@@ -20,7 +20,8 @@ def predicted_factor(shape: tuple[int, ...], components: int) -> FactorSize:
 
     A box is cut across its longest side by a layer of s unknowns; b unknowns of earlier layers surround it. The columns
     of that layer then hold s²/2 + s b entries and take s³/3 + s² b + s b² multiplications, and both halves follow.
-    Factors of CHOLMOD have 0.9 to 1.15 times as many (3D cubes, bars, plates, 2D).
+    Factors of CHOLMOD have 0.9 to 1.15 times as many entries (cubes, bars, plates, 2D); those of thin plates, of two
+    layers of cells, 1.5 times.
 
     Source: George, SIAM J. Numer. Anal. 10 (1973) 345–363.
 
