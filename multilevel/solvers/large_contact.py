@@ -85,7 +85,7 @@ class _Rows:
 
     def cover(self, needed: NDArray[np.bool_]) -> bool:
         """Whether the rows needed are among these, and these are not many more."""
-        return bool(self.needed[needed].all()) and np.count_nonzero(needed) >= 0.5 * self.rows.size
+        return bool(self.needed[needed].all() and np.count_nonzero(needed) >= 0.5 * self.rows.size)
 
 
 class _NewtonMatrix:
