@@ -471,11 +471,11 @@ def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
         assert isinstance(part, ElasticAssembled)
         axes = part.components
         nodal = np.ascontiguousarray(mass[at][::axes])
-        if part.quads is None:
+        if part.cell_forces is None:
             yield _Piece(i, axes, at, 0, nodal.size, nodal, partial(_whole, part))
             continue
-        for piece in part.quads.pieces:
-            yield _Piece(i, axes, at, piece.first, piece.last, nodal, partial(part.quads.force, piece))
+        for piece in part.cell_forces.pieces:
+            yield _Piece(i, axes, at, piece.first, piece.last, nodal, partial(part.cell_forces.force, piece))
 
 
 def _whole(part: ElasticAssembled, u: Array, out: Array) -> float:
