@@ -14,7 +14,7 @@ from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
-from arlequin.models.linalg.factor import factorise
+from arlequin.models.linalg.components import factorise_components
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
@@ -237,6 +237,15 @@ class Condensed:
         push = np.concatenate([-self.constraint_response(impulse), impulse])
         return self._scattered(self.bordered.backward(self._nothing, push))
 
+    def multipliers(self, missing: Array) -> Array:
+        """Multipliers φ (m,) that change C y by `missing` (m,) without contact: S_CC⁻¹ of the independent rows."""
+        out = np.zeros(self._multiplier_count)
+        if self._kept.size == out.size:
+            return self._constrained(missing)
+        if self._kept.size:
+            out[self._kept] = self._constrained(missing[self._kept])
+        return out
+
     @cached_property
     def _nothing(self) -> ForwardPass:
         return self.bordered.forward(np.zeros(self._rows_shape[0]))
@@ -254,7 +263,7 @@ def _constraint_factor(schur: Any) -> tuple[NDArray[np.int64], Callable[[Array],
     if sp.issparse(schur):
         if schur.shape[0] > _FULL:
             try:
-                return np.arange(schur.shape[0]), factorise(schur).solve
+                return np.arange(schur.shape[0]), factorise_components(schur).solve
             except UserError:
                 pass  # dependent constraints
         schur = schur.toarray()
