@@ -323,6 +323,8 @@ class CentralStepper(Stepper):
             c = -applied(assembly.constraints, half) / step
         if not (force.any() or c.any() or (given is not None and given.any())):
             return np.zeros_like(force), np.zeros_like(c)
+        if not c.size and given is None:
+            return self._condensed.spread(force), c
         free = self._condensed.predict(force, c, given)
         return free.y, free.multipliers
 

@@ -228,7 +228,7 @@ class Condensed:
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
-        return self._scattered(self.bordered.backward(self.bordered.forward(b[self._active])))
+        return self._scattered(self.bordered.solve(b[self._active]))
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""

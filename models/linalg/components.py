@@ -32,10 +32,13 @@ class RepeatedFactor:
 
     def solve(self, b: Array) -> Array:
         """A⁻¹ b of b (n,) or (n, r)."""
+        out = np.empty(b.shape)
+        if b.ndim == 1:
+            out[self._places] = self._factor.solve(b[self._places].T).T  # by columns, as the factor takes them
+            return out
         parts, size = self._places.shape
         sides = np.moveaxis(b[self._places], 0, 1).reshape(size, -1)  # (n / k, k r)
         found = self._factor.solve(np.asfortranarray(sides)).reshape(size, parts, *b.shape[1:])
-        out = np.empty(b.shape)
         out[self._places] = np.moveaxis(found, 1, 0)
         return out
 
