@@ -12,6 +12,7 @@ weighted measure of each point.
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Tiles(CellForces):
         corners, points = _reference(cells)
         # (c, q, k, j): ξ_k is a linear field, which the shape functions represent exactly
         inverse = np.einsum("cqjn,nk->cqkj", cells.gradients[order][:, points], _corners(cells))
-        nodes = np.ascontiguousarray(cells.nodes[order][:, corners], dtype=np.int32)
+        nodes: Any = np.ascontiguousarray(cells.nodes[order][:, corners], dtype=np.int32)  # half the memory traffic
         count, weight = len(nodes), weight[order][:, points]
         if (np.abs(weight - weight[:1]) <= _EQUAL * np.abs(weight[:1])).all():
             weight = weight.mean(axis=0, keepdims=True)
