@@ -8,6 +8,7 @@ functions.
 
 from arlequin.plots.animation import animation
 from arlequin.plots.contact import contact
+from arlequin.plots.contact_map import contact_map
 from arlequin.plots.convergence import convergence, fitted_order
 from arlequin.plots.energies import energies
 from arlequin.plots.histogram import force_histogram
@@ -27,6 +28,7 @@ from arlequin.plots.wear import friction_heat, worn
 __all__ = [
     "animation",
     "contact",
+    "contact_map",
     "convergence",
     "displacement_spectrum",
     "energies",

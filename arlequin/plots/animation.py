@@ -6,26 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
-from arlequin.models.types import Array
 from arlequin.plots import style
-from arlequin.plots.moving import Moving, groups_of, magnification, moving
+from arlequin.plots.moving import groups_of, magnification, moving
+from arlequin.plots.scene import stage
 from arlequin.results.paraview import spread
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
 Progress = Callable[[int, int], None]
 
-MAP = "viridis"
-WITHOUT = "#AAAAAA"  # parts without the field
 DPI = 100
-EDGES = 5_000  # pieces, up to which their edges are drawn
-_TICKS = 7  # along the longest axis in space
 _WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 
 
@@ -65,7 +58,7 @@ def animation(
     label = style.capital(about[0].get("long_name", field)), about[0].get("units", "")
     times = result.dataset["frame_time"].values[shown]
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure, show = _stage(drawn, times, factor, label, axes)
+    figure, show = stage(drawn, times, factor, label, axes)
     with writer.saving(figure, str(target), DPI):
         for n in range(shown.size):
             show(n)
@@ -85,109 +78,3 @@ def _writer(path: Path, rate: int) -> Any:
     if not writers.is_available(name):
         raise UserError(f"{path}: needs {name}, which is not installed; a file that ends in .gif does not", code=1)
     return writers[name](fps=rate)
-
-
-def _stage(
-    drawn: dict[str, Moving], times: Array, magnify: float, label: tuple[str, str], axes: int
-) -> tuple[Figure, Callable[[int], None]]:
-    """The figure, with limits and colours of all frames, and a function that draws a frame."""
-    places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
-    metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
-    scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
-    low, high = scale * places.min(axis=0), scale * places.max(axis=0)
-    margin = 0.04 * max(float((high - low).max()), 1e-300)
-    values = np.concatenate([d.values.ravel() for d in drawn.values()])
-    factor, unit = style.prefix(values, label[1])
-    limits = style.range_of(factor * values[np.isfinite(values)])
-    clock, second = style.prefix(times, "s")
-    magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
-    with style.panels(1, _height(high - low, axes, len(drawn)), subplot_kw=_projection(axes)) as (figure, (panel,)):
-        _frame(panel, low, high, margin, length, axes, tuple(drawn))
-        updates = [_artist(panel, d, scale, factor, limits) for d in drawn.values()]
-        bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
-        bar.set_label(style.label(label[0], unit))
-        title = panel.set_title("t", loc="left")
-
-        def show(n: int) -> None:
-            title.set_text(f"t = {clock * times[n]:#.4g} {second}{magnified}")
-            for _, update in updates:
-                update(n)
-
-        show(len(times) - 1)
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the picture stands still while the parts move
-    return figure, show
-
-
-def _projection(axes: int) -> dict[str, str]:
-    return {"projection": "3d", "proj_type": "ortho"} if axes == 3 else {}
-
-
-def _height(span: Array, axes: int, parts: int) -> float:
-    """Height of the figure, inches."""
-    if axes == 3:
-        return 5.2
-    if axes == 1:
-        return 1.5 + 0.35 * parts
-    return float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.6, 6.0)) + 1.7
-
-
-def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes: int, names: tuple[str, ...]) -> None:
-    """Limits, labels and equal scales."""
-    from matplotlib.ticker import MaxNLocator
-
-    panel.set_xlim(low[0] - margin, high[0] + margin)
-    panel.set_xlabel(style.label("x", length))
-    if axes == 1:
-        panel.set_ylim(-0.6, len(names) - 0.4)
-        panel.set_yticks(range(len(names)), names)
-        return
-    panel.set_ylim(low[1] - margin, high[1] + margin)
-    panel.set_ylabel(style.label("y", length))
-    if axes == 3:
-        panel.set_zlim(low[2] - margin, high[2] + margin)
-        panel.set_zlabel(style.label("z", length))
-        shares = (high - low + 2 * margin) / (high - low + 2 * margin).max()
-        for axis, share in zip((panel.xaxis, panel.yaxis, panel.zaxis), shares, strict=True):
-            axis.set_major_locator(MaxNLocator(max(1, round(_TICKS * share))))  # short axes have no room for more
-    panel.set_aspect("equal")
-
-
-def _artist(
-    panel: Any, d: Moving, scale: Array, factor: float, limits: tuple[float, float]
-) -> tuple[Any, Callable[[int], None]]:
-    """The collection that draws a part, and a function that updates it to a frame."""
-    import matplotlib
-    from matplotlib.collections import LineCollection, PolyCollection
-    from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
-
-    solid, corners = d.places.shape[2] == 3, d.pieces.shape[1]
-    colours = matplotlib.colormaps[MAP].with_extremes(bad=WITHOUT)
-    look: Any = {"cmap": colours, "clim": limits}
-    first = scale * d.places[0][d.pieces]
-    artist: Any
-    if corners == 1:
-        shade: Any = {"depthshade": False} if solid else {}
-        artist = panel.scatter(*first[:, 0].T, s=30, c=np.zeros(len(first)), cmap=colours, **shade)
-        artist.set_clim(*limits)
-    elif corners == 2:
-        artist = (Line3DCollection if solid else LineCollection)(list(first), linewidths=3.0, **look)
-        panel.add_collection(artist)
-    else:
-        edges = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {"edgecolors": "face"}
-        artist = (Poly3DCollection if solid else PolyCollection)(list(first), **edges, **look)
-        panel.add_collection(artist)
-
-    def update(n: int) -> None:
-        pieces = scale * d.places[n][d.pieces]
-        artist.set_array(factor * np.ma.masked_invalid(d.values[n]))
-        if corners > 2:
-            artist.set_verts(list(pieces))
-        elif corners == 2:
-            artist.set_segments(list(pieces))
-        elif solid:
-            artist._offsets3d = tuple(pieces[:, 0].T)
-        else:
-            artist.set_offsets(pieces[:, 0])
-
-    return artist, update

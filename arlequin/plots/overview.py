@@ -10,7 +10,7 @@ from arlequin.models.errors import UserError
 from arlequin.plots.contact import contact
 from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
-from arlequin.plots.shape import shape
+from arlequin.plots.shape import is_solid, shape
 from arlequin.results.damage import warn_and_skip
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def overview(result: xarray.DataTree) -> dict[str, Figure]:
-    """Energies, interfaces over time, the shape of plane parts at the end, the velocity along bars and beams."""
+    """Energies, interfaces over time, the shape of parts at the end, the velocity along bars and beams."""
     figures: dict[str, Figure] = {}
     if "energy" in result.dataset:
         with warn_and_skip("the figure of the energies"):
@@ -30,7 +30,9 @@ def overview(result: xarray.DataTree) -> dict[str, Figure]:
                 figures[f"contact-{name}"] = contact(result, name)
     if "part" in result.children and result.sizes.get("frame"):
         groups = [node.dataset for node in result["part"].children.values() if "velocity" in node.dataset]
-        if any(group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2 for group in groups):
+        if any(
+            (group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2) or is_solid(group) for group in groups
+        ):
             with warn_and_skip("the figure of the shape"):
                 figures["shape"] = shape(result)
         if groups and all(group.sizes.get("corner") == 2 for group in groups):

@@ -1,4 +1,4 @@
-"""The deformed shape of plane parts, coloured by a field."""
+"""The deformed shape of plane parts and of solids, coloured by a field."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
+from arlequin.plots.moving import moving
+from arlequin.plots.scene import stage
 
 if TYPE_CHECKING:
     import xarray
@@ -39,15 +41,19 @@ def shape(
     magnify: float = 1.0,
     parts: tuple[str, ...] | None = None,
 ) -> Figure:
-    """Plane parts at one instant, displaced by `magnify` times their displacement, coloured by `field`.
+    """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
-    field: on (frame, node[, component]) or (frame, cell[, component]); component: None takes the length of
-    the vector.
+    Solids are seen by their outer faces. field: on (frame, node[, component]) or (frame, cell[, component]);
+    component: None takes the length of the vector.
     """
-    groups = {name: node.to_dataset() for name, node in result["part"].children.items()}
-    groups = {name: g for name, g in groups.items() if _is_plane(g) and field in g and (not parts or name in parts)}
+    every = {name: node.to_dataset() for name, node in result["part"].children.items()}
+    every = {name: g for name, g in every.items() if field in g and (not parts or name in parts)}
+    groups = {name: g for name, g in every.items() if is_plane(g)}
+    solids = {name: g for name, g in every.items() if is_solid(g)}
+    if solids and not groups:
+        return _solids(result, solids, field, frame, component, magnify)
     if not groups:
-        raise UserError(f"no plane part of the result has a field `{field}`")
+        raise UserError(f"no plane part or solid of the result has a field `{field}`")
     drawn = [_draw(name, g, field, frame, component, magnify) for name, g in groups.items()]
     about = next(iter(groups.values()))[field].attrs
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
@@ -74,8 +80,37 @@ def shape(
     return figure
 
 
-def _is_plane(group: xarray.Dataset) -> bool:
+def is_plane(group: xarray.Dataset) -> bool:
+    """Whether a part is made of plane cells."""
     return "connectivity" in group and group.sizes.get("axis") == 2 and group.sizes["corner"] in CORNERS
+
+
+def is_solid(group: xarray.Dataset) -> bool:
+    """Whether a part is made of cells in space."""
+    return "connectivity" in group and group.sizes.get("axis") == 3 and group.sizes["corner"] > 3
+
+
+def _solids(
+    result: xarray.DataTree,
+    groups: dict[str, xarray.Dataset],
+    field: str,
+    frame: int,
+    component: int | None,
+    magnify: float,
+) -> Figure:
+    """Solids by their outer faces, in axonometric projection."""
+    frames = np.array([frame])
+    chosen = {
+        name: g
+        if component is None or "component" not in g[field].dims
+        else g.assign({field: g[field][..., component]})
+        for name, g in groups.items()
+    }
+    drawn = {name: moving(g, field, frames, magnify, 3, 0) for name, g in chosen.items()}
+    first = next(iter(groups.values()))
+    name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field, component)
+    label = name, first[field].attrs.get("units", "")
+    return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3)[0]
 
 
 def _draw(name: str, group: xarray.Dataset, field: str, frame: int, component: int | None, magnify: float) -> _Drawn:

@@ -73,7 +73,7 @@ def unrolled(
         figure.supxlabel(style.label("Arc from the middle of the patch", length), fontsize=10)
         figure.supylabel(style.label("Height from its middle", length), fontsize=10)
         if field == "status":
-            handles = [_handle(*STATUS[code]) for code in STATUS]
+            handles = [handle(*STATUS[code]) for code in STATUS]
             figure.legend(handles=handles, loc="outside upper right", ncols=3)
         else:
             name = style.capital(about.get("long_name", field))
@@ -113,7 +113,8 @@ def _paint(panel: Axes, patch: _Patch, metre: float, factor: float, limits: tupl
     return panel.tripcolor(Triangulation(x, y), factor * patch.values, shading="gouraud", **options)
 
 
-def _handle(text: str, colour: str) -> Any:
+def handle(text: str, colour: str) -> Any:
+    """The entry of a status in a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], linestyle="none", marker="s", color=colour, label=text)

@@ -96,6 +96,8 @@ class Run:
         self._every = record.fields_every
         setup = clock.perf_counter() - begin
         about = run_attributes(self.assembly, scheme, step, steps * step)
+        if self._stepper.linear_solver:
+            about["linear_solver"] = self._stepper.linear_solver
         self._recorder = Recorder(
             record,
             self._history.variables(),

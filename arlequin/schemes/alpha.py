@@ -14,10 +14,11 @@ from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, Nonlinear
 from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
-from arlequin.solvers.condensed import Condensed, DelegatedCheckpoint
+from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.solvers.initial_state import start_accelerations
 from arlequin.solvers.linear_step import LinearStep, StepCoefficients, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton import NewtonPolicy, NewtonSolver, StepEquations, solve_newton
+from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only, linear_system
 from arlequin.solvers.step_forces import EndForces
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
@@ -51,7 +52,7 @@ class LinearAlpha(LinearStep):
     def __init__(self, assembly: Assembly, step: float, scheme: "GeneralisedAlpha") -> None:
         self._assembly, self._coefficients = assembly, coefficients_of(scheme, step)
         matrix = matrix_at_rest(assembly, step, scheme) + self._coefficients.force * step * assembly.stiffness
-        self._condensed = Condensed(assembly, sp.csr_array(matrix))
+        self._condensed, self.solver = linear_system(assembly, sp.csr_array(matrix), scheme.solver)
 
     def solve(self, state: State, rhs: StepRhs) -> StepSolution:
         """The step from the state."""
@@ -129,6 +130,7 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
         self._scheme = scheme
         self._mix = scheme.beta / scheme.gamma
         self._source = self._bulk = (LinearAlpha if assembly.linear else NewtonAlpha)(assembly, step, scheme)
+        self.linear_solver = self._bulk.solver if isinstance(self._bulk, LinearAlpha) else ""
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
 
@@ -297,6 +299,8 @@ class GeneralisedAlpha:
     1/2): the pair (β, γ) = (1/4, 1/2) then conserves energy with regular laws too. A point is closed when g(u₀ + ½
     Δt v₀) ≤ 0.
 
+    solver: of the linear system of a step, see `Theta`.
+
     Unconditionally stable on linear bulk for α_m ≤ α_f ≤ 1/2, γ ≥ 1/2, β ≥ γ/2. Order 2 if γ = 1/2 + α_f − α_m, else 1.
     Source: Newmark 1959; Hilber, Hughes & Taylor, Earthq. Eng. Struct. Dyn. 5 (1977) 283–292; Chung & Hulbert, J.
     Appl. Mech. 60 (1993) 371–375.
@@ -306,8 +310,10 @@ class GeneralisedAlpha:
     alpha_f: float
     beta: float
     gamma: float
+    solver: SolverName = "auto"
 
     def __post_init__(self) -> None:
+        checked_solver(self.solver)
         within("alpha_m", self.alpha_m, -1.0, 0.5)
         within("alpha_f", self.alpha_f, 0.0, 0.5)
         within("gamma", self.gamma, 0.5, 1.5)
@@ -328,34 +334,35 @@ class GeneralisedAlpha:
                     f"part '{part.name}': GeneralisedAlpha steps neither rigid parts nor viscous ones of finite "
                     "rotations: take Theta"
                 )
+        linear_parts_only(assembly, self.solver)
         stepper = AlphaStepper(assembly, step, self)
         return stepper if assembly.linear else CutBackStepper(stepper)
 
     @classmethod
-    def with_radius(cls, radius: float) -> "GeneralisedAlpha":
+    def with_radius(cls, radius: float, solver: SolverName = "auto") -> "GeneralisedAlpha":
         """Chung and Hulbert's choice for the spectral radius at high frequency, 0 ≤ radius ≤ 1 (1: no loss)."""
         within("radius", radius, 0.0, 1.0)
         alpha_m = (2.0 * radius - 1.0) / (radius + 1.0)
         alpha_f = radius / (radius + 1.0)
         gamma = 0.5 - alpha_m + alpha_f
-        return cls(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
+        return cls(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma, solver)
 
 
-def Newmark(beta: float = 0.25, gamma: float = 0.5) -> GeneralisedAlpha:
+def Newmark(beta: float = 0.25, gamma: float = 0.5, solver: SolverName = "auto") -> GeneralisedAlpha:
     """Newmark(β, γ): the family without averaging. (1/4, 1/2) is the trapezoidal rule, which conserves energy."""
-    return GeneralisedAlpha(0.0, 0.0, beta, gamma)
+    return GeneralisedAlpha(0.0, 0.0, beta, gamma, solver)
 
 
-def HHT(alpha: float = -0.05) -> GeneralisedAlpha:
+def HHT(alpha: float = -0.05, solver: SolverName = "auto") -> GeneralisedAlpha:
     """HHT-α, −1/3 ≤ α ≤ 0: forces averaged with −α, γ = 1/2 − α, β = (1 − α)²/4. Order 2."""
     within("alpha", alpha, -1.0 / 3.0, 0.0)
-    return GeneralisedAlpha(0.0, -alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha)
+    return GeneralisedAlpha(0.0, -alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha, solver)
 
 
-def ModifiedMeanAcceleration(alpha: float = -0.05) -> GeneralisedAlpha:
+def ModifiedMeanAcceleration(alpha: float = -0.05, solver: SolverName = "auto") -> GeneralisedAlpha:
     """Newmark with γ = 1/2 − α, β = (1 − α)²/4, −1/3 ≤ α ≤ 0: HHT's parameters without its averaging of forces.
 
     Code_Aster's HHT with MODI_EQUI = NON. Order 1 where α < 0.
     """
     within("alpha", alpha, -1.0 / 3.0, 0.0)
-    return GeneralisedAlpha(0.0, 0.0, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha)
+    return GeneralisedAlpha(0.0, 0.0, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha, solver)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from arlequin.energy import Work
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
+from arlequin.models.linalg.constraints import independent
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
@@ -22,7 +23,6 @@ from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
 from arlequin.schemes.compiled_system import first_of, system_arguments
 from arlequin.schemes.loop_data import ExplicitSteps, InverseMass
 from arlequin.schemes.theta_compiled import FEW, is_small
-from arlequin.solvers.condensed import independent
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, as_many, unworn_only

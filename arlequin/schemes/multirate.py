@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from arlequin.energy import KINDS, Work
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
+from arlequin.models.linalg.constraints import independent
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
 from arlequin.schemes.theta_sparse import ThetaStepper
-from arlequin.solvers.condensed import independent
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
 from arlequin.step.scheme import Stepper, linear_only, unworn_only

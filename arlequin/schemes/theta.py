@@ -9,6 +9,7 @@ from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
 from arlequin.schemes.theta_compiled import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
 from arlequin.schemes.theta_sparse import ThetaStepper
+from arlequin.solvers.solver_choice import SolverName, checked_solver, linear_parts_only
 from arlequin.step.scheme import Stepper, unworn_only
 from arlequin.system.assembly import Assembly
 from arlequin.system.ensemble import Members
@@ -29,6 +30,11 @@ class Theta:
     between them, for small systems of lumped, modal and 1D parts (see `arlequin.schemes.events`), and of rigid
     bodies of the plane (`arlequin.schemes.events`).
 
+    solver: of the linear system of a step of linear parts. "direct": a sparse Cholesky factor, made once.
+    "iterative": conjugate gradients, which need little memory and take a number of iterations in proportion to
+    cΔt / h, 45 at 3 (`arlequin.solvers.iterative`). "auto": whichever is predicted to be quicker, if it fits into
+    memory.
+
     Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both
     momenta are then conserved at any rotation and strain (the energy–momentum scheme), beyond it the bulk only loses
     energy. So do neo-Hookean parts; where matter flows, the work that the mean force does beyond what is stored and
@@ -40,10 +46,12 @@ class Theta:
 
     theta: float = 0.5
     events: Literal["step", "locate"] = "step"
+    solver: SolverName = "auto"
 
     def __post_init__(self) -> None:
         within("theta", self.theta, 0.5, 1.0)
         one_of("events", self.events, ("step", "locate"))
+        checked_solver(self.solver)
         if self.events == "locate" and self.theta != 0.5:
             raise UserError.parameter("theta", self.theta, 'must be 0.5 with events="locate"')
 
@@ -61,13 +69,17 @@ class Theta:
             unworn_only(assembly, 'Theta(events="locate")')
             turns = any(part.rotating for part in assembly.parts)
             return (LocatedRigidStepper if turns else LocatedThetaStepper)(assembly, step)
+        linear_parts_only(assembly, self.solver)
         if not assembly.linear:
             return CutBackStepper(ThetaStepper(assembly, step, self.theta))
-        compiled = is_small(assembly) or is_rotating(assembly)
-        return (SmallThetaStepper if compiled else ThetaStepper)(assembly, step, self.theta)
+        if self.solver != "iterative" and (is_small(assembly) or is_rotating(assembly)):
+            return SmallThetaStepper(assembly, step, self.theta)
+        return ThetaStepper(assembly, step, self.theta, solver=self.solver)
 
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
         """The stepper of the members of an ensemble: compiled loops of small systems, sparse matrices."""
+        if self.solver == "iterative":
+            raise UserError.parameter("solver", self.solver, 'an ensemble takes "direct": its members share the factor')
         if self.events != "step":
             raise UserError.parameter(
                 "scheme", self, 'an ensemble takes Theta with events="step": simulate its members one by one'

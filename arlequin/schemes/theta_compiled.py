@@ -24,6 +24,7 @@ from arlequin.schemes.loop_data import RotatingSteps, ThetaLoopState, ThetaOpera
 from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
 from arlequin.schemes.theta_pairing import FixedPairing, ImpulseResponse, RotatingPairing
 from arlequin.schemes.theta_sparse import ThetaState, ThetaStepper
+from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.linear_step import LinearStep
 from arlequin.step.batch import StepBatch
 from arlequin.step.impulses import ContactImpulses
@@ -156,7 +157,7 @@ class SmallThetaStepper(ThetaStepper):
     def _prepared(self) -> ThetaOperators:
         """The operators of a step."""
         assembly, laws, bulk = self._assembly, self._assembly.laws, self._bulk
-        assert isinstance(bulk, LinearStep)
+        assert isinstance(bulk, LinearStep) and isinstance(bulk.condensed, Condensed)
         free = np.flatnonzero(assembly.free)
         rows = sp.csr_array(bulk.matrix[free])
         compliance = np.zeros(laws.row_count)

@@ -19,9 +19,11 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import BatchedSolution, solve_members
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
+from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, VelocityCorrection
 from arlequin.solvers.linear_step import LinearStep, StepRhs, StepSolution, StepStart
 from arlequin.solvers.newton_step import NewtonStep
+from arlequin.solvers.solver_choice import SolverName
 from arlequin.solvers.velocity_projection import VelocityProjection
 from arlequin.step.acceptance import RESIDUAL_LIMIT, accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -143,15 +145,27 @@ class ThetaStepper(Stepper):
     through the cache, which the factor fills, as seldom as may be.
     """
 
-    def __init__(self, driven: Assembly | Members, step: float, theta: float, bulk: NewtonStep | None = None) -> None:
-        """driven: a system, or the members of an ensemble; bulk: what solves the steps of one system."""
+    def __init__(
+        self,
+        driven: Assembly | Members,
+        step: float,
+        theta: float,
+        bulk: NewtonStep | None = None,
+        solver: SolverName = "auto",
+    ) -> None:
+        """driven: a system, or the members of an ensemble; bulk: what solves the steps of nonlinear parts; solver: of
+        the linear system of linear ones."""
         self.step = step
         self._alone = isinstance(driven, Assembly)
         self._members = members = Members.alone(driven) if isinstance(driven, Assembly) else driven
         self._assembly = assembly = members.assembly
         self._theta = theta
-        make = LinearStep if assembly.linear else NewtonStep
-        self._bulk: LinearStep | NewtonStep = make(assembly, theta, step) if bulk is None else bulk
+        self._bulk: LinearStep | NewtonStep
+        if assembly.linear:
+            self._bulk = LinearStep(assembly, theta, step, solver if self._alone else "direct")
+            self.linear_solver = self._bulk.solver
+        else:
+            self._bulk = NewtonStep(assembly, theta, step) if bulk is None else bulk
         self._moving = assembly.free & ~assembly.massless
         self._projection = VelocityProjection(assembly)
         self._steady = is_steady(assembly)
@@ -223,6 +237,12 @@ class ThetaStepper(Stepper):
     def _reference(self) -> ContactKinematics:
         """The kinematics of the contact at rest: of fixed pairings those of all steps."""
         return self._assembly.contact.kinematics(np.zeros(self._assembly.contact.basis.shape[0]))
+
+    @property
+    def _shared(self) -> Condensed:
+        """The factor that the members of an ensemble share."""
+        assert isinstance(self._bulk.condensed, Condensed)
+        return self._bulk.condensed
 
     def response(self, push: Array, momentum: Array, count: int) -> Array:
         """Displacement (d, r) by `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
@@ -363,7 +383,7 @@ class ThetaStepper(Stepper):
     ) -> _Solution:
         """As `_solve`, before the backward passes of `_end_linear`: φ is that without contact, y not known yet."""
         assert isinstance(self._bulk, LinearStep)
-        theta, step, condensed = self._theta, self.step, self._bulk.condensed
+        theta, step, condensed = self._theta, self.step, self._shared
         multipliers, velocity = np.empty(wanted.shape), np.empty_like(rows[0])
         half = condensed.room_for_each(len(state.u))
 
@@ -429,7 +449,7 @@ class ThetaStepper(Stepper):
             assert solution.half is not None
             given = None if solution.given is None else _rows(solution.given, at)
             impulse = self._theta * solution.on_basis[at]
-            self._bulk.condensed.correct_each(solution.half[at], solution.multipliers[at], impulse, y, given)
+            self._shared.correct_each(solution.half[at], solution.multipliers[at], impulse, y, given)
             solution.multipliers[at] /= self._theta
         self._move(state, y, end, at)
         end.strain[at] = self._internal(end.u[at], end.internal[at])

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import scipy.linalg
@@ -14,13 +14,14 @@ from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
-from arlequin.models.linalg.components import factorise_components
+from arlequin.models.linalg.constraints import constraint_factor, independent
 from arlequin.models.types import Array
+from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
 
-_DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
+T = TypeVar("T")
+
 _HELD = 1e-12  # lowest eigenvalue, in units of the diagonal, below which a motion counts as held by constraints alone
-_FULL = 1500  # constraints up to which C A⁻¹ Cᵀ of a diagonal A is factored as a full matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,29 +68,18 @@ class Condensed:
 
         former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
-        unknown = np.flatnonzero(assembly.free if active is None else active)
-        self._given, self._size = assembly.imposed_dofs, assembly.dof_count
-        whole = unknown.size == self._size
-        self._active: Any = slice(None) if whole else unknown  # a slice spares a copy
+        self._unknowns = Unknowns(assembly, active)
         matrix = sp.csr_array(matrix)
-        free_rows = matrix if whole else matrix[self._active]
-        to_given = free_rows[:, self._given]
-        self._to_given = to_given if to_given.nnz else None  # a diagonal mass gives none
+        inner, self._to_given = self._unknowns.split(matrix)
         self._all, self._b = assembly.constraints, assembly.contact.basis if contact else assembly.contact.basis[:0]
         self.diagonal = matrix.diagonal()
         self._penalty: sp.csr_array | None = None
         rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))
-        self._rows_given = rows[:, self._given] if self._given.size else None
-        inner = free_rows if whole else free_rows[:, self._active]
-        self.bordered = self._factored(inner, sp.csr_array(rows[:, self._active]), former)
+        self._rows_given = rows[:, self._unknowns.given] if self._unknowns.given.size else None
+        self.bordered = self._factored(inner, sp.csr_array(rows[:, self._unknowns.at]), former)
         self._multiplier_count = m = self._all.shape[0]
-        schur = self.bordered.schur()
-        self._kept, self._constrained = _constraint_factor(schur[:m, :m])
-        across = schur[self._kept][:, m:]
-        self._across: Any = across
-        self._released = _released(self._constrained, across) if self._kept.size else None
-        bare = schur[m:, m:]
-        self.compliance = Compliance(bare if self._released is None else bare - across.T @ self._released)
+        self._eliminated = EliminatedConstraints(self.bordered.schur(), m)
+        self.compliance = Compliance(self._eliminated.compliance)
 
     def _factored(self, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None") -> Bordered:
         """A factored; where only the constraints hold a part, A + CᵀDC, which has the same solution on C y = c.
@@ -122,7 +112,7 @@ class Condensed:
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
-        right, m = b[self._active], self._multiplier_count
+        right, m = b[self._unknowns.at], self._multiplier_count
         moved = None if given is None or self._rows_given is None else self._rows_given @ given
         if given is not None and self._to_given is not None:
             right = right - self._to_given @ given
@@ -131,11 +121,11 @@ class Condensed:
         forward = self.bordered.forward(right)
         reached = forward.border if moved is None else forward.border + moved
         multipliers, contact = np.zeros(m), reached[m:]
-        if self._kept.size:
-            own = self._constrained((c - reached[:m])[self._kept])
-            multipliers[self._kept] = own
+        if self._eliminated.kept.size:
+            own = self._eliminated.solve((c - reached[:m])[self._eliminated.kept])
+            multipliers[self._eliminated.kept] = own
             if contact.size:
-                contact = contact + self._across.T @ own
+                contact = contact + self._eliminated.across.T @ own
         return Predictor(partial(self._solved, forward, given, multipliers), multipliers, contact)
 
     def _solved(self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None) -> Array:
@@ -145,23 +135,24 @@ class Condensed:
         else:
             multipliers = multipliers - self.constraint_response(impulse)
         push = np.concatenate([multipliers, impulse])
-        return self._scattered(self.bordered.backward(forward, push if push.any() else None), given)
-
-    def _scattered(self, solution: Array, given: Array | None = None) -> Array:
-        """The solution on all dofs (d,) or (d, r)."""
-        if isinstance(self._active, slice):
-            return solution
-        y = np.zeros((self._size, *solution.shape[1:]))
-        y[self._active] = solution
-        if given is not None:
-            y[self._given] = given
-        return y
+        return self._unknowns.scattered(self.bordered.backward(forward, push if push.any() else None), given)
 
     def correct(self, free: Predictor, impulse: Array) -> tuple[Array, Array]:
         """y and φ once the contact impulses P (q,) act."""
         if not impulse.any():
             return free.y, free.multipliers
         return free.solve(impulse), free.multipliers - self.constraint_response(impulse)
+
+    def solve(
+        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+    ) -> tuple[Array, Array, T]:
+        """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found.
+
+        impulses(B y without them (q,), what it found before, if it is called again): what it finds, and P (q,).
+        """
+        free = self.predict(b, c, given)
+        found, push = impulses(free.contact, None)
+        return *self.correct(free, push), found
 
     def room_for_each(self, count: int) -> Array:
         """Room for the forward passes of so many right-hand sides."""
@@ -173,10 +164,10 @@ class Condensed:
         half: room for the forward passes, see `room_for_each`.
         """
         m = self._multiplier_count
-        right = b if isinstance(self._active, slice) else b[:, self._active]
+        right = b[:, self._unknowns.at]
         moved = None
         if given is not None and self._rows_given is not None:
-            given = np.broadcast_to(given, (len(b), self._given.size))
+            given = np.broadcast_to(given, (len(b), self._unknowns.given.size))
             moved = applied(self._rows_given, given)
             if self._to_given is not None:
                 right = right - applied(self._to_given, given)
@@ -186,11 +177,11 @@ class Condensed:
         if moved is not None:
             reached = reached + moved
         multipliers, contact = np.zeros((len(b), m)), reached[:, m:]
-        if self._kept.size:
-            own = self._constrained((c - reached[:, :m])[:, self._kept].T).T
-            multipliers[:, self._kept] = own
+        if self._eliminated.kept.size:
+            own = self._eliminated.solve((c - reached[:, :m])[:, self._eliminated.kept].T).T
+            multipliers[:, self._eliminated.kept] = own
             if contact.size:
-                contact = contact + (self._across.T @ own.T).T
+                contact = contact + (self._eliminated.across.T @ own.T).T
         return multipliers, contact
 
     def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, given: Array | None) -> None:
@@ -198,19 +189,12 @@ class Condensed:
         if impulse.any():
             multipliers -= self.constraint_response(impulse.T).T
         found = self.bordered.backward_each(half, np.concatenate([multipliers, impulse], axis=1))
-        if isinstance(self._active, slice):
-            y[:] = found
-            return
-        y[:] = 0.0
-        y[:, self._active] = found
-        if given is not None:
-            y[:, self._given] = given
+        self._unknowns.scatter_each(found, y, given)
 
     @property
     def _rows_shape(self) -> tuple[int, int]:
         """Unknowns, and rows of the border."""
-        unknowns = self._size if isinstance(self._active, slice) else self._active.size
-        return unknowns, self._multiplier_count + self._b.shape[0]
+        return self._unknowns.count, self._multiplier_count + self._b.shape[0]
 
     @property
     def basis(self) -> sp.csr_array:
@@ -219,31 +203,30 @@ class Condensed:
 
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
         """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
-        forward = self.bordered.forward(np.asfortranarray(rows[:, self._active].toarray().T))
+        forward = self.bordered.forward(np.asfortranarray(rows[:, self._unknowns.at].toarray().T))
         multipliers = np.zeros((self._multiplier_count, rows.shape[0]))
-        if self._kept.size:
-            multipliers[self._kept] = self._constrained(forward.border[self._kept])
+        if self._eliminated.kept.size:
+            multipliers[self._eliminated.kept] = self._eliminated.solve(forward.border[self._eliminated.kept])
         push = np.concatenate([-multipliers, np.zeros((self._b.shape[0], rows.shape[0]))])
-        return self._scattered(self.bordered.backward(forward, push)), multipliers
+        return self._unknowns.scattered(self.bordered.backward(forward, push)), multipliers
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
-        return self._scattered(self.bordered.solve(b[self._active]))
+        return self._unknowns.scattered(self.bordered.solve(b[self._unknowns.at]))
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
         if not impulse.any():
-            return np.zeros(self._size)
+            return np.zeros(self.diagonal.size)
         push = np.concatenate([-self.constraint_response(impulse), impulse])
-        return self._scattered(self.bordered.backward(self._nothing, push))
+        return self._unknowns.scattered(self.bordered.backward(self._nothing, push))
 
     def multipliers(self, missing: Array) -> Array:
         """Multipliers φ (m,) that change C y by `missing` (m,) without contact: S_CC⁻¹ of the independent rows."""
+        kept, solve = self._eliminated.kept, self._eliminated.solve
         out = np.zeros(self._multiplier_count)
-        if self._kept.size == out.size:
-            return self._constrained(missing)
-        if self._kept.size:
-            out[self._kept] = self._constrained(missing[self._kept])
+        if kept.size:
+            out[kept] = solve(missing[kept])
         return out
 
     @cached_property
@@ -253,26 +236,24 @@ class Condensed:
     def constraint_response(self, impulse: Array) -> Array:
         """The decrease of the multipliers φ (m,) by the contact impulses P (q,), or (m, n) by (q, n)."""
         out = np.zeros((self._multiplier_count, *impulse.shape[1:]))
-        if self._released is not None:
-            out[self._kept] = self._released @ impulse
+        if self._eliminated.released is not None:
+            out[self._eliminated.kept] = self._eliminated.released @ impulse
         return out
 
 
-def _constraint_factor(schur: Any) -> tuple[NDArray[np.int64], Callable[[Array], Array]]:
-    """The constraints that are independent, and x ↦ S_CC⁻¹ x on these; S_CC (m, m) is sparse where A is diagonal."""
-    if sp.issparse(schur):
-        if schur.shape[0] > _FULL:
-            try:
-                return np.arange(schur.shape[0]), factorise_components(schur).solve
-            except UserError:
-                pass  # dependent constraints
-        schur = schur.toarray()
-    kept = independent(schur)
-    if not kept.size:
-        return kept, lambda x: x
-    own = np.asfortranarray(schur[np.ix_(kept, kept)])
-    factor = scipy.linalg.cho_factor(0.5 * (own + own.T), overwrite_a=True)[0]  # upper, as `dpotrs` below
-    return kept, lambda x: scipy.linalg.lapack.dpotrs(factor, x, lower=0)[0]
+class EliminatedConstraints:
+    """The constraints C eliminated from S = [C; B] A⁻¹ [C; B]ᵀ, of which the first m rows are theirs.
+
+    kept: those that are independent; solve: x ↦ S_CC⁻¹ x on these; across: S_CB; released: S_CC⁻¹ S_CB, None without
+    constraints; compliance (q, q): S_BB − S_BC S_CC⁻¹ S_CB. Sparse where S is.
+    """
+
+    def __init__(self, schur: Any, m: int) -> None:
+        self.kept, self.solve = constraint_factor(schur[:m, :m])
+        self.across: Any = schur[self.kept][:, m:]
+        self.released = _released(self.solve, self.across) if self.kept.size else None
+        bare = schur[m:, m:]
+        self.compliance: Any = bare if self.released is None else bare - self.across.T @ self.released
 
 
 def _released(solve: Callable[[Array], Array], across: Any) -> Any:
@@ -288,21 +269,35 @@ def _released(solve: Callable[[Array], Array], across: Any) -> Any:
     return sp.csr_array(sp.csc_array((out.data, out.indices, np.cumsum(place)), shape=across.shape))
 
 
-def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
-    """Rows of C that are independent, by pivoted Cholesky of C A⁻¹ Cᵀ with unit diagonal.
+class ConstrainedSystem(Protocol):
+    """A y = b + Cᵀφ + BᵀP, C y = c, as `Condensed` or conjugate gradients solve it."""
 
-    size (m,): that of the rows, about C A⁻¹ Cᵀ before other constraints took their share; by default the largest.
-    """
-    if not schur.size:
-        return np.zeros(0, dtype=np.int64)
-    diagonal = schur.diagonal().copy()
-    rows = np.flatnonzero(diagonal > _DEPENDENT * (diagonal.max() if size is None else size))
-    if not rows.size:
-        return rows.astype(np.int64)
-    scale = 1.0 / np.sqrt(diagonal[rows])
-    scaled = schur[np.ix_(rows, rows)] * scale * scale[:, None]
-    _, pivots, rank, _ = scipy.linalg.lapack.dpstrf(0.5 * (scaled + scaled.T), tol=_DEPENDENT)
-    return np.sort(rows[pivots[:rank] - 1]).astype(np.int64)
+    diagonal: Array
+
+    @property
+    def basis(self) -> sp.csr_array:
+        """B (q, d)."""
+
+    @property
+    def compliance(self) -> Compliance:
+        """W (q, q), exact or nearly so."""
+
+    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
+        """The solution for P = 0."""
+
+    def constraint_response(self, impulse: Array) -> Array:
+        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
+
+    def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
+        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
+
+    def spread(self, b: Array) -> Array:
+        """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact."""
+
+    def solve(
+        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+    ) -> tuple[Array, Array, T]:
+        """y (d,) and φ (m,) with the contact solved in between, and what `impulses` found."""
 
 
 class RigidCondensed:
@@ -312,10 +307,9 @@ class RigidCondensed:
     that C implies (a body on a hinge of two points) are left out: their multipliers are 0.
     """
 
-    def __init__(self, bare: Condensed, rows: sp.csr_array) -> None:
+    def __init__(self, bare: ConstrainedSystem, rows: sp.csr_array) -> None:
         self._bare = bare
         self._count = rows.shape[0]
-        self.compliance: ComplianceOperator = bare.compliance
         self._kept = np.zeros(0, dtype=np.int64)
         if not self._count:
             return
@@ -331,7 +325,13 @@ class RigidCondensed:
         if self._kept.size:
             self._schur = scipy.linalg.cho_factor(0.5 * (schur + schur.T), check_finite=False)
             self._answers = bare.basis @ self._columns
-            self.compliance = RigidCompliance(bare.compliance, self._answers, self._inverse)
+
+    @cached_property
+    def compliance(self) -> ComplianceOperator:
+        """The compliance with the rows G held."""
+        if not self._kept.size:
+            return self._bare.compliance
+        return RigidCompliance(self._bare.compliance, self._answers, self._inverse)
 
     def predict(self, b: Array, c: Array, g: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), g (k,), given (p,) values of y on the imposed dofs."""

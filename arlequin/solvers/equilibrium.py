@@ -21,6 +21,7 @@ from arlequin.solvers.newton import (
     TangentState,
     solve_newton,
 )
+from arlequin.solvers.solver_choice import factored
 from arlequin.solvers.step_forces import EndForces, LinearisationPoint
 from arlequin.step.acceptance import Failed
 from arlequin.step.state import State
@@ -51,7 +52,7 @@ class ProximalTerm:
         """K + s M, condensed."""
         if times not in self._factors:
             matrix = sp.csr_array(0.1**times * self._first)
-            condensed = Condensed(self._assembly, sp.csr_array(self._assembly.stiffness + matrix))
+            condensed = factored(self._assembly, sp.csr_array(self._assembly.stiffness + matrix))
             self._factors[times] = condensed, matrix
         condensed, self.matrix = self._factors[times]
         return condensed
@@ -176,10 +177,10 @@ class Equilibrium:
 def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
     """K condensed, and None; where it leaves a rigid motion free that contact may hold, K + s M, and s M."""
     if not assembly.contact_count:
-        return Condensed(assembly, assembly.stiffness), None
+        return factored(assembly, assembly.stiffness), None
     term = _proximal_matrix(assembly)
     try:
-        condensed = Condensed(assembly, assembly.stiffness)
+        condensed = factored(assembly, assembly.stiffness)
         # round-off may let a factorisation pass: one inverse iteration bounds the lowest eigenvalue of (K, s M)
         load = term @ np.random.default_rng(0).standard_normal(assembly.dof_count)
         moved = condensed.spread(load)
@@ -187,7 +188,7 @@ def _condense(assembly: Assembly) -> tuple[Condensed, sp.csr_array | None]:
             return condensed, None
     except UserError:
         pass
-    return Condensed(assembly, sp.csr_array(assembly.stiffness + term)), term
+    return factored(assembly, sp.csr_array(assembly.stiffness + term)), term
 
 
 def _proximal_matrix(assembly: Assembly) -> sp.csr_array:

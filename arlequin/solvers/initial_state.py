@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import factorise
 from arlequin.models.part import MeshedPart, Surface
@@ -23,7 +24,8 @@ from arlequin.multilevel.search.search import FacetTree, in_space
 from arlequin.multilevel.solvers.contact import solve_contact
 from arlequin.multilevel.solvers.problem import FreeMotion
 from arlequin.overlap.geometry import inside, inside_outline
-from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
+from arlequin.solvers.condensed import RigidCondensed
+from arlequin.solvers.solver_choice import mass_system
 from arlequin.step.imposed import initial_acceleration
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import ContactSide
@@ -155,7 +157,7 @@ def _project(assembly: Assembly, field: Array, u: Array, rigid: bool = False) ->
     size = abs(both) @ np.ones(rows.shape[1])
     if not (np.abs(both @ field) > 1e-14 * size * max(np.abs(field).max(), 1e-300)).any():
         return field
-    bare = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless, contact=False)
+    bare = mass_system(assembly, assembly.free & ~assembly.massless, contact=False)
     inertia = RigidCondensed(bare, inner)
     given = field[assembly.imposed_dofs] if assembly.imposed_dofs.size else None
     massive = inertia.predict(assembly.mass @ field, np.zeros(rows.shape[0]), np.zeros(inner.shape[0]), given).y
@@ -193,26 +195,28 @@ def start_accelerations(
     given = initial_acceleration(assembly, step)
     if not force.any() and (given is None or not given.any()):
         return np.zeros_like(force), np.zeros(assembly.constraints.shape[0]), np.zeros(kinematics.basis.shape[0])
-    inertia = Condensed(assembly, assembly.mass, assembly.free & ~assembly.massless)
-    free = inertia.predict(force, np.zeros(assembly.constraints.shape[0]), given)
-    initial_impulse = kinematics.apply_local_transposed(
-        _initial_forces(assembly, inertia, free, kinematics, motion, step)
-    )
-    return *inertia.correct(free, initial_impulse), initial_impulse
+    inertia = mass_system(assembly, assembly.free & ~assembly.massless)
+
+    def impulses(rows: Array, _: Array | None) -> tuple[Array, Array]:
+        forces = _initial_forces(assembly, inertia.compliance, rows, kinematics, motion, step)
+        pushed = kinematics.apply_local_transposed(forces)
+        return pushed, pushed
+
+    return inertia.solve(force, np.zeros(assembly.constraints.shape[0]), given, impulses)
 
 
 def _initial_forces(
     assembly: Assembly,
-    inertia: Condensed,
-    free: Predictor,
+    compliance: ComplianceOperator,
+    free: Array,
     kinematics: ContactKinematics,
     motion: tuple[Array, Array],
     step: float,
 ) -> Array:
     """Contact forces (r,), N, with which closed points accelerate out of each other: 0 ≤ r ⊥ (H a)_n ≥ 0, friction too.
 
-    free: accelerations without them, inertia: the mass condensed; motion: u and v (d,). Points that approach are left
-    to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
+    compliance: that of the mass; free (q,): accelerations of the basis without them; motion: u and v (d,). Points that
+    approach are left to the impact of the first step. Solved as the impulses of a step on H (v + Δt a).
     """
     contact = assembly.contact
     u, v = motion
@@ -227,12 +231,12 @@ def _initial_forces(
     points = np.flatnonzero(closed & (laws.level > 0) & kinematics.paired)
     forces = np.zeros(kinematics.rows)
     if points.size:
-        points = points[np.diag(kinematics.delassus(inertia.compliance, kinematics.first[points])) > 0.0]
+        points = points[np.diag(kinematics.delassus(compliance, kinematics.first[points])) > 0.0]
     if points.size:
         rows = rows_of(points)
         free_motion = FreeMotion(
-            kinematics.delassus(inertia.compliance, rows), 1.0, np.zeros(points.size),
-            rates[rows] + step * kinematics.apply_local(free.contact)[rows], np.ones(points.size, dtype=bool),
+            kinematics.delassus(compliance, rows), 1.0, np.zeros(points.size),
+            rates[rows] + step * kinematics.apply_local(free)[rows], np.ones(points.size, dtype=bool),
             step, 1.0, step,
         )  # fmt: skip
         solution = solve_contact(

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
-from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.condensed import ConstrainedSystem
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
+from arlequin.solvers.solver_choice import SolverName, linear_system
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.contact import Contact
@@ -139,14 +140,14 @@ class LinearStep:
     (M + θΔt D + θ²Δt² K) y = p₀ − θΔt f_int(u₀) + θΔt f_θ + θ (Cᵀφ + BᵀP).
     """
 
-    def __init__(self, assembly: Assembly, theta: float, step: float) -> None:
+    def __init__(self, assembly: Assembly, theta: float, step: float, solver: SolverName = "auto") -> None:
         self._assembly, self._theta, self._step = assembly, theta, step
         self._coefficients = StepCoefficients.of_theta(theta, step)
-        self._condensed = Condensed(assembly, self.matrix)
+        self._condensed, self.solver = linear_system(assembly, self.matrix, solver)
 
     @property
-    def condensed(self) -> Condensed:
-        """The matrix, condensed."""
+    def condensed(self) -> ConstrainedSystem:
+        """The matrix with its solver."""
         return self._condensed
 
     @property
@@ -170,11 +171,15 @@ class LinearStep:
         """The step from the reduced state."""
         own, contact = self._coefficients, self._assembly.contact
         right = rhs.momentum + own.force * (rhs.force - start.internal)
-        free = self._condensed.predict(right, rhs.constraint_rate, rhs.imposed)
         shift = None if rhs.shift is None else contact.basis @ rhs.shift
         compliance = self._condensed.compliance
-        found = own.contact_step(contact, compliance, start, free.contact, start.impulse, shift)
-        y, multipliers = self._condensed.correct(free, own.impulse * found.impulse)
+
+        def impulses(rows: Array, before: ContactStep | None) -> tuple[ContactStep, Array]:
+            guess = start.impulse if before is None else before.solution.impulse
+            found = own.contact_step(contact, compliance, start, rows, guess, shift)
+            return found, own.impulse * found.impulse
+
+        y, multipliers, found = self._condensed.solve(right, rhs.constraint_rate, rhs.imposed, impulses)
         return StepSolution(y, multipliers / own.impulse, found, 1, np.zeros(0))
 
     def resist(self, state: State, solution: StepSolution, u: Array, internal: Array) -> Resistance:

@@ -9,7 +9,7 @@ from arlequin.models.checks import instance, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.solver_choice import factored
 from arlequin.system.assembly import assemble
 from arlequin.system.system import System
 
@@ -46,7 +46,7 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     none = np.zeros(assembly.constraints.shape[0])
 
     def lanczos(shift: float, wanted: int, tolerance: float) -> tuple[Array, Array]:
-        step = Condensed(assembly, stiffness + shift * mass, contact=False)
+        step = factored(assembly, stiffness + shift * mass, contact=False)
         inverse = LinearOperator((size, size), matvec=lambda b: unit * step.predict(b, none, given).y, dtype=float)
         start = step.predict(np.cos(1.0 + np.arange(size)) * mass.diagonal(), none, given).y
         values, shapes = eigsh(

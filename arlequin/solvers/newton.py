@@ -11,6 +11,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Condensed, Predictor, RigidCondensed
 from arlequin.solvers.linear_step import StepCoefficients, StepRhs, StepSolution, StepStart
+from arlequin.solvers.solver_choice import factored
 from arlequin.solvers.step_forces import LinearisationPoint, StepForces
 from arlequin.step.acceptance import Failed
 from arlequin.step.state import State
@@ -94,7 +95,7 @@ class NewtonSolver:
         if tangent is None:
             rest = np.zeros(assembly.dof_count)
             tangent = TangentFactor(
-                Condensed(assembly, forces.tangent(LinearisationPoint(rest, rest, assembly.fresh())))
+                factored(assembly, forces.tangent(LinearisationPoint(rest, rest, assembly.fresh())))
             )
         self.tangent = tangent
 

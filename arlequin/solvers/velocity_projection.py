@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.contact import STICK
-from arlequin.solvers.condensed import Condensed, RigidCondensed
+from arlequin.solvers.condensed import ConstrainedSystem, RigidCondensed
 from arlequin.solvers.contact_step import ContactStep, VelocityCorrection
+from arlequin.solvers.solver_choice import mass_system
 from arlequin.system.assembly import Assembly
 
 _NONE = 1e-14  # rate, relative to its terms, that is round-off
@@ -38,9 +39,9 @@ class VelocityProjection:
         self._inert = abs(assembly.contact.basis) @ massless  # what rows of the basis move without mass
 
     @cached_property
-    def _condensed(self) -> Condensed:
-        """M, condensed on the constraints; factored when contact first lasts on turning normals."""
-        return Condensed(self._assembly, self._assembly.mass, self._active, contact=False)
+    def _condensed(self) -> ConstrainedSystem:
+        """M under the constraints; made ready when contact first lasts on turning normals."""
+        return mass_system(self._assembly, self._active, contact=False)
 
     def of(self, contact_step: ContactStep, u: Array, v: Array) -> VelocityCorrection | None:
         """At the end u, v (d,) of a step; None where nothing lasts."""

@@ -19,13 +19,15 @@ class Stepper(Protocol):
 
     least_batch: steps that are worth taking at once, where a batch costs as much as several steps. locates_events:
     whether batches hold instants of events. fields_at_end: whether batches of several steps hold u and v of the last
-    one alone (with the momenta of all): they then end at the next recorded frame.
+    one alone (with the momenta of all): they then end at the next recorded frame. linear_solver: what solves the linear
+    systems of the steps, and at what predicted cost, where there was a choice.
     """
 
     step: float
     least_batch: int = 1
     locates_events: bool = False
     fields_at_end: bool = False
+    linear_solver: str = ""
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0 from displacements u (d,), m, and velocities v (d,), m/s; (n, d) of an ensemble."""

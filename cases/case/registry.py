@@ -47,6 +47,7 @@ NAMES = (
     "cylinder_impact",
     "sphere_impact",
     "oblique_impact",
+    "glued_impact_3d",
     "spinning_block",
     "sdnv105",
     "rod_drop",

@@ -141,7 +141,7 @@ def test_steps_are_those_of_the_general_scheme(name):
         np.testing.assert_allclose(other[0].u, expected.u, rtol=0.0, atol=1e-11 * np.abs(expected.u).max())
 
 
-@pytest.mark.parametrize("name", ["plane", "space"])
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_equal_bits_of_any_batches_on_any_number_of_threads(name, monkeypatch):
     assembly = assemble(SYSTEMS[name]())
     stepper = CENTRAL.prepare(assembly, 2e-7)

@@ -188,6 +188,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "junction_cantilever": {"cells": 2, "duration": 5e-4},
     "high_frequency": {"ratio": 4.0},
     "beam_solid": {"across": 1, "solid_size": 0.4, "beam_size": 0.2},
+    "glued_impact_3d": {"cells": 3, "ratio": 1},
     "glued_ring": {"order": 1, "ratio": 2.0},
     "hertz": {"cells": 8, "steps": 1},
     "hertz_sphere": {"cells": 8, "steps": 1},

@@ -1,0 +1,172 @@
+"""The linear system of a step without a factor of its matrix: conjugate gradients, and contact on a layer below it."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.linalg.compliance import Compliance
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.linalg.bordered import border
+from arlequin.models.linalg.projected_cg import ConstrainedSolution, ProjectedConjugateGradients
+from arlequin.models.types import Array
+from arlequin.solvers.condensed import EliminatedConstraints, Predictor
+from arlequin.solvers.unknowns import Unknowns
+from arlequin.system.assembly import Assembly
+
+T = TypeVar("T")
+
+TOLERANCE = 1e-13  # of the residual of the conjugate gradients
+_CORRECTIONS = 40
+_FADED = 3e-2  # share of the motion under the contact that is left where the layer ends: W errs by its square
+_LEAST, _PER_ROW = 20_000, 40  # unknowns that a layer may have in any case, and for each row of the contact
+
+
+class IterativeSystem:
+    """Solves A y = b + Cᵀφ + BᵀP, C y = c, by projected conjugate gradients; B the contact's basis.
+
+    The contact is solved on the compliance W̃ of a layer of cells below it, at whose end y = 0 is assumed: in dynamics
+    at Courant numbers of a few a push fades within some cells. What W̃ misses is corrected: with y(P) the solution
+    under the last impulses P,
+
+        P ← contact problem on W̃ with the free velocities B y(P) − W̃ P,
+
+    until a change of P is below the residual that y has anyway. Then P and y(P) satisfy the contact's laws, whatever W̃
+    is. W̃ ≤ W, and each correction reduces the error by |1 − W̃⁻¹W|.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        matrix: sp.csr_array,
+        active: NDArray[np.bool_] | None = None,
+        contact: bool = True,
+    ) -> None:
+        """`active` (d,) restricts the unknowns; contact: whether contact impulses will act."""
+        self._unknowns = Unknowns(assembly, active)
+        matrix = sp.csr_array(matrix)
+        self.diagonal = matrix.diagonal()
+        self._matrix, self._to_given = self._unknowns.split(matrix)
+        basis = assembly.contact.basis if contact else assembly.contact.basis[:0]
+        at, given = self._unknowns.at, self._unknowns.given
+        self._all, self.basis = assembly.constraints, basis
+        self._rows, self._basis = sp.csr_array(assembly.constraints[:, at]), sp.csr_array(basis[:, at])
+        self._rows_given, self._basis_given = (
+            (rows[:, given] if given.size else None) for rows in (assembly.constraints, basis)
+        )
+        self._gradients = ProjectedConjugateGradients(self._matrix, self._rows, TOLERANCE)
+        self.iterations = 0  # of the last solution
+
+    def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
+        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
+        right = self._right(b, c, given)
+        free = self._gradients.solve(*right)
+
+        def solve(impulse: Array | None) -> Array:
+            y = free.y if impulse is None else free.y + self._pushed(impulse, right[0]).y
+            return self._unknowns.scattered(y, given)
+
+        return Predictor(solve, free.multipliers, self._on_basis(free.y, given))
+
+    def solve(
+        self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
+    ) -> tuple[Array, Array, T]:
+        """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
+        right = self._right(b, c, given)
+        free = self._gradients.solve(*right)
+        y, multipliers, self.iterations = free.y, free.multipliers, free.iterations
+        rows = self._on_basis(y, given)
+        allowed = TOLERANCE * self._gradients.norm(right[0])
+        push, missing, found = np.zeros(rows.size), np.zeros(rows.size), None
+        for _ in range(_CORRECTIONS):
+            found, wanted = impulses(rows + missing, found)
+            force = np.asarray(self._basis.T @ (wanted - push))
+            change = self._gradients.norm(force)
+            if change <= allowed:  # y is as accurate with these impulses as with the last ones
+                return self._unknowns.scattered(y, given), multipliers, found
+            more = self._gradients.solve(force, scale=allowed / TOLERANCE)
+            y, multipliers, push = y + more.y, multipliers + more.multipliers, wanted
+            self.iterations += more.iterations
+            missing = self._on_basis(y, given) - rows - self.compliance.move(push)
+        raise UserError(
+            f"solver 'iterative': the contact impulses still change by {change * TOLERANCE / allowed:.1e} of the "
+            f"motion after {_CORRECTIONS} corrections, {TOLERANCE:.0e} is needed: take a smaller step, or "
+            "solver='direct'",
+            code=FAILURE,
+        )
+
+    def spread(self, b: Array) -> Array:
+        """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
+        bare = ProjectedConjugateGradients(self._matrix, self._rows[:0], TOLERANCE)
+        columns = b[self._unknowns.at].reshape(self._unknowns.count, -1)
+        found = np.stack([bare.solve(column).y for column in columns.T], axis=1)
+        return self._unknowns.scattered(found.reshape(-1, *b.shape[1:]))
+
+    def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
+        """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints kept, and the decrease of their multipliers (m, r)."""
+        found = [self._gradients.solve(row) for row in rows[:, self._unknowns.at].toarray()]
+        y = np.stack([own.y for own in found], axis=1)
+        return self._unknowns.scattered(y), -np.stack([own.multipliers for own in found], axis=1)
+
+    def constraint_response(self, impulse: Array) -> Array:
+        """The decrease of the multipliers φ (m,) by the contact impulses P (q,)."""
+        return -self._gradients.solve(np.asarray(self._basis.T @ impulse)).multipliers
+
+    @cached_property
+    def compliance(self) -> Compliance:
+        """W̃ (q, q) of the layer, factored when it is first asked for."""
+        basis = self._basis
+        if not basis.shape[0]:
+            return Compliance(np.zeros((0, 0)))
+        layer = self._layer()
+        inside = np.zeros(self._unknowns.count, dtype=bool)
+        inside[layer] = True
+        held = np.flatnonzero(abs(self._rows) @ (~inside).astype(float) == 0.0)  # constraints of the layer alone
+        held = held[np.diff(self._rows.indptr)[held] > 0]
+        rows = sp.csr_array(sp.vstack([self._rows[held], basis], format="csr")[:, layer])
+        schur = border(self._matrix[layer][:, layer], rows).schur()
+        return Compliance(EliminatedConstraints(schur, held.size).compliance)
+
+    def _layer(self) -> NDArray[np.int64]:
+        """The unknowns so near the contact that motion by uniform impulses on it has faded beyond them."""
+        basis = self._basis
+        push = np.asarray(basis.T @ np.ones(basis.shape[0]))
+        moved = np.abs(self._gradients.solve(push).y) * np.sqrt(self._matrix.diagonal())
+        allowed = max(_LEAST, _PER_ROW * basis.shape[0])
+        inside = np.zeros(self._unknowns.count, dtype=bool)
+        front = np.unique(basis.indices)
+        most, columns = float(moved[front].max(initial=0.0)), sp.csr_array(self._rows.T)
+        while front.size and moved[front].max() > _FADED * most and inside.sum() + front.size <= allowed:
+            inside[front] = True
+            near = _columns(self._matrix, front)
+            joined = np.unique(_columns(columns, front))
+            near = np.unique(np.concatenate([near, _columns(self._rows, joined)]))
+            front = near[~inside[near]]
+        inside[np.unique(basis.indices)] = True
+        return np.flatnonzero(inside)
+
+    def _right(self, b: Array, c: Array, given: Array | None) -> tuple[Array, Array]:
+        """b (u,) and c (m,) of the unknowns, with the imposed values moved to the right."""
+        right = b[self._unknowns.at]
+        if given is not None and self._to_given is not None:
+            right = right - self._to_given @ given
+        if given is not None and self._rows_given is not None:
+            c = c - self._rows_given @ given
+        return right, c
+
+    def _pushed(self, impulse: Array, b: Array) -> ConstrainedSolution:
+        """A⁻¹(Bᵀ P + Cᵀφ), C y = 0, as accurate as that of b."""
+        return self._gradients.solve(np.asarray(self._basis.T @ impulse), scale=self._gradients.norm(b))
+
+    def _on_basis(self, y: Array, given: Array | None) -> Array:
+        """B y (q,)."""
+        own = np.asarray(self._basis @ y)
+        return own if given is None or self._basis_given is None else own + self._basis_given @ given
+
+
+def _columns(matrix: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Columns with entries in these rows."""
+    return np.unique(matrix[rows].indices).astype(np.int64)

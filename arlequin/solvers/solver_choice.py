@@ -1,0 +1,173 @@
+"""Which solver takes the linear system of a step: a factor or conjugate gradients, by predicted memory and time."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.models.checks import one_of
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.limits import LIFT, disabled, memory
+from arlequin.models.linalg.nested_dissection import predicted_factor
+from arlequin.models.part import Nonlinear, PathDependent
+from arlequin.models.types import Array
+from arlequin.solvers.condensed import Condensed, ConstrainedSystem
+from arlequin.solvers.iterative import IterativeSystem
+from arlequin.system.assembly import Assembly
+
+SolverName = Literal["auto", "direct", "iterative"]
+SOLVERS: tuple[SolverName, ...] = ("auto", "direct", "iterative")
+
+SMALL = 20_000  # unknowns up to which "auto" takes a factor without a prediction
+_SHARE = 0.85  # of the machine's memory that a run may take
+# of one core: seconds per multiplication of a factorisation, per unknown ordered, per entry of L in a solution, per
+# entry of A and per unknown in an iteration
+_MULTIPLICATION, _ORDERED, _SOLVED, _PRODUCT, _VECTOR = 3e-11, 2e-5, 1e-9, 7e-10, 2e-8
+
+
+@dataclass(frozen=True)
+class SolverCost:
+    """Predicted memory (bytes) of a solver at its peak, beside the matrices of the parts; set-up and step (s)."""
+
+    memory: float
+    setup: float
+    step: float
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return f"{_gigabytes(self.memory)}, {self.setup:.2g} s of set-up and {self.step:.2g} s a step"
+
+    def of(self, solutions: int) -> float:
+        """Time of the set-up and of so many solutions, s."""
+        return self.setup + solutions * self.step
+
+
+def direct_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
+    """Of a bordered factor (`arlequin.models.linalg.bordered`) of the parts, one box of nodes each.
+
+    Each row of the border fills the columns of the separators above it, about three times the largest.
+    """
+    entries = multiplications = separator = 0.0
+    for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
+        size = own.mass.shape[0]
+        if size != part.dof_count:  # reduced: full matrices
+            entries, multiplications = entries + size**2 / 2, multiplications + size**3 / 3
+            continue
+        found = predicted_factor(_box(part.positions), part.components)
+        entries, multiplications = entries + found.entries, multiplications + found.multiplications
+        separator = max(separator, found.separator)
+    rows = assembly.constraints.shape[0] + assembly.contact.basis.shape[0]
+    border = 3.0 * rows * separator + rows**2 / 2
+    multiplications += rows * (1.5 * separator) ** 2 + rows**2 * 1.5 * separator + rows**3 / 3
+    whole = 1.15 * (entries + border)
+    return SolverCost(
+        8.0 * whole + 24.0 * rows**2 + 36.0 * matrix.nnz,
+        multiplications * _MULTIPLICATION + matrix.shape[0] * _ORDERED,
+        whole * _SOLVED,
+    )
+
+
+def iterative_cost(assembly: Assembly, matrix: sp.csr_array) -> SolverCost:
+    """Of projected conjugate gradients: 14 √κ iterations, κ = 2.5 max d_i/m_i the condition number of D⁻¹A, with d the
+    diagonal of A = M + … and m that of the lumped mass; twice as many with contact."""
+    inertia = np.asarray(assembly.mass @ np.ones(matrix.shape[0]))
+    moving = assembly.free & (inertia > 0.0)
+    ratio = matrix.diagonal()[moving] / inertia[moving]
+    condition = 2.5 * float(ratio.max(initial=1.0))
+    iterations = 14.0 * math.sqrt(condition) * (2.0 if assembly.contact_count else 1.0)
+    rows = assembly.contact.basis.shape[0]
+    step = iterations * (_PRODUCT * matrix.nnz + _VECTOR * matrix.shape[0])
+    return SolverCost(36.0 * matrix.nnz + 24.0 * rows**2 + 200.0 * matrix.shape[0], 0.0, step)
+
+
+def checked_solver(solver: SolverName) -> None:
+    """UserError for a solver that there is not."""
+    one_of("solver", solver, SOLVERS)
+
+
+def linear_parts_only(assembly: Assembly, solver: SolverName) -> None:
+    """UserError where conjugate gradients are asked for and Newton's iterations are needed."""
+    if solver == "iterative" and not assembly.linear:
+        nonlinear = zip(assembly.system.parts, assembly.parts, strict=True)
+        name = next(part.name for part, own in nonlinear if isinstance(own, Nonlinear | PathDependent))
+        raise UserError.parameter("solver", solver, f"part '{name}' is not linear: take 'direct'")
+
+
+def linear_system(
+    assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int = 100
+) -> tuple[ConstrainedSystem, str]:
+    """The matrix of a step with the solver asked for, and a line on the choice where there was one.
+
+    "auto" takes the quicker of the solvers that the memory holds; solutions: over which it spreads the set-up.
+    UserError where none, or not the one asked for, fits into memory.
+    """
+    choice = _choice(assembly, matrix, solver, solutions)
+    if choice.solver == "iterative":
+        return IterativeSystem(assembly, matrix), choice.text
+    return Condensed(assembly, matrix), choice.text
+
+
+def mass_system(assembly: Assembly, active: NDArray[np.bool_], contact: bool = True) -> ConstrainedSystem:
+    """The mass on the active dofs (d,), with the solver that suits few solutions; contact: see `Condensed`."""
+    if _choice(assembly, assembly.mass, "auto", 1).solver == "iterative":
+        return IterativeSystem(assembly, assembly.mass, active, contact)
+    return Condensed(assembly, assembly.mass, active, contact=contact)
+
+
+def factored(assembly: Assembly, matrix: sp.csr_array, contact: bool = True) -> Condensed:
+    """The matrix factored, as Newton's iterations and statics need it; UserError where it does not fit into memory."""
+    _choice(assembly, matrix, "direct", 1)
+    return Condensed(assembly, matrix, contact=contact)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A solver, and why."""
+
+    solver: SolverName
+    text: str = ""
+
+
+def _choice(assembly: Assembly, matrix: sp.csr_array, solver: SolverName, solutions: int) -> _Choice:
+    """The solver, or that of the two that "auto" takes; UserError where it does not fit into memory."""
+    if matrix.shape[0] <= SMALL or matrix.nnz == matrix.shape[0]:
+        return _Choice("iterative" if solver == "iterative" else "direct")
+    costs: dict[SolverName, SolverCost] = {
+        "direct": direct_cost(assembly, matrix),
+        "iterative": iterative_cost(assembly, matrix),
+    }
+    room = math.inf if disabled() else _SHARE * memory()
+    fitting = {name: cost.of(solutions) for name, cost in costs.items() if cost.memory <= room}
+    if solver in fitting or (solver == "auto" and fitting):
+        chosen = min(fitting, key=lambda name: fitting[name]) if solver == "auto" else solver
+        others = [f"{name} {cost.text}" for name, cost in costs.items() if name != chosen]
+        return _Choice(chosen, f"{chosen}: predicted {costs[chosen].text} ({', '.join(others)})")
+    needs = " and ".join(f"{_gigabytes(cost.memory)} with '{name}'" for name, cost in costs.items())
+    cure = "take solver='iterative' or 'auto', or fewer cells" if fitting else "take fewer cells or contact points"
+    raise UserError(
+        f"solver = '{solver}': {matrix.shape[0]:,} unknowns need about {needs}, the machine has "
+        f"{_gigabytes(memory())}: {cure} ({LIFT})",
+        code=FAILURE,
+    )
+
+
+def _box(positions: Array) -> tuple[int, ...]:
+    """Nodes along the axes of a box as long as the points (n, axis) reach, with as many nodes."""
+    extent, count = np.ptp(positions, axis=0), len(positions)
+    shape = np.ones(extent.size)
+    long = extent > 0.0
+    while long.any():
+        shape[:] = 1.0
+        shape[long] = extent[long] * (count / np.prod(extent[long])) ** (1.0 / long.sum())
+        if (shape[long] >= 1.0).all():
+            break
+        long &= shape >= 1.0
+    return tuple(max(1, round(n)) for n in shape)
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:.3g} GB"

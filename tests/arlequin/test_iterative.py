@@ -1,0 +1,158 @@
+"""Steps by conjugate gradients against steps by a factor; the choice between both."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import arlequin as aq
+from arlequin.solvers import iterative, solver_choice
+from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.iterative import IterativeSystem
+from arlequin.solvers.solver_choice import linear_system
+from arlequin.system.assembly import assemble
+
+STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
+SPEED = 5000.0
+
+
+def blocks(friction: float = 0.3, **options: Any) -> aq.System:
+    """A coarse block glued to a fine one, which slides and presses on a plane."""
+    coarse = aq.Solid("coarse", aq.mesh.box((0, 1), (0, 1), (0.5, 2), cells=(2, 2, 3)), STEEL, **options)
+    fine = aq.Solid("fine", aq.mesh.box((0, 1), (0, 1), (0, 1), cells=(4, 4, 4)), STEEL)
+    plane = aq.RigidPlane(point=(0, 0, -1e-5), normal=(0, 0, 1))
+    rubs = aq.Coulomb(friction) if friction else None
+    contact = aq.Interface("contact", fine.boundary("bottom"), plane, aq.Unilateral(), friction=rubs)
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine)], [contact], velocity=(1.0, 0.0, -1.0))
+
+
+def run(system: aq.System, scheme: Any, steps: int = 25, courant: float = 2.0, **options: Any) -> Any:
+    step = courant * 0.25 / SPEED
+    return aq.simulate(system, scheme, duration=steps * step, step=step, **options)
+
+
+def same(one: Any, other: Any, tolerance: float = 1e-10) -> None:
+    for path in ("energy", "interface/contact/force", "part/fine/velocity", "part/coarse/displacement"):
+        a, b = one[path].values, other[path].values
+        assert np.abs(a - b).max() <= tolerance * np.abs(a).max(), path
+
+
+@pytest.mark.parametrize(
+    ("scheme", "friction", "courant"),
+    [
+        (aq.Theta(0.5), 0.3, 2.0),
+        (aq.Theta(0.5), 0.0, 0.5),
+        (aq.Theta(0.8), 0.3, 8.0),
+        (aq.Newmark(), 0.3, 2.0),
+        (aq.HHT(-0.1), 0.0, 2.0),
+    ],
+)
+def test_as_with_a_factor(scheme: Any, friction: float, courant: float) -> None:
+    found = [run(blocks(friction), replace(scheme, solver=name), courant=courant) for name in ("direct", "iterative")]
+    assert found[0]["interface/contact/active"].values.any()
+    same(*found)
+    assert np.abs(found[1]["balance"]).max() < 1e-12
+
+
+def test_imposed_motion() -> None:
+    system = blocks(imposed={"top": {"z": lambda t: -2e-5 * (t * SPEED) ** 2}})
+    system = replace(system, velocity=(0.0, 0.0, 0.0))
+    same(*(run(system, aq.Theta(0.5, solver=name), 40) for name in ("direct", "iterative")))
+
+
+def test_thin_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layer changes the number of corrections alone: here it is the contact's own nodes."""
+    monkeypatch.setattr(iterative, "_FADED", 1.0)
+    same(*(run(blocks(), aq.Theta(0.5, solver=name), courant=1.0) for name in ("direct", "iterative")))
+
+
+def test_resumed_to_the_bit(tmp_path: Any) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        if done >= 7:
+            raise Stop
+
+    scheme, system = aq.Theta(0.5, solver="iterative"), blocks()
+    whole = run(system, scheme, 16)
+    with pytest.raises(Stop):
+        run(system, scheme, 16, record=aq.Record(tmp_path / "a.zarr"), progress=stop)
+    again = run(system, scheme, 16, record=aq.Record(tmp_path / "a.zarr", resume=True))
+    same(whole, again, 0.0)
+
+
+def test_multipliers_and_columns() -> None:
+    """What a system without a factor answers is what the condensed one does."""
+    assembly = assemble(blocks())
+    matrix = assembly.mass + 1e-9 * assembly.stiffness
+    one, other = Condensed(assembly, matrix), IterativeSystem(assembly, matrix)
+    rng = np.random.default_rng(0)
+    b, c = assembly.mass @ rng.standard_normal(assembly.dof_count), 0.1 * rng.standard_normal(one._multiplier_count)
+    free, same_free = one.predict(b, c), other.predict(b, c)
+    impulse = 1e-3 * np.abs(b).max() * rng.standard_normal(free.contact.size)
+    pairs = [
+        (free.y, same_free.y),
+        (free.multipliers, same_free.multipliers),
+        (free.contact, same_free.contact),
+        (free.solve(impulse), same_free.solve(impulse)),
+        (one.constraint_response(impulse), other.constraint_response(impulse)),
+        (one.spread(b), other.spread(b)),
+        *zip(one.columns(assembly.contact.basis[:2]), other.columns(assembly.contact.basis[:2]), strict=True),
+    ]
+    for exact, found in pairs:
+        assert np.abs(exact - found).max() <= 1e-9 * np.abs(exact).max()
+
+
+def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    assembly = assemble(blocks())
+    matrix = assembly.mass + 1e-9 * assembly.stiffness
+
+    def chosen(name: Any) -> tuple[type, str]:
+        found, text = linear_system(assembly, matrix, name)
+        return type(found), text
+
+    assert chosen("auto") == (Condensed, "")
+    assert chosen("iterative") == (IterativeSystem, "")
+    monkeypatch.setattr(solver_choice, "SMALL", 100)
+    assert chosen("auto")[0] is Condensed and chosen("auto")[1].startswith("direct: predicted ")
+    direct, other = (
+        cost(assembly, matrix).memory for cost in (solver_choice.direct_cost, solver_choice.iterative_cost)
+    )
+    assert other < direct
+    monkeypatch.setattr(solver_choice, "memory", lambda: 0.5 * (other + direct) / 0.85)
+    assert chosen("auto")[0] is IterativeSystem and chosen("auto")[1].startswith("iterative: predicted ")
+    with pytest.raises(aq.UserError, match=r"solver = 'direct': .* unknowns need about .*: take solver='iterative'"):
+        chosen("direct")
+    monkeypatch.setattr(solver_choice, "memory", lambda: 1e3)
+    with pytest.raises(aq.UserError, match=r"solver = 'auto': .* the machine has 1e-06 GB: take fewer cells"):
+        chosen("auto")
+    monkeypatch.setenv("ARLEQUIN_LIMITS", "off")
+    assert chosen("auto")[0] is Condensed
+
+
+def test_choice_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "linear_solver" not in run(blocks(), aq.Theta(0.5), 1).attrs
+    monkeypatch.setattr(solver_choice, "SMALL", 100)
+    for scheme in (aq.Theta(0.5, solver="iterative"), aq.Newmark(solver="iterative")):
+        assert run(blocks(), scheme, 1).attrs["linear_solver"].startswith("iterative: predicted ")
+
+
+def test_refusals() -> None:
+    with pytest.raises(aq.UserError, match="solver = 'cholesky'"):
+        aq.Theta(0.5, solver="cholesky")  # type: ignore[arg-type]
+    with pytest.raises(aq.UserError, match="solver = 'lu'"):
+        aq.Newmark(solver="lu")  # type: ignore[arg-type]
+    soft = aq.Solid("soft", aq.mesh.rectangle((0, 1), (0, 1), cells=(2, 2)), STEEL, plane="strain", kinematics="finite")
+    for scheme in (aq.Theta(0.5, solver="iterative"), aq.Newmark(solver="iterative")):
+        with pytest.raises(aq.UserError, match="solver = 'iterative': part 'soft' is not linear: take 'direct'"):
+            aq.simulate(aq.System([soft]), scheme, duration=1e-6, step=1e-6)
+    with pytest.raises(aq.UserError, match=r"solver = 'iterative': an ensemble takes \"direct\""):
+        aq.simulate_ensemble([blocks()], aq.Theta(0.5, solver="iterative"), duration=1e-6, step=1e-6)
+
+
+def test_corrections_that_do_not_converge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(iterative, "_CORRECTIONS", 1)
+    with pytest.raises(aq.UserError, match=r"impulses still change by .* take a smaller step"):
+        run(blocks(), aq.Theta(0.5, solver="iterative"))
