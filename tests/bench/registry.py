@@ -21,6 +21,7 @@ ENTRIES = {
     "overlap": "bench_search:overlaps",
     "setup": "bench_setup:setups",
     "memory": "bench_memory:memory",
+    "growth": "bench_growth:growth",
 }
 
 
