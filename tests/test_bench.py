@@ -48,8 +48,10 @@ def test_every_entry_is_there(bench: Any) -> None:
 
 def test_figures_of_small_runs(bench: Any) -> None:
     """Each entry that can be made small gives numbers, and JSON."""
-    found = bench("bench_explicit").explicit(20, 8, 0.0), bench("bench_memory").memory(3)
+    explicit = bench("bench_explicit")
+    found = explicit.explicit(20, 8, 0.0), bench("bench_memory").memory(3), explicit.explicit_glued(3, 1, 4)
     for figures in found:
         for model in json.loads(json.dumps(figures)).values():
             assert model["dofs"] > 0 and all(value > 0 for value in model.values())
     assert found[1]["hexahedra 3³"]["contact points"] == 16
+    assert found[2]["hexahedra 3³ and 6³"]["multipliers"] == 96

@@ -69,3 +69,37 @@ def strains(starts, columns, values, anchor, own, fields):
                 total += values[e] * seen[columns[e]]
             out[b, s] = total
     return out
+
+
+@njit(inline="always")
+def _rows_of_field(count, starts, columns, values, places, fields, out, first, last):
+    """`rows_of_field` with a constant count."""
+    for r in range(first, last):
+        a, b, c = 0.0, 0.0, 0.0
+        for e in range(starts[r], starts[r + 1]):
+            d = count * columns[e]
+            a += values[e] * fields[d]
+            if count > 1:
+                b += values[e] * fields[d + 1]
+            if count > 2:
+                c += values[e] * fields[d + 2]
+        d = count * places[r]
+        out[d] = a
+        if count > 1:
+            out[d + 1] = b
+        if count > 2:
+            out[d + 2] = c
+
+
+@njit(cache=True, nogil=True)
+def rows_of_field(count, starts, columns, values, places, fields, out, first, last):
+    """Rows first … last − 1 of A x, for each of `count` ≤ 3 components: fields (d · count,), component-minor.
+
+    A by rows; those of row r are written to out[count places[r] …].
+    """
+    if count == 3:
+        _rows_of_field(3, starts, columns, values, places, fields, out, first, last)
+    elif count == 2:
+        _rows_of_field(2, starts, columns, values, places, fields, out, first, last)
+    else:
+        _rows_of_field(1, starts, columns, values, places, fields, out, first, last)

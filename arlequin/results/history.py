@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
-from arlequin.models.linalg.factor import factorise
+from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Part, PathDependent
 from arlequin.models.types import Array
@@ -381,7 +381,8 @@ class TimeSeries:
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, inverse, volume, resultant in self._junctions:
-            rest = applied(operator, block.v)
+            given = block.constraint_rates
+            rest = applied(operator, block.v) if given is None else given[:, chosen]
             flat = rest.reshape(-1, rest.shape[-1])
             squares = np.vecdot(flat, [inverse(each) for each in flat]).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
@@ -428,6 +429,6 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     resultant = np.array([on_fine[:, i :: part.components].sum(axis=1) for i in range(part.components)])
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
-    factor = factorise(gram)
+    factor = factorise_components(gram)
     inverse = factor.solve(np.eye(b - a)).__matmul__ if b - a <= _DENSE else factor.solve
     return operator, inverse, float(np.abs(resultant).sum()) / part.components, resultant

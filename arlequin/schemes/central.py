@@ -1,12 +1,14 @@
 """The explicit central-difference scheme.
 
-Many steps of central differences of elastic parts that nothing else acts on: no contact, springs or constraints.
+Many steps of central differences of elastic parts that nothing else acts on but constraints: no contact and no springs.
 
 A step is one pass over pieces of the parts, which threads share: at u_n the forces f and the energies, then
 
-    v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f),   u_{n+1} = u_n + Δt v_{n+½}.
+    v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f + Cᵀφ),   u_{n+1} = u_n + Δt v_{n+½}.
 
-Sums over a piece are added up in the order of the pieces: nothing depends on the number of threads.
+With constraints there are two passes, one for the forces and the velocities that follow without φ, the other for the
+push, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, in between. Sums over a piece are added up in the
+order of the pieces: nothing depends on the number of threads.
 
 Central differences of cells that deform: each step in as many sub-steps as they need to be stable.
 
@@ -24,6 +26,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
+from arlequin.linalg.field_rows import FieldRows
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elastic import ElasticAssembled
@@ -320,6 +323,8 @@ class CentralStepper(Stepper):
             c = -applied(assembly.constraints, half) / step
         if not (force.any() or c.any() or (given is not None and given.any())):
             return np.zeros_like(force), np.zeros_like(c)
+        if not c.size and given is None:
+            return self._condensed.spread(force), c
         free = self._condensed.predict(force, c, given)
         return free.y, free.multipliers
 
@@ -342,16 +347,16 @@ class _Piece:
 
 
 class BulkCentralStepper(CentralStepper):
-    """Central differences of the bulk alone."""
+    """Central differences of the bulk alone, with constraints or without."""
 
     @staticmethod
     def takes(assembly: Assembly) -> bool:
-        """Whether nothing but its own forces and loads acts on the bulk, and what is imposed is rest."""
+        """Whether nothing but its own forces, loads and constraints acts on the bulk, and what is imposed is rest."""
         system = assembly.system
         return (
             all(isinstance(part, ElasticAssembled) for part in assembly.parts)
             and all(item.rest for part in assembly.parts for item in part.imposed)
-            and not (system.springs or assembly.contact_count or assembly.constraints.shape[0])
+            and not (system.springs or assembly.contact_count)
             and assembly.viscous is None
         )
 
@@ -361,34 +366,58 @@ class BulkCentralStepper(CentralStepper):
         """`count` steps, u and v of the last one alone; the general step where they do not stay finite."""
         if push is not None:
             return super().advance(state, 1, push)
-        from arlequin.schemes._central_kernels import over_piece
+        from arlequin.schemes._central_kernels import free_velocities, over_piece
 
-        step, pieces, inverse = self.step, self._pieces, self._inverse
+        step, pieces, inverse, rows = self.step, self._pieces, self._inverse, self._constraint_rows
         half, force = state.own.half.copy(), state.internal.copy()
         here, there, spare = state.u, np.empty_like(state.u), np.empty_like(state.u)
+        pull = None if rows is None else np.zeros_like(half)
         sums = np.zeros((count + 1, len(pieces), 9))  # the stored energy, and what `over_piece` adds up
+        multipliers = np.zeros((count + 1, 0 if rows is None else rows.shape[0]))
+        rates = np.zeros((count + 2, multipliers.shape[1]))  # C v_{n−½}
 
-        def act(k: int, i: int, external: Array, u: Array, following: Array) -> None:
+        def resist(k: int, i: int, external: Array, u: Array, free: Array | None) -> None:
+            """Internal forces of a piece at the i-th instant, and the velocities that follow without constraints."""
+            piece, at = pieces[k], pieces[k].dofs
+            sums[i, k, 0] = piece.force(u[at], force[at])
+            if free is not None:
+                ends = piece.axes * piece.first, piece.axes * piece.last
+                free_velocities(*ends, step, force[at], external[at], inverse[at], half[at], free[at])
+
+        def push_on(k: int, i: int, external: Array, u: Array, following: Array) -> None:
             """What a piece does at the i-th instant, and how it goes on from there."""
-            piece, own = pieces[k], sums[i, k]
-            at = piece.dofs
-            if i:
-                own[0] = piece.force(u[at], force[at])
-            fields = force[at], external[at], piece.mass, inverse[at], half[at], u[at], following[at]
+            piece, at = pieces[k], pieces[k].dofs
+            if i and pull is None:
+                resist(k, i, external, u, None)
+            fields = piece.mass, inverse[at], half[at], u[at], following[at]
             loaded = bool(external[at].any()) if self._steady is None else self._loaded[k]
-            over_piece(piece.axes, loaded, (piece.first, piece.last), step, *fields, own[1:])
+            forces = force[at], external[at], external[at] if pull is None else pull[at]
+            over_piece(
+                piece.axes, loaded, pull is not None, (piece.first, piece.last), step, *forces, *fields, sums[i, k, 1:]
+            )
 
+        numbers = range(len(pieces))
         for i in range(count + 1):
             external = self._load((state.n + i) * step) if i else state.own.external
             if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
                 end, half = half, half.copy()
-            map_pieces(partial(act, i=i, external=external, u=here, following=there), range(len(pieces)))
+            if rows is not None and pull is not None:
+                if i:  # `following` is not yet in use: room for the free velocities
+                    map_pieces(partial(resist, i=i, external=external, u=here, free=there), numbers)
+                    multipliers[i] = self._condensed.multipliers(rows.product(there) / -step)
+                else:
+                    multipliers[i], rates[i] = state.own.constraint, rows.product(half)
+                rows.write_transposed(multipliers[i], pull)
+            map_pieces(partial(push_on, i=i, external=external, u=here, following=there), numbers)
+            if rows is not None:
+                rates[i + 1] = rows.product(half)
             if i < count:
                 here, there = there, spare if i == 0 else here
         if not np.isfinite(sums).all():
             return super().advance(state)  # one by one, until the one that is not finite raises
-        a = inverse * (external - force)
+        a = inverse * (external - force if pull is None else external - force + pull)
         works, momenta = self._audit(state.strain, sums)
+        works["junction"] = 0.5 * step * np.vecdot(multipliers[:-1], rates[:-2] + rates[1:-1])
         reached = replace(
             state,
             n=state.n + count,
@@ -397,9 +426,10 @@ class BulkCentralStepper(CentralStepper):
             internal=force,
             kinetic=float(works["kinetic"][-1]),
             strain=float(works["strain"][-1]),
-            own=replace(state.own, half=end, external=external, a=a),
+            own=replace(state.own, half=end, external=external, a=a, constraint=multipliers[-1].copy()),
         )
-        return reached, self._block(reached, works.values, momenta)
+        rest = 0.5 * (rates[1:-1] + rates[2:])
+        return reached, self._block(reached, works.values, momenta, step * multipliers[:-1], rest)
 
     def _audit(self, strain: float, sums: Array) -> tuple[Work, tuple[Array, ...]]:
         """Energies and works, and the momenta of the parts, from what was added up on each piece at each instant.
@@ -420,7 +450,9 @@ class BulkCentralStepper(CentralStepper):
             momenta.append(np.add.accumulate(sums[1:, mine, 6 : 6 + own.components], axis=1)[:, -1])
         return work, tuple(momenta)
 
-    def _block(self, end: State, works: Array, momenta: tuple[Array, ...]) -> StepBatch:
+    def _block(
+        self, end: State, works: Array, momenta: tuple[Array, ...], multipliers: Array, constraint_rates: Array
+    ) -> StepBatch:
         """Of the steps up to a state."""
         count = len(works)
         kinematics = self._assembly.contact.kinematics(np.zeros(0))
@@ -429,19 +461,26 @@ class BulkCentralStepper(CentralStepper):
             u=end.u[None],
             v=end.v[None],
             works=works,
-            multipliers=np.zeros((count, 0)),
+            multipliers=multipliers,
             gaps=np.zeros((count, 0)),
             contact=ContactImpulses.none(kinematics).stacked(),
             iterations=np.zeros(count, dtype=np.int64),
             residual=np.zeros(count),
             newton=np.zeros(count, dtype=np.int64),
             momenta=momenta,
+            constraint_rates=constraint_rates,
         )
 
     @cached_property
     def _inverse(self) -> Array:
         """M⁻¹ (d,), 0 where nothing moves."""
         return np.divide(1.0, self._mass, out=np.zeros_like(self._mass), where=self._assembly.free)
+
+    @cached_property
+    def _constraint_rows(self) -> FieldRows | None:
+        """C; None without constraints."""
+        constraints = self._assembly.constraints
+        return FieldRows.of(constraints) if constraints.shape[0] else None
 
     @cached_property
     def _pieces(self) -> tuple[_Piece, ...]:
@@ -471,11 +510,11 @@ def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
         assert isinstance(part, ElasticAssembled)
         axes = part.components
         nodal = np.ascontiguousarray(mass[at][::axes])
-        if part.quads is None:
+        if part.cell_forces is None:
             yield _Piece(i, axes, at, 0, nodal.size, nodal, partial(_whole, part))
             continue
-        for piece in part.quads.pieces:
-            yield _Piece(i, axes, at, piece.first, piece.last, nodal, partial(part.quads.force, piece))
+        for piece in part.cell_forces.pieces:
+            yield _Piece(i, axes, at, piece.first, piece.last, nodal, partial(part.cell_forces.force, piece))
 
 
 def _whole(part: ElasticAssembled, u: Array, out: Array) -> float:

@@ -212,7 +212,7 @@ class Condensed:
 
     def spread(self, b: Array) -> Array:
         """A⁻¹ b (d,) or (d, r) on the unknowns, without constraints and contact; 0 on the other dofs."""
-        return self._unknowns.scattered(self.bordered.backward(self.bordered.forward(b[self._unknowns.at])))
+        return self._unknowns.scattered(self.bordered.solve(b[self._unknowns.at]))
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
@@ -220,6 +220,14 @@ class Condensed:
             return np.zeros(self.diagonal.size)
         push = np.concatenate([-self.constraint_response(impulse), impulse])
         return self._unknowns.scattered(self.bordered.backward(self._nothing, push))
+
+    def multipliers(self, missing: Array) -> Array:
+        """Multipliers φ (m,) that change C y by `missing` (m,) without contact: S_CC⁻¹ of the independent rows."""
+        kept, solve = self._eliminated.kept, self._eliminated.solve
+        out = np.zeros(self._multiplier_count)
+        if kept.size:
+            out[kept] = solve(missing[kept])
+        return out
 
     @cached_property
     def _nothing(self) -> ForwardPass:

@@ -28,7 +28,8 @@ class StepBatch:
     path (b, d), m: displacement on which the mean forces work, of steppers that take part in several time steps.
     event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
     at the end of the last step. worn (b, k), m: depths of wear; None where nothing wears or at the start.
-    momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone.
+    momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
+    and constraint_rates (b, m), m/s, are C v at the ends of all.
     """
 
     n: NDArray[np.int64]
@@ -46,6 +47,7 @@ class StepBatch:
     memory: Memory = ()
     worn: Array | None = None
     momenta: tuple[Array, ...] | None = None
+    constraint_rates: Array | None = None
 
     def __len__(self) -> int:
         return self.n.size
@@ -138,7 +140,8 @@ class StepBatch:
 
     def _arrays(self) -> dict[str, Any]:
         """All fields with an axis of steps."""
-        return {name: value for name, value in vars(self).items() if name not in ("contact", "memory", "momenta")}
+        others = "contact", "memory", "momenta", "constraint_rates"
+        return {name: value for name, value in vars(self).items() if name not in others}
 
 
 def merge_load_steps(batches: Sequence[StepBatch]) -> StepBatch:

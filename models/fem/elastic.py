@@ -9,11 +9,13 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from arlequin.models.errors import UserError
+from arlequin.models.fem.cell_forces import CellForces
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.frequency import highest_frequency
 from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
+from arlequin.models.fem.tiles import Tiles, fit_tiles
 from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
 from arlequin.models.part import Imposed, Weighting
 from arlequin.models.types import Array, Indices
@@ -55,8 +57,8 @@ class ElasticAssembled(LoadedCoordinates):
         u = np.ascontiguousarray(u, dtype=float)
         if u.shape != (self.stiffness.shape[0],):
             raise UserError(f"displacement of shape {u.shape}, expected ({self.stiffness.shape[0]},)")
-        if self.quads is not None:
-            return self.quads.internal(u)
+        if self.cell_forces is not None:
+            return self.cell_forces.internal(u)
         lam, mu = self.lame
         force = np.zeros_like(u)
         cells, weight = self.kernel, self.kernel_weight
@@ -71,18 +73,19 @@ class ElasticAssembled(LoadedCoordinates):
         return force, float(energy)
 
     @cached_property
-    def quads(self) -> Quads | None:
-        """The cells where they are linear quadrilaterals of plane problems."""
-        if not are_quads(self.kernel, self.components):
-            return None
-        return Quads.of(self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // 2)
+    def cell_forces(self) -> CellForces | None:
+        """The internal forces in ranges of nodes, of linear cells but those around an axis and bars."""
+        given = self.kernel, self.kernel_weight, self.lame, self.stiffness.shape[0] // self.components
+        if are_quads(self.kernel, self.components):
+            return Quads.of(*given)
+        return Tiles.of(*given) if fit_tiles(self.kernel, self.components) else None
 
     def internal_each(self, u: Array, force: Array) -> Array:
         """Internal forces of each u (n, d), written to force (n, d), N; stored energies (n,), J."""
         from arlequin.models.fem import _kernels
 
-        if self.quads is not None:
-            return self.quads.internal_each(u, force)
+        if self.cell_forces is not None:
+            return self.cell_forces.internal_each(u, force)
         force[:], energies = 0.0, np.zeros(len(u))
         lam, mu = self.lame
         cells, weight = self.kernel, self.kernel_weight

@@ -15,36 +15,23 @@ Source of the form: Flanagan & Belytschko, International Journal for Numerical M
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 
 import numpy as np
 
+from arlequin.models.fem.cell_forces import CellForces, NodeRange, node_ranges
 from arlequin.models.fem.cells import CellArrays
-from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.types import Array, Indices
 
 _SIDES = np.array([1.0, -1.0, 1.0, -1.0])  # s, that is ξη at the nodes
 _EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
-_PIECES, _LEAST = 8, 512  # pieces of the nodes, the same on every machine; least number of nodes in a piece
 _OVERLAP = 1.25  # largest number of cells of all pieces together, relative to the number of cells
 
 
 @dataclass(frozen=True, eq=False)
-class NodeRange:
-    """A range of nodes, from `first` up to `last`, and the cells with such nodes, as runs (r, 2): first cell, count."""
-
-    first: int
-    last: int
-    runs: Indices
-
-
-@dataclass(frozen=True, eq=False)
-class Quads:
+class Quads(CellForces):
     """Cells (c, 4) with their moments (12, c), or (12, 1) of congruent cells: b_x0, b_x1, b_y0, b_y1, c_0, c_1, W, W_j,
     W_ij.
-
-    Each range of nodes sums all its forces, and cells on its border are computed in both ranges, so that results do
-    not depend on the number of threads.
     """
 
     nodes: Indices
@@ -60,28 +47,10 @@ class Quads:
         return cls(nodes, _moments(cells.gradients[order], weight[order]), lame, _pieces(nodes, node_count))
 
     def force(self, piece: NodeRange, u: Array, out: Array) -> float:
-        """Writes the internal forces at u (d,) on the nodes of a piece to out (d,), N; their share of the energy, J."""
         from arlequin.models.fem import _quad_kernels
 
         cells = self.nodes, self.moments, *self.lame, piece.first, piece.last
-        return float(_quad_kernels.internal_quads(piece.runs, *cells, u, out))
-
-    def internal_each(self, u: Array, out: Array) -> Array:
-        """Internal forces of each u (n, d), written to out (n, d), N; energies (n,), J; bitwise those of `internal`."""
-        u, energies = np.ascontiguousarray(u), np.zeros(len(u))
-        whole = out if out.flags.c_contiguous else np.empty_like(u)
-        for piece in self.pieces:
-            for i in range(len(u)):  # one call each: a compiled loop over u could order the sums differently
-                energies[i] += self.force(piece, u[i], whole[i])
-        if whole is not out:
-            out[:] = whole
-        return energies
-
-    def internal(self, u: Array) -> tuple[Array, float]:
-        """Internal force (d,) in N and stored energy in J."""
-        out = np.empty_like(u)
-        energies = map_pieces(lambda piece: self.force(piece, u, out), self.pieces)
-        return out, sum(energies)
+        return float(_quad_kernels.internal_quads(piece.cells, *cells, u, out))
 
 
 def are_quads(cells: CellArrays, components: int) -> bool:
@@ -112,27 +81,15 @@ def _moments(gradients: Array, weight: Array) -> Array:
 
 
 def _pieces(nodes: Indices, node_count: int) -> tuple[NodeRange, ...]:
-    """Ranges of the nodes, fewer where the numbering of the nodes is far from that of the cells."""
+    """Ranges of the nodes, with the runs of their cells."""
     breaks = np.flatnonzero((np.diff(nodes, axis=0) != 1).any(axis=1)) + 1
     start = np.concatenate([[0], breaks]).astype(np.int64)
-    lowest, highest = nodes.min(axis=1), nodes.max(axis=1)
-    count = max(1, min(_PIECES, node_count // _LEAST))
-    while True:
-        bounds = [node_count * i // count for i in range(count + 1)]
-        pieces = tuple(
-            NodeRange(a, b, _touched(nodes, start, np.flatnonzero((lowest < b) & (highest >= a)), (a, b)))
-            for a, b in pairwise(bounds)
-        )
-        if count == 1 or sum(piece.runs[:, 1].sum() for piece in pieces) <= _OVERLAP * len(nodes):
-            return pieces
-        count //= 2
+    return node_ranges(nodes, node_count, partial(_runs, start), _OVERLAP)
 
 
-def _touched(nodes: Indices, start: Indices, near: Indices, ends: tuple[int, int]) -> Indices:
-    """Runs (r, 2) of the cells with nodes in [ends), cut at `start`; near: the cells to search."""
-    touched = near[((nodes[near] >= ends[0]) & (nodes[near] < ends[1])).any(axis=1)]
-    run = np.searchsorted(start, touched, side="right") - 1
-    new = np.append(True, (np.diff(touched) != 1) | (np.diff(run) != 0)) if touched.size else np.zeros(0, dtype=bool)
-    first = touched[new]
-    counts = np.diff(np.append(np.flatnonzero(new), touched.size))
-    return np.stack([first, counts], axis=1).astype(np.int64)
+def _runs(start: Indices, cells: Indices) -> tuple[Indices, int]:
+    """Runs (r, 2) of cells, cut at `start`, and the number of these cells."""
+    run = np.searchsorted(start, cells, side="right") - 1
+    new = np.append(True, (np.diff(cells) != 1) | (np.diff(run) != 0)) if cells.size else np.zeros(0, dtype=bool)
+    counts = np.diff(np.append(np.flatnonzero(new), cells.size))
+    return np.stack([cells[new], counts], axis=1).astype(np.int64), cells.size

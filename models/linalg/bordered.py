@@ -36,6 +36,9 @@ class Bordered(Protocol):
     def schur(self) -> Any:
         """S = R A⁻¹ Rᵀ (r, r), symmetric; sparse where A is diagonal."""
 
+    def solve(self, b: Array) -> Array:
+        """A⁻¹ b of b (u,) or (u, n)."""
+
     def forward(self, b: Array) -> ForwardPass:
         """The first half of the solution for b (u,) or (u, n)."""
 
@@ -131,6 +134,9 @@ class BorderedFactor:
         out[self._empty, self._empty] = 0.0  # round-off otherwise
         return out
 
+    def solve(self, b: Array) -> Array:
+        return self.backward(self.forward(b))
+
     def forward(self, b: Array) -> ForwardPass:
         whole = np.zeros((self._size + self._count, *b.shape[1:]), order="F")
         whole[: self._size] = b[self._order]
@@ -180,6 +186,9 @@ class BorderedDiagonal:
 
     def schur(self) -> sp.csr_array:
         return sp.csr_array(self._rows @ self._columns)
+
+    def solve(self, b: Array) -> Array:
+        return self.factor.solve(b)
 
     def forward(self, b: Array) -> ForwardPass:
         half = self.factor.solve(b)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
-from arlequin.models.linalg.factor import factorise
+from arlequin.models.linalg.components import factorise_components
 from arlequin.models.types import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
@@ -21,7 +21,7 @@ def constraint_factor(schur: Any) -> tuple[NDArray[np.int64], Callable[[Array], 
     if sp.issparse(schur):
         if schur.shape[0] > _FULL:
             try:
-                return np.arange(schur.shape[0]), factorise(schur).solve
+                return np.arange(schur.shape[0]), factorise_components(schur).solve
             except UserError:
                 pass  # dependent constraints
         schur = schur.toarray()

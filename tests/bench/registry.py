@@ -15,6 +15,7 @@ ENTRIES = {
     "ensemble": "bench_ensemble:ensemble",
     "sweep": "bench_sweep:sweep",
     "explicit": "bench_explicit:explicit",
+    "explicit-glued": "bench_explicit:explicit_glued",
     "small": "bench_small:small_systems",
     "search": "bench_search:contact_search",
     "contact points": "bench_points:contact_points",

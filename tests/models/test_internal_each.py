@@ -11,8 +11,10 @@ PARTS = {
     "bar": aq.Bar("part", aq.mesh.interval(0.0, 1.0, cells=7), STEEL, section=1e-4),
     "quadrilaterals": aq.Solid("part", PLATE, STEEL, plane="strain"),
     "triangles": aq.Solid("part", PLATE.to_meshtri(), STEEL, plane="stress"),
+    "quadratic triangles": aq.Solid("part", PLATE.to_meshtri(), STEEL, plane="stress", order=2),
     "rings": aq.Solid("part", PLATE, STEEL, plane="axisymmetric"),
     "bricks": aq.Solid("part", aq.mesh.box((0, 1), (0, 1), (0, 2), (2, 2, 3)), STEEL),
+    "quadratic bricks": aq.Solid("part", aq.mesh.box((0, 1), (0, 1), (0, 2), (2, 2, 3)), STEEL, order=2),
 }
 
 

@@ -104,7 +104,7 @@ def test_a_translation_gives_nothing():
 
 def test_congruent_cells_are_told():
     def kinds(mesh):
-        return aq.Solid("part", mesh, STEEL, plane="strain").assemble().quads.moments.shape[1]
+        return aq.Solid("part", mesh, STEEL, plane="strain").assemble().cell_forces.moments.shape[1]
 
     assert kinds(MESHES["congruent"]) == kinds(MESHES["parallelograms"]) == 1
     assert kinds(MESHES["bent"]) == MESHES["bent"].nelements
@@ -115,7 +115,7 @@ def test_equal_bits_on_any_number_of_threads(mesh, monkeypatch):
     part = aq.Solid("part", mesh, STEEL, plane="strain").assemble()
     u = np.random.default_rng(6).normal(size=part.stiffness.shape[0])
     force, energy = part.internal(u)
-    assert len(part.quads.pieces) == 8
+    assert len(part.cell_forces.pieces) == 8
     for threads in (1, 2, 5):
         monkeypatch.setattr("os.sched_getaffinity", lambda _, threads=threads: set(range(threads)), raising=False)
         again, stored = part.internal(u)
@@ -125,4 +125,4 @@ def test_equal_bits_on_any_number_of_threads(mesh, monkeypatch):
 def test_nodes_in_any_order_are_one_piece():
     """Else every piece would have most of the cells."""
     part = aq.Solid("part", numbered_anyhow(BIG), STEEL, plane="strain").assemble()
-    assert len(part.quads.pieces) == 1
+    assert len(part.cell_forces.pieces) == 1

@@ -1,0 +1,80 @@
+"""Sparse rows that take the components of a field alike, multiplied on all threads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from arlequin.models.linalg.threads import map_slices
+from arlequin.models.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class FieldRows:
+    """C = C₁ ⊗ 1 (m, d) of `components` (or 1 where the components differ), and its transpose.
+
+    Both give the same bits for any number of threads: each row is one sum.
+    """
+
+    components: int
+    rows: sp.csr_array
+    columns: sp.csr_array
+    places: NDArray[np.int64]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array) -> "FieldRows":
+        """The rows (m, d), degrees of freedom and rows numbered component by component of each node."""
+        matrix = sp.csr_array(matrix)
+        matrix.sort_indices()
+        components, rows = 1, matrix
+        for count in (3, 2):
+            first = _same_for_each(matrix, count)
+            if first is not None:
+                components, rows = count, first
+                break
+        transposed = sp.csr_array(rows.T)
+        places = np.flatnonzero(np.diff(transposed.indptr))
+        return cls(components, rows, transposed[places], places, matrix.shape)
+
+    def product(self, fields: Array) -> Array:
+        """C x (m,) of x (d,)."""
+        return self._product(self.rows, self._own_rows, fields, np.empty(self.shape[0]))
+
+    def write_transposed(self, multipliers: Array, out: Array) -> None:
+        """Writes Cᵀ φ (d,) of φ (m,) where it can be other than 0; the other entries of out are left alone."""
+        self._product(self.columns, self.places, multipliers, out)
+
+    @cached_property
+    def _own_rows(self) -> NDArray[np.int64]:
+        return np.arange(self.rows.shape[0])
+
+    def _product(self, matrix: sp.csr_array, places: NDArray[np.int64], fields: Array, out: Array) -> Array:
+        from arlequin.linalg._product_kernels import rows_of_field
+
+        entries = matrix.indptr, matrix.indices, matrix.data, places, fields, out
+        work: Callable[[slice], None] = partial(_some, rows_of_field, (self.components, *entries))
+        map_slices(work, matrix.shape[0])
+        return out
+
+
+def _some(kernel: Callable[..., None], arguments: tuple[object, ...], chosen: slice) -> None:
+    kernel(*arguments, chosen.start, chosen.stop)
+
+
+def _same_for_each(matrix: sp.csr_array, count: int) -> sp.csr_array | None:
+    """C₁ where C = C₁ ⊗ 1, bit by bit, else None."""
+    if any(size % count for size in (*matrix.shape, matrix.nnz)):
+        return None
+    first = sp.csr_array(matrix[::count])
+    for i in range(count):
+        own = sp.csr_array(matrix[i::count])
+        if not (np.array_equal(own.indptr, first.indptr) and np.array_equal(own.data, first.data)):
+            return None
+        if ((own.indices - i) % count).any() or not np.array_equal(own.indices - i, first.indices):
+            return None
+    shape = tuple(size // count for size in matrix.shape)
+    return sp.csr_array((first.data, first.indices // count, first.indptr), shape=shape)

@@ -1,0 +1,127 @@
+"""Linear triangles, tetrahedra and hexahedra in elasticity, computed in tiles of cells.
+
+With the reference coordinates ξ_k of a cell, the displacement gradient at a quadrature point is
+
+    ∂u_i/∂x_j = Σ_k ∂u_i/∂ξ_k ∂ξ_k/∂x_j.
+
+Of triangles and tetrahedra ∂u_i/∂ξ_k is a difference of two nodes. Of hexahedra with 2 × 2 × 2 Gauss points it is the
+bilinear interpolation of differences along the four edges in the direction ξ_k, the same at both points of that
+direction. Stored are ∂ξ_k/∂x_j, once where all cells are alike and once a cell where it is uniform in each, and the
+weighted measure of each point.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from arlequin.models.fem.cell_forces import CellForces, NodeRange, node_ranges
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.types import Array, Indices
+
+_EQUAL = 1e-12  # cells that differ by less differ by the round-off of their nodes' positions
+_OVERLAP = 1.1  # largest number of cells of all pieces together, relative to the number of cells
+
+# reference coordinates of the nodes, in the order of scikit-fem
+_SIMPLEX = {n: np.eye(n)[:, 1:] for n in (3, 4)}
+_CUBE = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=float)
+_LEXICOGRAPHIC = np.array([4, 2, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles(CellForces):
+    """Cells (c, n) with ∂ξ_k/∂x_j (tiles, points, axes², cells of a tile), 1/m, and the weighted measure (tiles,
+    points, cells of a tile), m³; one tile stands for all where it holds for all, and likewise one point.
+    """
+
+    nodes: Indices
+    inverse: Array
+    weight: Array
+    lame: tuple[float, float]
+    pieces: tuple[NodeRange, ...]
+
+    @classmethod
+    def of(cls, cells: CellArrays, weight: Array, lame: tuple[float, float], node_count: int) -> "Tiles":
+        """weight (c, q): the weighted measure."""
+        from arlequin.models.fem._tile_kernels import TILE
+
+        order = np.argsort(cells.nodes.min(axis=1), kind="stable")  # cells next to one another share their nodes
+        corners, points = _reference(cells)
+        # (c, q, k, j): ξ_k is a linear field, which the shape functions represent exactly
+        inverse = np.einsum("cqjn,nk->cqkj", cells.gradients[order][:, points], _corners(cells))
+        nodes: Any = np.ascontiguousarray(cells.nodes[order][:, corners], dtype=np.int32)  # half the memory traffic
+        count, weight = len(nodes), weight[order][:, points]
+        if (np.abs(weight - weight[:1]) <= _EQUAL * np.abs(weight[:1])).all():
+            weight = weight.mean(axis=0, keepdims=True)
+        pieces = node_ranges(nodes, node_count, partial(_tiles_of, TILE, count), _OVERLAP)
+        return cls(nodes, _tiled(_alike(inverse), TILE), _tiled(weight, TILE), lame, pieces)
+
+    def force(self, piece: NodeRange, u: Array, out: Array) -> float:
+        from arlequin.models.fem import _tile_kernels
+
+        corners = self.nodes.shape[1]
+        kernel = {
+            3: _tile_kernels.internal_triangles,
+            4: _tile_kernels.internal_tetrahedra,
+            8: _tile_kernels.internal_hexahedra,
+        }[corners]
+        cells = piece.cells, self.nodes, self.inverse, self.weight, *self.lame
+        return float(kernel(*cells, piece.first, piece.last, u, out))
+
+
+def fit_tiles(cells: CellArrays, components: int) -> bool:
+    """Whether these are linear triangles of plane problems or tetrahedra, with one quadrature point, or hexahedra."""
+    _, points, axes, size = cells.gradients.shape
+    if components != axes or axes < 2 or cells.hoop is not None or not cells.count:
+        return False
+    if size == axes + 1:
+        return points == 1
+    return axes == 3 and size == 8 and points == 8 and _has_gauss_points(cells.values)
+
+
+def _has_gauss_points(values: Array) -> bool:
+    """Whether the values (q, n) are those of the trilinear functions at the 2 × 2 × 2 Gauss points."""
+    sides = np.where(values @ _CUBE > 0.5, 1.0, 0.0)
+    points = 0.5 + (sides - 0.5) / np.sqrt(3.0)
+    at = points[:, None]
+    expected = np.where(_CUBE > 0.5, at, 1.0 - at).prod(axis=2)
+    each_once = np.unique(sides, axis=0).shape == (8, 3)
+    return each_once and bool(np.abs(values - expected).max() < 1e-12)
+
+
+def _corners(cells: CellArrays) -> Array:
+    """Reference coordinates (n, k) of the nodes."""
+    size = cells.nodes.shape[1]
+    return _CUBE if size == 8 else _SIMPLEX[size]
+
+
+def _reference(cells: CellArrays) -> tuple[Indices, Indices]:
+    """Order of the nodes (n,) and of the quadrature points (q,) in the kernels: of hexahedra lexicographic."""
+    size = cells.nodes.shape[1]
+    if size < 8:
+        return np.arange(size), np.arange(1)
+    return np.argsort(_CUBE @ _LEXICOGRAPHIC), np.argsort((cells.values @ _CUBE > 0.5) @ _LEXICOGRAPHIC)
+
+
+def _alike(inverse: Array) -> Array:
+    """∂ξ_k/∂x_j (c, q, k·j), with one point where it is uniform in each cell, and one cell where all are alike."""
+    size = np.abs(inverse).max(axis=(1, 3), keepdims=True, initial=0.0)
+    if (np.abs(inverse - inverse[:, :1]) <= _EQUAL * size).all():
+        inverse = inverse.mean(axis=1, keepdims=True)
+        if (np.abs(inverse - inverse[:1]) <= _EQUAL * size).all():
+            inverse = inverse.mean(axis=0, keepdims=True)
+    return inverse.reshape(*inverse.shape[:2], -1)
+
+
+def _tiled(values: Array, tile: int) -> Array:
+    """(tiles, …, tile) of (c, …): the last cell is repeated up to a whole tile."""
+    count = len(values)
+    at = np.minimum(np.arange(-(-count // tile) * tile), count - 1)
+    return np.ascontiguousarray(np.moveaxis(values[at].reshape(-1, tile, *values.shape[1:]), 1, -1))
+
+
+def _tiles_of(tile: int, count: int, cells: Indices) -> tuple[Indices, int]:
+    """The tiles of cells (k,), and how many of the `count` cells are in these."""
+    found = np.unique(cells // tile)
+    return found, min(found.size * tile, count)
