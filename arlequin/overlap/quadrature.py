@@ -22,8 +22,16 @@ def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
     X, W = get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
     edges = simplices[:, 1:] - simplices[:, :1]
     points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
-    size = np.abs(np.linalg.det(edges.transpose(2, 0, 1)))
-    return points, size[:, None] * W
+    return points, np.abs(_determinants(edges))[:, None] * W
+
+
+def _determinants(matrices: Array) -> Array:
+    """Of matrices (n, n, p), n ≤ 3, by products: NumPy's exponential of a logarithm depends on the unit of length."""
+    if len(matrices) == 1:
+        return matrices[0, 0]
+    if len(matrices) == 2:
+        return matrices[0, 0] * matrices[1, 1] - matrices[0, 1] * matrices[1, 0]
+    return (matrices[:, 0] * np.cross(matrices[:, 1], matrices[:, 2], axis=0)).sum(axis=0)
 
 
 def on_boxes(low: Array, high: Array, degree: int) -> tuple[Array, Array]:

@@ -13,11 +13,11 @@ from scipy.sparse.linalg import cg
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.batched_factor import BatchedFactor
 from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factorise, fill_reducing_order
-from arlequin.models.linalg.matrix import canonical, only_diagonal
+from arlequin.models.linalg.matrix import binade, canonical, only_diagonal
 from arlequin.models.types import Array
 
 _MARGIN = 4.0  # of the shift over the estimate of the largest eigenvalue
-_RAISED = 1e3  # by which it grows where the bordered matrix was not positive definite
+_RAISED = 1024.0  # by which it grows where the bordered matrix was not positive definite
 _PRODUCTS, _ITERATIONS = 8, 30  # of the estimate: power iterations, and conjugate gradients in each
 _ENOUGH = 1e-2  # relative residual that ends the conjugate gradients
 
@@ -91,11 +91,11 @@ class BorderedFactor:
         inner = A[self._order][:, self._order]
         found = _largest_response(partial(_roughly_solved, A, diagonal), unit)
         # where conjugate gradients do not converge, as where a motion is nearly free: that of the former matrix
-        shift = self._shift if found is None else _MARGIN * found
+        shift = self._shift if found is None else _above(found)
         for attempt in range(2):
             try:
                 if shift == 0.0:
-                    shift = _MARGIN * (_largest_response(factorise(A).solve, unit) or 1.0)
+                    shift = _above(_largest_response(factorise(A).solve, unit) or 1.0)
                 factor = factored(self._whole(inner, shift * scale))
                 break
             except UserError:
@@ -204,6 +204,11 @@ class BorderedDiagonal:
 
     def backward_each(self, half: Array, push: Array) -> Array:
         return half[:, : self._inverse.size] + (self._columns @ push.T).T
+
+
+def _above(eigenvalue: float) -> float:
+    """A power of two beyond the largest eigenvalue, so that its last digits, and units of its rows, change no bits."""
+    return binade(2.0 * _MARGIN * eigenvalue)
 
 
 def _largest_response(solve: Callable[[Array], Array | None], rows: sp.csr_array) -> float | None:
