@@ -1,10 +1,14 @@
 """Scale factors between coordinates and displacements."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
+
+_ROWS = 4096  # of full shapes that are scaled at once: a block stays in cache
 
 
 def displacement_per_unit(assembly: Assembly) -> Array:
@@ -17,7 +21,18 @@ def displacement_per_unit(assembly: Assembly) -> Array:
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
         turns = np.arange(part.dof_count) % part.components >= part.positions.shape[1]
         each = np.where(turns, float(np.ptp(part.positions, axis=0).max()), 1.0)
-        shapes = abs(sp.csr_array(own.shapes)).multiply(each[:, None])
-        largest = sp.csr_array(shapes).max(axis=0).toarray().ravel()
+        largest = _largest_of_columns(own.shapes, each)
         out.append(np.where(largest > 0.0, largest, 1.0))
     return np.concatenate(out) if out else np.zeros(0)
+
+
+def _largest_of_columns(shapes: Any, factors: Array) -> Array:
+    """The largest |factor × entry| of each column (d,) of shapes (nodal, d), sparse or full; factors (nodal,)."""
+    if sp.issparse(shapes):
+        scaled = abs(sp.csr_array(shapes)).multiply(factors[:, None])
+        return np.asarray(sp.csr_array(scaled).max(axis=0).toarray().ravel())
+    out = np.zeros(shapes.shape[1])
+    for first in range(0, len(shapes), _ROWS):
+        rows = slice(first, first + _ROWS)
+        np.maximum(out, np.abs(shapes[rows] * factors[rows, None]).max(axis=0), out=out)
+    return out
