@@ -14,7 +14,7 @@ from arlequin.linalg.compliance import Compliance, ComplianceOperator
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
-from arlequin.models.linalg.constraints import constraint_factor, independent
+from arlequin.models.linalg.constraints import eliminate, independent
 from arlequin.models.types import Array
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
@@ -78,7 +78,7 @@ class Condensed:
         self._rows_given = rows[:, self._unknowns.given] if self._unknowns.given.size else None
         self.bordered = self._factored(inner, sp.csr_array(rows[:, self._unknowns.at]), former)
         self._multiplier_count = m = self._all.shape[0]
-        self._eliminated = EliminatedConstraints(self.bordered.schur(), m)
+        self._eliminated = eliminate(self.bordered.schur(), m)
         self.compliance = Compliance(self._eliminated.compliance)
 
     def _factored(self, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None") -> Bordered:
@@ -120,12 +120,8 @@ class Condensed:
             right = right + self._penalty @ (c if moved is None else c - moved[:m])
         forward = self.bordered.forward(right)
         reached = forward.border if moved is None else forward.border + moved
-        multipliers, contact = np.zeros(m), reached[m:]
-        if self._eliminated.kept.size:
-            own = self._eliminated.solve((c - reached[:m])[self._eliminated.kept])
-            multipliers[self._eliminated.kept] = own
-            if contact.size:
-                contact = contact + self._eliminated.across.T @ own
+        multipliers, moved_contact = self._eliminated.resolved(c - reached[:m])
+        contact = reached[m:] + moved_contact
         return Predictor(partial(self._solved, forward, given, multipliers), multipliers, contact)
 
     def _solved(self, forward: ForwardPass, given: Array | None, multipliers: Array, impulse: Array | None) -> Array:
@@ -176,12 +172,8 @@ class Condensed:
         reached = self.bordered.forward_each(right, half)
         if moved is not None:
             reached = reached + moved
-        multipliers, contact = np.zeros((len(b), m)), reached[:, m:]
-        if self._eliminated.kept.size:
-            own = self._eliminated.solve((c - reached[:, :m])[:, self._eliminated.kept].T).T
-            multipliers[:, self._eliminated.kept] = own
-            if contact.size:
-                contact = contact + (self._eliminated.across.T @ own.T).T
+        found, moved_contact = self._eliminated.resolved(np.asfortranarray((c - reached[:, :m]).T))
+        multipliers, contact = np.ascontiguousarray(found.T), reached[:, m:] + moved_contact.T
         return multipliers, contact
 
     def correct_each(self, half: Array, multipliers: Array, impulse: Array, y: Array, given: Array | None) -> None:
@@ -204,9 +196,7 @@ class Condensed:
     def columns(self, rows: sp.csr_array) -> tuple[Array, Array]:
         """A⁻¹Rᵀ (d, r) of rows R (r, d), constraints eliminated, and the decrease of their multipliers (m, r)."""
         forward = self.bordered.forward(np.asfortranarray(rows[:, self._unknowns.at].toarray().T))
-        multipliers = np.zeros((self._multiplier_count, rows.shape[0]))
-        if self._eliminated.kept.size:
-            multipliers[self._eliminated.kept] = self._eliminated.solve(forward.border[self._eliminated.kept])
+        multipliers, _ = self._eliminated.resolved(forward.border[: self._multiplier_count])
         push = np.concatenate([-multipliers, np.zeros((self._b.shape[0], rows.shape[0]))])
         return self._unknowns.scattered(self.bordered.backward(forward, push)), multipliers
 
@@ -223,11 +213,7 @@ class Condensed:
 
     def multipliers(self, missing: Array) -> Array:
         """Multipliers φ (m,) that change C y by `missing` (m,) without contact: S_CC⁻¹ of the independent rows."""
-        kept, solve = self._eliminated.kept, self._eliminated.solve
-        out = np.zeros(self._multiplier_count)
-        if kept.size:
-            out[kept] = solve(missing[kept])
-        return out
+        return self._eliminated.resolved(missing)[0]
 
     @cached_property
     def _nothing(self) -> ForwardPass:
@@ -235,38 +221,7 @@ class Condensed:
 
     def constraint_response(self, impulse: Array) -> Array:
         """The decrease of the multipliers φ (m,) by the contact impulses P (q,), or (m, n) by (q, n)."""
-        out = np.zeros((self._multiplier_count, *impulse.shape[1:]))
-        if self._eliminated.released is not None:
-            out[self._eliminated.kept] = self._eliminated.released @ impulse
-        return out
-
-
-class EliminatedConstraints:
-    """The constraints C eliminated from S = [C; B] A⁻¹ [C; B]ᵀ, of which the first m rows are theirs.
-
-    kept: those that are independent; solve: x ↦ S_CC⁻¹ x on these; across: S_CB; released: S_CC⁻¹ S_CB, None without
-    constraints; compliance (q, q): S_BB − S_BC S_CC⁻¹ S_CB. Sparse where S is.
-    """
-
-    def __init__(self, schur: Any, m: int) -> None:
-        self.kept, self.solve = constraint_factor(schur[:m, :m])
-        self.across: Any = schur[self.kept][:, m:]
-        self.released = _released(self.solve, self.across) if self.kept.size else None
-        bare = schur[m:, m:]
-        self.compliance: Any = bare if self.released is None else bare - self.across.T @ self.released
-
-
-def _released(solve: Callable[[Array], Array], across: Any) -> Any:
-    """S_CC⁻¹ S_CB (m, q); sparse if S_CB is: of rows that share no dofs with constraints it is zero."""
-    if not sp.issparse(across):
-        return solve(np.asfortranarray(across))
-    across = sp.csc_array(across)
-    touched = np.flatnonzero(np.diff(across.indptr))
-    full = solve(np.asfortranarray(across[:, touched].toarray())) if touched.size else np.zeros((across.shape[0], 0))
-    out = sp.csc_array(full)
-    place = np.zeros(across.shape[1] + 1, dtype=np.int64)
-    place[touched + 1] = np.diff(out.indptr)
-    return sp.csr_array(sp.csc_array((out.data, out.indices, np.cumsum(place)), shape=across.shape))
+        return self._eliminated.response(impulse)
 
 
 class ConstrainedSystem(Protocol):

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from arlequin.linalg.compliance import Compliance
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
+from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.projected_cg import ConstrainedSolution, ProjectedConjugateGradients
 from arlequin.models.types import Array
-from arlequin.solvers.condensed import EliminatedConstraints, Predictor
+from arlequin.solvers.condensed import Predictor
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
 
@@ -128,7 +129,7 @@ class IterativeSystem:
         held = held[np.diff(self._rows.indptr)[held] > 0]
         rows = sp.csr_array(sp.vstack([self._rows[held], basis], format="csr")[:, layer])
         schur = border(self._matrix[layer][:, layer], rows).schur()
-        return Compliance(EliminatedConstraints(schur, held.size).compliance)
+        return Compliance(eliminate(schur, held.size).compliance)
 
     def _layer(self) -> NDArray[np.int64]:
         """The unknowns so near the contact that motion by uniform impulses on it has faded beyond them."""

@@ -12,11 +12,12 @@ from scipy.sparse.linalg import cg
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.batched_factor import BatchedFactor
+from arlequin.models.linalg.constraints import symmetric_of_lower
 from arlequin.models.linalg.factor import CholeskyFactor, DiagonalFactor, factorise, fill_reducing_order
 from arlequin.models.linalg.matrix import binade, canonical, only_diagonal
 from arlequin.models.types import Array
 
-_MARGIN = 4.0  # of the shift over the estimate of the largest eigenvalue
+_MARGIN = 2.0  # of the shift, at least, over the estimate of the largest eigenvalue
 _RAISED = 1024.0  # by which it grows where the bordered matrix was not positive definite
 _PRODUCTS, _ITERATIONS = 8, 30  # of the estimate: power iterations, and conjugate gradients in each
 _ENOUGH = 1e-2  # relative residual that ends the conjugate gradients
@@ -124,12 +125,12 @@ class BorderedFactor:
         return self
 
     def schur(self) -> Array:
-        out = np.empty((self._count, self._count))
         if not self._count:
-            return out
-        product = dsyrk(-1.0, self._lower, lower=1)
-        product += np.tril(product, -1).T
-        out[np.ix_(self._sorted, self._sorted)] = product
+            return np.zeros((0, 0))
+        out = symmetric_of_lower(dsyrk(-1.0, self._lower, lower=1))
+        if (self._sorted[1:] < self._sorted[:-1]).any():
+            back = np.argsort(self._sorted)
+            out = out[np.ix_(back, back)]
         out[np.arange(self._count), np.arange(self._count)] += self._border
         out[self._empty, self._empty] = 0.0  # round-off otherwise
         return out

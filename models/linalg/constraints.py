@@ -1,7 +1,7 @@
-"""Constraints C eliminated from a linear system: which rows are independent, and the factor of C A⁻¹ Cᵀ."""
+"""Constraints C eliminated from a linear system by C A⁻¹ Cᵀ, and which of their rows are independent."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
@@ -13,24 +13,133 @@ from arlequin.models.linalg.components import factorise_components
 from arlequin.models.types import Array
 
 _DEPENDENT = 1e-12  # share of a constraint that is not implied by others, below which it is left out
+_SURELY = 1e-10  # pivots of Cholesky, as shares of the diagonal, above which no row is implied by those before it
+_BLOCK = 512  # rows of a triangle that are copied together
 _FULL = 1500  # constraints up to which a sparse C A⁻¹ Cᵀ is factored as a full matrix
 
 
-def constraint_factor(schur: Any) -> tuple[NDArray[np.int64], Callable[[Array], Array]]:
-    """The constraints that are independent, and x ↦ S_CC⁻¹ x on these; S_CC (m, m) is sparse where A is diagonal."""
-    if sp.issparse(schur):
-        if schur.shape[0] > _FULL:
-            try:
-                return np.arange(schur.shape[0]), factorise_components(schur).solve
-            except UserError:
-                pass  # dependent constraints
-        schur = schur.toarray()
-    kept = independent(schur)
+class Elimination(Protocol):
+    """The constraints C eliminated from S = [C; B] A⁻¹ [C; B]ᵀ, whose first m rows are theirs.
+
+    Rows of C that others imply are left out: their multipliers are 0. compliance (q, q): W = S_BB − S_BC S_CC⁻¹ S_CB.
+    """
+
+    compliance: Any
+
+    def resolved(self, rates: Array) -> tuple[Array, Array]:
+        """φ = S_CC⁻¹ x and S_BC φ (q,) of x (m,), or (m, n)."""
+
+    def response(self, impulse: Array) -> Array:
+        """S_CC⁻¹ S_CB P (m,) of P (q,), or (q, n)."""
+
+
+def eliminate(schur: Any, m: int) -> Elimination:
+    """The first m rows of S (r, r), full or sparse, eliminated; a full S is overwritten."""
+    return SparseElimination(sp.csr_array(schur), m) if sp.issparse(schur) else FullElimination(schur, m)
+
+
+class FullElimination:
+    """With S_CC = Uᵀ U and T = U⁻ᵀ S_CB: W = S_BB − Tᵀ T, so that nothing of size (m, q) is kept but T."""
+
+    def __init__(self, schur: Array, m: int) -> None:
+        self._count = m
+        self._kept, self._upper = _independent_factor(schur[:m, :m])
+        across = np.array(schur[:m, m:] if self._kept.size == m else schur[self._kept, m:], order="F")
+        self._root = np.zeros_like(across)
+        self.compliance = np.array(schur[m:, m:], order="F")
+        if across.size:
+            self._root = scipy.linalg.lapack.dtrtrs(self._upper, across, trans=1, overwrite_b=1)[0]
+            dsyrk = scipy.linalg.blas.dsyrk
+            reduced = dsyrk(-1.0, self._root, 1.0, self.compliance, trans=1, lower=1, overwrite_c=1)
+            self.compliance = symmetric_of_lower(reduced)
+
+    def resolved(self, rates: Array) -> tuple[Array, Array]:
+        if not self._kept.size:
+            return np.zeros_like(rates), np.zeros((self._root.shape[1], *rates.shape[1:]))
+        half = self._triangle(rates[self._kept], 1)
+        return self._scattered(self._triangle(half, 0)), self._root.T @ half
+
+    def response(self, impulse: Array) -> Array:
+        if not self._kept.size:
+            return np.zeros((self._count, *impulse.shape[1:]))
+        return self._scattered(self._triangle(self._root @ impulse, 0))
+
+    def _triangle(self, x: Array, transposed: int) -> Array:
+        """U⁻¹ x, or U⁻ᵀ x."""
+        return np.asarray(scipy.linalg.lapack.dtrtrs(self._upper, x, trans=transposed)[0]).reshape(x.shape)
+
+    def _scattered(self, found: Array) -> Array:
+        if self._kept.size == self._count:
+            return found
+        out = np.zeros((self._count, *found.shape[1:]))
+        out[self._kept] = found
+        return out
+
+
+class SparseElimination:
+    """S_CC factored, full or sparse, and S_CC⁻¹ S_CB: of rows that share no dofs with constraints it is zero."""
+
+    def __init__(self, schur: sp.csr_array, m: int) -> None:
+        self._count = m
+        self._kept, self._solve = constraint_factor(schur[:m, :m])
+        self._across = across = sp.csc_array(schur[self._kept][:, m:])
+        touched = np.flatnonzero(np.diff(across.indptr))
+        full = np.zeros((across.shape[0], 0))
+        if touched.size and self._kept.size:
+            full = self._solve(np.asfortranarray(across[:, touched].toarray()))
+        columns = sp.csc_array(full)
+        place = np.zeros(across.shape[1] + 1, dtype=np.int64)
+        place[touched + 1] = np.diff(columns.indptr) if columns.shape[1] else 0
+        arrays = columns.data, columns.indices, np.cumsum(place)
+        self._released = sp.csr_array(sp.csc_array(arrays, shape=across.shape))
+        self.compliance: Any = schur[m:, m:] - across.T @ self._released if self._kept.size else schur[m:, m:]
+
+    def resolved(self, rates: Array) -> tuple[Array, Array]:
+        out = np.zeros_like(rates)
+        if not self._kept.size:
+            return out, np.zeros((self._across.shape[1], *rates.shape[1:]))
+        out[self._kept] = found = self._solve(rates[self._kept])
+        return out, self._across.T @ found
+
+    def response(self, impulse: Array) -> Array:
+        out = np.zeros((self._count, *impulse.shape[1:]))
+        out[self._kept] = self._released @ impulse
+        return out
+
+
+def constraint_factor(schur: sp.csr_array) -> tuple[NDArray[np.int64], Callable[[Array], Array]]:
+    """The constraints that are independent, and x ↦ S_CC⁻¹ x on these, of a sparse S_CC (m, m)."""
+    if schur.shape[0] > _FULL:
+        try:
+            return np.arange(schur.shape[0]), factorise_components(schur).solve
+        except UserError:
+            pass  # dependent constraints
+    kept, upper = _independent_factor(schur.toarray())
     if not kept.size:
         return kept, lambda x: x
-    own = np.asfortranarray(schur[np.ix_(kept, kept)])
-    factor = scipy.linalg.cho_factor(0.5 * (own + own.T), overwrite_a=True)[0]  # upper, as `dpotrs` below
-    return kept, lambda x: scipy.linalg.lapack.dpotrs(factor, x, lower=0)[0]
+    return kept, lambda x: scipy.linalg.lapack.dpotrs(upper, x, lower=0)[0]
+
+
+def _independent_factor(schur: Array) -> tuple[NDArray[np.int64], Array]:
+    """Rows that are independent and U (k, k) of their S = Uᵀ U; symmetric S (m, m)."""
+    if schur.size:  # most often all are: no search for pivots
+        upper, failed = scipy.linalg.lapack.dpotrf(np.asfortranarray(0.5 * (schur + schur.T)), overwrite_a=1)
+        if not failed and (upper.diagonal() ** 2 > _SURELY * schur.diagonal()).all():
+            return np.arange(len(schur)), upper
+    kept = independent(schur)
+    own = schur[np.ix_(kept, kept)]
+    own = np.asfortranarray(0.5 * (own + own.T))
+    return kept, scipy.linalg.lapack.dpotrf(own, overwrite_a=1)[0] if kept.size else own
+
+
+def symmetric_of_lower(matrix: Array) -> Array:
+    """A matrix (n, n) whose upper triangle is written over by its lower one, in place."""
+    for first in range(0, len(matrix), _BLOCK):
+        last = min(first + _BLOCK, len(matrix))
+        matrix[:first, first:last] = matrix[first:last, :first].T
+        own = matrix[first:last, first:last]
+        own[:] = np.tril(own) + np.tril(own, -1).T
+    return matrix
 
 
 def independent(schur: Array, size: Array | None = None) -> NDArray[np.int64]:
