@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.types import Array
 
-LARGE_FROM = 1000  # rows from which `solve_large` is worth its overhead of some ms
+LARGE_FROM = 2000  # rows from which `solve_large` is quicker than the compiled solver
 CONVERGED = 3e-11  # certificate below which no fallback is tried, as in the kernels
 TARGET = 1e-13  # certificate at which Newton stops
 STALLED = 10  # steps of Newton that do not halve the certificate
