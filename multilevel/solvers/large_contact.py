@@ -440,6 +440,7 @@ def solve_large(
         steps, error, solved = newton.run(left - used)
         used += steps
         if not solved or not error <= CONVERGED:
+            _RoundedMatrix.forget()  # the fallback needs the memory
             return used, error, False
         error = newton.finish(solution)
         if impulse.size == laws[0].size - 1 or not closed_on_mean(problem, closing, impulse, newton.response[0]):

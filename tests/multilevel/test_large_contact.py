@@ -18,6 +18,11 @@ POINTS = grid(SIDES)
 W = half_space(POINTS)
 
 
+@pytest.fixture(autouse=True)
+def small_problems_too(monkeypatch: Any) -> None:
+    monkeypatch.setattr(contact, "LARGE_FROM", 1000)
+
+
 def violation(motion: FreeMotion, impulse: np.ndarray) -> float:
     """Largest violation of 0 ≤ P_n ⊥ v_n ≥ 0 and of Coulomb's law, relative to the largest impulse."""
     p, v = impulse.reshape(-1, 3), (motion.rate_free + motion.delassus @ impulse).reshape(-1, 3)
