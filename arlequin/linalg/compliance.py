@@ -31,9 +31,15 @@ class Compliance:
     def __init__(self, matrix: Any) -> None:
         self._matrix = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
         self._last: tuple[NDArray[np.int64], Array] | None = None
+        self._last_of: tuple[sp.csr_array, Array] | None = None
 
     def of(self, rows: sp.csr_array) -> Array:
-        """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis."""
+        """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis; the last one is kept."""
+        if self._last_of is None or not _equal(self._last_of[0], rows):
+            self._last_of = rows, self._product(rows)
+        return self._last_of[1]
+
+    def _product(self, rows: sp.csr_array) -> Array:
         used = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
         if used.size < rows.shape[1]:
             own, among = sp.csr_array(rows[:, used]), self._among(used)
@@ -60,6 +66,12 @@ class Compliance:
         if sp.issparse(self._matrix):
             return np.asarray(self._matrix[rows][:, rows].toarray())
         return np.asarray(self._matrix[np.ix_(rows, rows)])
+
+
+def _equal(a: sp.csr_array, b: sp.csr_array) -> bool:
+    """Whether two matrices by rows have the same entries in the same order."""
+    pairs = ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
+    return a is b or (a.shape == b.shape and all(np.array_equal(x, y) for x, y in pairs))
 
 
 def _symmetric(matrix: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dlauum
 from scipy.sparse.linalg import cg
 
 from arlequin.models.errors import UserError
@@ -127,7 +127,10 @@ class BorderedFactor:
     def schur(self) -> Array:
         if not self._count:
             return np.zeros((0, 0))
-        out = symmetric_of_lower(dsyrk(-1.0, self._lower, lower=1))
+        # L Lᵀ of a triangle, a third of the work of a full one: LAPACK forms U Uᵀ, which is L Lᵀ in reverse order
+        reverse = dlauum(np.array(self._lower[::-1, ::-1], order="F"), lower=0, overwrite_c=1)[0]
+        out = symmetric_of_lower(reverse[::-1, ::-1])
+        np.negative(out, out=out)
         if (self._sorted[1:] < self._sorted[:-1]).any():
             back = np.argsort(self._sorted)
             out = out[np.ix_(back, back)]

@@ -11,6 +11,7 @@ from arlequin.multilevel.solvers.large_contact import LARGE_FROM, solve_large
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.multilevel.solvers.standing_contact import STANDING_FROM, solve_standing
 
 OPEN, SLIP, STICK = 0, 1, 2
 
@@ -115,6 +116,8 @@ def solve_contact(
     iterations, residual, singular, solved = 0, np.inf, False, False
     if index == 0 and mass == 0.0 and laws.row_count >= LARGE_FROM:
         iterations, residual, solved = solve_large(*data, (rho, max_iterations), solution)
+    elif index == 0 and mass == 0.0 and laws.row_count >= STANDING_FROM:
+        iterations, residual, solved = solve_standing(*data, rho, solution)
     if not solved:
         options = index, rho, mass, max_iterations - iterations
         more, residual, singular = kernel(*data, options, solution)

@@ -17,7 +17,7 @@ operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
 """
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,7 +268,21 @@ def _gmres(matrix: _NewtonMatrix, preconditioner: _Preconditioner, right: Array,
     return None
 
 
-class _Newton:
+class NewtonEquations(NamedTuple):
+    """D_v W x + D_P x = right (n,) of the unknown rows (n,); known (r + 1,): increments of the other rows, and a zero.
+
+    on_velocity, on_impulse (n, axes): D_v and D_P, by the rows `beside` (n, axes) of the unknown's point; r: no row.
+    """
+
+    known: Array
+    unknown: _Index
+    on_velocity: Array
+    on_impulse: Array
+    beside: _Index
+    right: Array
+
+
+class Newton:
     """Newton's method on one contact problem; `problem`: the arguments of the kernels."""
 
     def __init__(self, problem: tuple[Any, ...], rho: float, impulse: Array, trial: Array) -> None:
@@ -276,7 +290,6 @@ class _Newton:
 
         self._problem, self._rho, self.impulse, self._trial = problem, rho, impulse, trial
         self._delassus, self._first = problem[0][0], problem[1][0]
-        self._rounded = _RoundedMatrix.of(self._delassus)
         self._diagonal = scales(problem)
         rows, points = impulse.size, self._first.size - 1
         sizes = np.diff(self._first)
@@ -292,20 +305,18 @@ class _Newton:
         self._preconditioner: _Preconditioner | None = None
         self._built_for = self._last = np.zeros(points, dtype=np.int8)
 
+    @property
+    def _rounded(self) -> _RoundedMatrix:
+        """W in single precision."""
+        return _RoundedMatrix.of(self._delassus)
+
     def run(self, max_iterations: int) -> tuple[int, float, bool]:
         """From and to `impulse` (the best iterate), whose response is evaluated: steps, certificate, and whether no
         system was too hard for GMRES."""
-        from arlequin.multilevel.solvers._large_kernels import linearised
-
         best, best_impulse, stalled, unverified = np.inf, self.impulse.copy(), 0, True
         used, solved, at_best, warm = 0, True, False, bool(self.impulse.any())
         for used in range(max_iterations + 1):
-            self.multiply()
-            error, scale = linearised(
-                self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
-                self._system, used == 0 and warm,
-            )  # fmt: skip
-            error /= scale
+            error = self.linearise(used == 0 and warm)
             at_best = error < best
             stalled = 0 if error <= 0.5 * best else stalled + 1
             if at_best:
@@ -324,6 +335,17 @@ class _Newton:
             self.impulse[:] = best_impulse
             self.multiply()
         return used, best, solved
+
+    def linearise(self, by_impulses: bool) -> float:
+        """Response, statuses and system at the impulses; the certificate. by_impulses: see the kernel."""
+        from arlequin.multilevel.solvers._large_kernels import linearised
+
+        self.multiply()
+        error, scale = linearised(
+            self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
+            self._system, by_impulses,
+        )  # fmt: skip
+        return float(error / scale)
 
     def multiply(self) -> None:
         """W P in double precision."""
@@ -344,9 +366,8 @@ class _Newton:
         self.multiply()
         return float(completed(self._problem, self._diagonal, impulse, trial, self.response, statuses, normal))
 
-    def _increment(self, error: float, verified: bool) -> Array | None:
-        """Increment (r,) of the impulses; None where GMRES does not find it or, to be verified, the solution of a
-        right-hand side without structure: a singular system has solutions for some right-hand sides only."""
+    def equations(self) -> "NewtonEquations":
+        """The system of an increment, without the rows whose equations give their impulses at once."""
         residual, on_velocity, on_impulse = self._system
         point, axis, width = self._point, self._axis, self._beside.shape[1]
         on_velocity, on_impulse = on_velocity[point, axis, :width], on_impulse[point, axis, :width]  # (r, axes)
@@ -355,21 +376,24 @@ class _Newton:
         known = np.zeros(residual.size + 1)
         known[:-1][~coupled] = -residual[~coupled] / own[~coupled]
         unknown = np.flatnonzero(coupled)
+        on_velocity, on_impulse, beside = on_velocity[unknown], on_impulse[unknown], self._beside[point[unknown]]
+        right = -residual[unknown] - np.einsum("nb,nb->n", on_velocity, self._velocity_of(known)[beside])
+        right -= np.einsum("nb,nb->n", on_impulse, known[beside])
+        return NewtonEquations(known, unknown, on_velocity, on_impulse, beside, right)
+
+    def _increment(self, error: float, verified: bool) -> Array | None:
+        """Increment (r,) of the impulses; None where GMRES does not find it or, to be verified, the solution of a
+        right-hand side without structure: a singular system has solutions for some right-hand sides only."""
+        point, axis = self._point, self._axis
+        known, unknown, on_velocity, on_impulse, beside, right = self.equations()
         if unknown.size == 0:
             return known[:-1]
-        velocity = self._velocity_of(known)
-
         size, point, axis = self._rounded.size, point[unknown], axis[unknown]
-        on_velocity, on_impulse, residual = on_velocity[unknown], on_impulse[unknown], residual[unknown]
-        beside = self._beside[point]
         norms = np.sqrt(np.append(np.maximum(np.diag(self._delassus), 0.0), 0.0) / size)
         root = np.divide(1.0, norms[unknown], out=np.ones(unknown.size), where=norms[unknown] > 0.0)
         bound = np.einsum("nb,nb->n", np.abs(on_velocity), norms[beside]) * size
         bound += np.abs(on_impulse).sum(axis=1) * root
         unit = np.divide(1.0, bound, out=np.ones(unknown.size), where=bound > 0.0)
-        right = -residual - np.einsum("nb,nb->n", on_velocity, velocity[beside])
-        right -= np.einsum("nb,nb->n", on_impulse, known[beside])
-
         needed = np.zeros(known.size, dtype=bool)
         needed[beside] = True
         if self._rows is None or not self._rows.cover(needed[:-1]):
@@ -434,7 +458,7 @@ def solve_large(
     impulse, trial, _, _ = solution
     rho, left = options
     problem = motion, laws, kernels, history, closing[0].copy()
-    newton = _Newton(problem, rho, impulse, trial)
+    newton = Newton(problem, rho, impulse, trial)
     used = 0
     while True:  # each pass closes more points on the mean
         steps, error, solved = newton.run(left - used)
