@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Self
 
+from arlequin.models.phases import listening
+
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
@@ -29,7 +31,7 @@ class _TerminalBar:
 
 
 class ProgressBar(_TerminalBar):
-    """Called as `bar(done, total)`; with rate and remaining time.
+    """Called as `bar(done, total)`; with rate and remaining time; phases of the set-up by name.
 
     with ProgressBar("bar_wall") as bar:
         simulate(system, scheme, duration=1e-4, step=1e-7, progress=bar)
@@ -48,6 +50,20 @@ class ProgressBar(_TerminalBar):
         )
         self._unit, self._begin = unit, begin
         self._task = self._progress.add_task(title, total=None, rate="")
+        self._phases = listening(self.phase)
+
+    def __enter__(self) -> Self:
+        self._phases.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._phases.__exit__(None, None, None)
+
+    def phase(self, name: str) -> None:
+        """Show a phase of the set-up in place of the rate."""
+        self._progress.update(self._task, rate=name)
+        self._progress.refresh()  # compiled code may keep the display from being refreshed for a while
 
     def __call__(self, done: int, total: int) -> None:
         elapsed = self._progress.tasks[0].elapsed

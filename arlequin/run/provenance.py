@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from arlequin.junctions.base import JunctionWarning
 from arlequin.junctions.conditioning import dual_condition
+from arlequin.models.phases import phase
 from arlequin.schemes import Scheme
 from arlequin.system.assembly import Assembly
 
@@ -22,6 +23,8 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
     """Attributes of a result known before the run."""
     from arlequin.models.linalg.factor import blas_name
 
+    with phase("condition of the junctions"):
+        conditions = _conditions(assembly)
     return {
         "scheme": describe(scheme),
         "step": step,
@@ -29,7 +32,7 @@ def run_attributes(assembly: Assembly, scheme: Scheme, step: float, duration: fl
         "dofs": assembly.dof_count,
         "contact_points": assembly.contact_count,
         "constraints": int(assembly.constraints.shape[0]),
-        **_conditions(assembly),
+        **conditions,
         "version": version(),
         "commit": commit(),
         "blas": blas_name(),

@@ -15,6 +15,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.bordered import Bordered, ForwardPass, border
 from arlequin.models.linalg.constraints import eliminate, independent
+from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.unknowns import Unknowns
 from arlequin.system.assembly import Assembly
@@ -76,9 +77,11 @@ class Condensed:
         self._penalty: sp.csr_array | None = None
         rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))
         self._rows_given = rows[:, self._unknowns.given] if self._unknowns.given.size else None
-        self.bordered = self._factored(inner, sp.csr_array(rows[:, self._unknowns.at]), former)
+        with phase(f"factor of {inner.shape[0]:,} unknowns"):
+            self.bordered = self._factored(inner, sp.csr_array(rows[:, self._unknowns.at]), former)
         self._multiplier_count = m = self._all.shape[0]
-        self._eliminated = eliminate(self.bordered.schur(), m)
+        with phase(f"condensation on {rows.shape[0]:,} constraints and contact rows"):
+            self._eliminated = eliminate(self.bordered.schur(), m)
         self.compliance = Compliance(self._eliminated.compliance)
 
     def _factored(self, matrix: sp.csr_array, rows: sp.csr_array, former: "Condensed | None") -> Bordered:

@@ -14,6 +14,7 @@ from arlequin.linalg.compliance import ComplianceOperator
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import factorise
 from arlequin.models.part import MeshedPart, Surface
+from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.obstacles.base import Obstacle
@@ -137,6 +138,12 @@ def start_fields(assembly: Assembly, step: float, static: bool = False) -> tuple
         for what in ("displacement", "velocity")
     )
     u[assembly.ghost] = v[assembly.ghost] = 0.0
+    with phase("initial state"):
+        return _consistent(assembly, u, v, static)
+
+
+def _consistent(assembly: Assembly, u: Array, v: Array, static: bool) -> tuple[Array, Array]:
+    """Fields (d,) that agree with constraints, rigid parts, and the equilibrium of massless nodes."""
     if not static:
         placed = assembly.rigidity.placed(u)
         u = _project(assembly, placed, placed)

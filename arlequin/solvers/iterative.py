@@ -13,6 +13,7 @@ from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.projected_cg import ConstrainedSolution, ProjectedConjugateGradients
+from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Predictor
 from arlequin.solvers.unknowns import Unknowns
@@ -122,8 +123,11 @@ class IterativeSystem:
         basis = self._basis
         if not basis.shape[0]:
             return Compliance(np.zeros((0, 0)))
-        layer = self._layer()
-        inside = np.zeros(self._unknowns.count, dtype=bool)
+        with phase("compliance of the contact"):
+            return self._compliance_of(self._layer())
+
+    def _compliance_of(self, layer: NDArray[np.int64]) -> Compliance:
+        basis, inside = self._basis, np.zeros(self._unknowns.count, dtype=bool)
         inside[layer] = True
         held = np.flatnonzero(abs(self._rows) @ (~inside).astype(float) == 0.0)  # constraints of the layer alone
         held = held[np.diff(self._rows.indptr)[held] > 0]

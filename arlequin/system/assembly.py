@@ -18,6 +18,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Assembled, Nonlinear, PathDependent, Weighting
+from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -292,8 +293,10 @@ class Assembly:
 
 def assemble(system: System) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows."""
-    operators = tuple(junction.operator() for junction in system.junctions)
-    parts = assembled_parts(system, operators)
+    with phase("coupling operators of the junctions"):
+        operators = tuple(junction.operator() for junction in system.junctions)
+    with phase("matrices of the parts"):
+        parts = assembled_parts(system, operators)
     layout = DofLayout.of(system.parts, parts)
 
     mass = _diagonal([part.mass for part in parts])

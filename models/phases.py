@@ -1,0 +1,45 @@
+"""Phases of a set-up: what a program that waits is told about assembly, overlap, factorisation."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Listener = Callable[[str], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_names: ContextVar[tuple[str, ...]] = ContextVar("names", default=())
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """A context in which the listener, if there is one, shows this phase; phases may lie in each other.
+
+    >>> said = []
+    >>> with listening(said.append), phase("assembling parts"):
+    ...     with phase("factoring"):
+    ...         pass
+    >>> said
+    ['assembling parts', 'factoring', 'assembling parts', '']
+    """
+    listener = _listener.get()
+    if listener is None:
+        yield
+        return
+    outer = _names.get()
+    token = _names.set((*outer, name))
+    listener(name)
+    try:
+        yield
+    finally:
+        _names.reset(token)
+        listener(outer[-1] if outer else "")
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """A context in which the listener is called with the name of each phase that begins, and "" after the last."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

@@ -1,0 +1,37 @@
+"""Phases of the set-up, as a progress bar shows them."""
+
+import pytest
+
+import arlequin as aq
+from arlequin.models.phases import listening
+from arlequin.run.progress import ProgressBar
+
+STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)
+
+
+def glued() -> aq.System:
+    coarse = aq.Solid("coarse", aq.mesh.rectangle((0, 2), (0, 1), cells=(4, 2)), STEEL, plane="strain")
+    fine = aq.Solid("fine", aq.mesh.rectangle((1, 3), (0, 1), cells=(8, 4)), STEEL, plane="strain")
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine)], velocity=(1.0, 0.0))
+
+
+def test_names_in_order() -> None:
+    said: list[str] = []
+    with listening(said.append):
+        aq.simulate(glued(), aq.Theta(0.5), duration=1e-6, step=1e-6)
+    assert [name.split(" ")[0] for name in said if name] == [
+        "coupling", "matrices", "factor", "condensation", "initial", "condition",
+    ]  # fmt: skip
+    assert said[-1] == ""
+    del said[:]
+    aq.simulate(glued(), aq.Theta(0.5), duration=1e-6, step=1e-6)
+    assert said == []  # nobody listens any more
+
+
+def test_bar_shows_the_phase() -> None:
+    shown: list[str] = []
+    with ProgressBar("run") as bar, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bar._progress, "refresh", lambda: shown.append(bar._progress.tasks[0].fields["rate"]))
+        aq.simulate(glued(), aq.Theta(0.5), duration=1e-6, step=1e-6, progress=bar)
+        assert "steps/s" in bar._progress.tasks[0].fields["rate"]
+    assert any(text.startswith("factor of ") for text in shown)
