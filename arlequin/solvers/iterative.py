@@ -12,7 +12,7 @@ from arlequin.linalg.compliance import Compliance
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.bordered import border
 from arlequin.models.linalg.constraints import eliminate
-from arlequin.models.linalg.projected_cg import ConstrainedSolution, ProjectedConjugateGradients
+from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
 from arlequin.models.phases import phase
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import Predictor
@@ -22,7 +22,8 @@ from arlequin.system.assembly import Assembly
 T = TypeVar("T")
 
 TOLERANCE = 1e-13  # of the residual of the conjugate gradients
-_CORRECTIONS = 40
+_CORRECTIONS = 40  # contact problems of a step at most
+_REDUCED = 1e-3  # share of the residual that is left between two of them: as good as W̃
 _FADED = 3e-2  # share of the motion under the contact that is left where the layer ends: W errs by its square
 _LEAST, _PER_ROW = 20_000, 40  # unknowns that a layer may have in any case, and for each row of the contact
 
@@ -36,8 +37,9 @@ class IterativeSystem:
 
         P ← contact problem on W̃ with the free velocities B y(P) − W̃ P,
 
-    until a change of P is below the residual that y has anyway. Then P and y(P) satisfy the contact's laws, whatever W̃
-    is. W̃ ≤ W, and each correction reduces the error by |1 − W̃⁻¹W|.
+    y(P) each time a few digits more accurate than before, until a change of P is below the residual that y has anyway.
+    Then P and y(P) satisfy the contact's laws, whatever W̃ is. W̃ ≤ W, and each correction reduces the error by |1 −
+    W̃⁻¹W|.
     """
 
     def __init__(
@@ -68,8 +70,11 @@ class IterativeSystem:
         free = self._gradients.solve(*right)
 
         def solve(impulse: Array | None) -> Array:
-            y = free.y if impulse is None else free.y + self._pushed(impulse, right[0]).y
-            return self._unknowns.scattered(y, given)
+            if impulse is None:
+                return self._unknowns.scattered(free.y, given)
+            push = np.asarray(self._basis.T @ impulse)
+            more = self._gradients.solve(push, None, 0.0, TOLERANCE * max(free.size, self._gradients.norm(push)))
+            return self._unknowns.scattered(free.y + more.y, given)
 
         return Predictor(solve, free.multipliers, self._on_basis(free.y, given))
 
@@ -77,24 +82,24 @@ class IterativeSystem:
         self, b: Array, c: Array, given: Array | None, impulses: Callable[[Array, T | None], tuple[T, Array]]
     ) -> tuple[Array, Array, T]:
         """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
-        right = self._right(b, c, given)
-        free = self._gradients.solve(*right)
-        y, multipliers, self.iterations = free.y, free.multipliers, free.iterations
-        rows = self._on_basis(y, given)
-        allowed = TOLERANCE * self._gradients.norm(right[0])
-        push, missing, found = np.zeros(rows.size), np.zeros(rows.size), None
+        some = self._basis.shape[0] > 0
+        first = self._gradients.solve(*self._right(b, c, given), _REDUCED if some else TOLERANCE)
+        y, multipliers, left, self.iterations = first.y, first.multipliers, first.left, first.iterations
+        allowed = TOLERANCE * first.size
+        push, found = np.zeros(self._basis.shape[0]), None
         for _ in range(_CORRECTIONS):
-            found, wanted = impulses(rows + missing, found)
+            free = self._on_basis(y, given)
+            found, wanted = impulses(free - self.compliance.move(push) if push.any() else free, found)
             force = np.asarray(self._basis.T @ (wanted - push))
-            change = self._gradients.norm(force)
+            change = max(self._gradients.norm(force), self._gradients.norm(left))
             if change <= allowed:  # y is as accurate with these impulses as with the last ones
                 return self._unknowns.scattered(y, given), multipliers, found
-            more = self._gradients.solve(force, scale=allowed / TOLERANCE)
-            y, multipliers, push = y + more.y, multipliers + more.multipliers, wanted
+            touching = wanted.any() or push.any()
+            more = self._gradients.solve(left + force, None, _REDUCED if touching else 0.0, allowed)
+            y, multipliers, left, push = y + more.y, multipliers + more.multipliers, more.left, wanted
             self.iterations += more.iterations
-            missing = self._on_basis(y, given) - rows - self.compliance.move(push)
         raise UserError(
-            f"solver 'iterative': the contact impulses still change by {change * TOLERANCE / allowed:.1e} of the "
+            f"solver 'iterative': the contact impulses still change by {change / first.size:.1e} of the "
             f"motion after {_CORRECTIONS} corrections, {TOLERANCE:.0e} is needed: take a smaller step, or "
             "solver='direct'",
             code=FAILURE,
@@ -161,10 +166,6 @@ class IterativeSystem:
         if given is not None and self._rows_given is not None:
             c = c - self._rows_given @ given
         return right, c
-
-    def _pushed(self, impulse: Array, b: Array) -> ConstrainedSolution:
-        """A⁻¹(Bᵀ P + Cᵀφ), C y = 0, as accurate as that of b."""
-        return self._gradients.solve(np.asarray(self._basis.T @ impulse), scale=self._gradients.norm(b))
 
     def _on_basis(self, y: Array, given: Array | None) -> Array:
         """B y (q,)."""

@@ -21,10 +21,15 @@ _PIECES, _LEAST = 8, 4096  # pieces of the rows, the same on every machine; leas
 
 @dataclass(frozen=True)
 class ConstrainedSolution:
-    """y (d,) and φ (m,) of A y = b + Cᵀφ, C y = c; iterations: products with A."""
+    """y (d,) and φ (m,) of A y = b + Cᵀφ − r, C y = c, with what is left, r (d,).
+
+    size: norm of the right-hand side, of which the tolerance is a share; iterations: products with A.
+    """
 
     y: Array
     multipliers: Array
+    left: Array
+    size: float
     iterations: int
 
 
@@ -70,15 +75,22 @@ class ProjectedConjugateGradients:
         """√(b·D⁻¹b) of a right-hand side (d,)."""
         return float(np.sqrt(b @ (self._inverse * b)))
 
-    def solve(self, b: Array, c: Array | None = None, scale: float = 0.0) -> ConstrainedSolution:
-        """For b (d,) and c (m,), None for 0; scale: a norm of b, see `norm`, if it is to be larger than that of b."""
+    def solve(
+        self, b: Array, c: Array | None = None, share: float | None = None, allowed: float = 0.0
+    ) -> ConstrainedSolution:
+        """For b (d,) and c (m,), None for 0.
+
+        share: of the right-hand side that may be left, by default the tolerance; allowed: a norm that may be left in
+        any case, see `norm`.
+        """
         multipliers = np.zeros(self._kept.size)
         y = np.zeros(self.size)
         residual = -b
         if c is not None and c.any() and self._kept.size:
             y = self._inverse * (self._columns @ self._constrained(c[self._kept]))
             residual = self.product(y) - b
-        wanted = (self._tolerance * max(scale, self.norm(b), self.norm(residual))) ** 2
+        size = max(self.norm(b), self.norm(residual))
+        wanted = max((self._tolerance if share is None else share) * size, allowed) ** 2
         residual, g, v = self._projected(residual)
         multipliers += v
         p, left, taken = -g, float(residual @ g), 0
@@ -105,7 +117,7 @@ class ProjectedConjugateGradients:
         if self._kept.size < self._all:
             whole = np.zeros(self._all)
             whole[self._kept] = multipliers
-        return ConstrainedSolution(y, whole, taken)
+        return ConstrainedSolution(y, whole, -residual, size, taken)
 
     def _projected(self, residual: Array) -> tuple[Array, Array, Array]:
         """r − Cᵀ v, D⁻¹ of it, and v."""
