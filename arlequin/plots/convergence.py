@@ -57,5 +57,14 @@ def _plain_ticks(axes: Axes, x: NDArray[np.float64]) -> None:
 
     places = np.unique(x)
     axes.xaxis.set_major_locator(FixedLocator(places.tolist()))
-    axes.xaxis.set_major_formatter(FixedFormatter([f"{value:.3g}" for value in places]))
+    axes.xaxis.set_major_formatter(FixedFormatter([_shown(value) for value in places.tolist()]))
     axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _shown(value: float) -> str:
+    """Large whole numbers as such.
+
+    >>> _shown(0.0125), _shown(16926.0), _shown(3.0)
+    ('0.0125', '16,926', '3')
+    """
+    return f"{value:,.0f}" if value.is_integer() and 1e3 <= value < 1e9 else f"{value:.3g}"

@@ -18,7 +18,7 @@ ENTRIES = {
     "explicit-glued": "bench_explicit:explicit_glued",
     "small": "bench_small:small_systems",
     "search": "bench_search:contact_search",
-    "contact points": "bench_points:contact_points",
+    "points": "bench_points:contact_points",
     "overlap": "bench_search:overlaps",
     "setup": "bench_setup:setups",
     "memory": "bench_memory:memory",
