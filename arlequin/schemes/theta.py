@@ -32,7 +32,7 @@ class Theta:
 
     solver: of the linear system of a step of linear parts. "direct": a sparse Cholesky factor, made once.
     "iterative": conjugate gradients, which need little memory and take a number of iterations in proportion to
-    cΔt / h, 45 at 3 (`arlequin.solvers.iterative`). "auto": whichever is predicted to be quicker, if it fits into
+    cΔt / h, 50 at 3 (`arlequin.solvers.iterative`). "auto": whichever is predicted to be quicker, if it fits into
     memory.
 
     Parts of finite rotations give their mean force over the step in place of f_int(u_θ): at θ = 1/2 energy and both

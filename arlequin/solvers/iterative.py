@@ -21,7 +21,8 @@ from arlequin.system.assembly import Assembly
 
 T = TypeVar("T")
 
-TOLERANCE = 1e-13  # of the residual of the conjugate gradients
+TOLERANCE = 1e-15  # of the residual: energies drift by about as much a step
+_AGREED = 1e-13  # change of the impulses, and residual, at which the contact problem is not solved again
 _CORRECTIONS = 40  # contact problems of a step at most
 _REDUCED = 1e-3  # share of the residual that is left between two of them: as good as W̃
 _FADED = 3e-2  # share of the motion under the contact that is left where the layer ends: W errs by its square
@@ -92,15 +93,16 @@ class IterativeSystem:
             found, wanted = impulses(free - self.compliance.move(push) if push.any() else free, found)
             force = np.asarray(self._basis.T @ (wanted - push))
             change = max(self._gradients.norm(force), self._gradients.norm(left))
-            if change <= allowed:  # y is as accurate with these impulses as with the last ones
-                return self._unknowns.scattered(y, given), multipliers, found
-            touching = wanted.any() or push.any()
-            more = self._gradients.solve(left + force, None, _REDUCED if touching else 0.0, allowed)
+            agreed = change <= _AGREED * first.size
+            share = _REDUCED if (wanted.any() or push.any()) and not agreed else 0.0
+            more = self._gradients.solve(left + force, None, share, allowed)
             y, multipliers, left, push = y + more.y, multipliers + more.multipliers, more.left, wanted
             self.iterations += more.iterations
+            if agreed:
+                return self._unknowns.scattered(y, given), multipliers, found
         raise UserError(
             f"solver 'iterative': the contact impulses still change by {change / first.size:.1e} of the "
-            f"motion after {_CORRECTIONS} corrections, {TOLERANCE:.0e} is needed: take a smaller step, or "
+            f"motion after {_CORRECTIONS} corrections, {_AGREED:.0e} is needed: take a smaller step, or "
             "solver='direct'",
             code=FAILURE,
         )
