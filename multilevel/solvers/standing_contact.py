@@ -13,11 +13,13 @@ import numpy as np
 
 from arlequin.models.types import Array
 from arlequin.multilevel.solvers.large_contact import TARGET, Newton, NewtonEquations
+from arlequin.multilevel.solvers.problem import LawTable
 
 STANDING_FROM = 300  # rows from which it is worth its overhead of a millisecond
 MOST = 1500  # unknowns of a stored inverse
 REFINED = 4  # products at most: each leaves the single precision's share
 SLIP = 1  # status of friction
+ON_BORDER = 1e-9  # distance from the border of the disk, relative to its radius, that is round-off
 
 
 class _Inverse:
@@ -62,6 +64,14 @@ class _Inverse:
         cls._last = None
 
 
+def _slips(impulse: Array, laws: LawTable) -> bool:
+    """Whether a point has slipped under these impulses (r,): they lie on the border of its friction disk."""
+    first = laws.first[:-1]
+    square = np.add.reduceat(impulse**2, first) - impulse[first] ** 2
+    radius = laws.friction * np.maximum(impulse[first], 0.0) * (1.0 - ON_BORDER)
+    return bool(((radius > 0.0) & (square >= radius**2)).any())
+
+
 def solve_standing(
     motion: tuple[Any, ...],
     laws: tuple[Any, ...],
@@ -79,7 +89,7 @@ def solve_standing(
     from arlequin.multilevel.solvers._large_kernels import closed_on_mean
 
     impulse, trial, _, _ = solution
-    if not impulse.any():
+    if not impulse.any() or _slips(impulse, LawTable(*laws)):
         return 0, np.inf, False
     guess = impulse.copy()
     problem = motion, laws, kernels, history, closing[0].copy()
