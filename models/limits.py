@@ -8,6 +8,7 @@ import contextlib
 import math
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,21 @@ def check_cells(name: str, given: Any, count: float, dimension: int) -> None:
         if most < MOST_CELLS:
             rule += f" ({each / 1e3:g} kB each and {memory() / 1e9:.3g} GB of memory; {LIFT})"
         raise UserError.parameter(name, given, rule)
+
+
+def check_model(cells: Iterable[tuple[int, int]]) -> None:
+    """Raise UserError for meshes (cells, dimension) whose matrices together do not fit in memory.
+
+    >>> check_model([(8, 2), (10, 3)])
+    """
+    meshes = list(cells)
+    needed = float(sum(count * CELL_BYTES[dimension] for count, dimension in meshes))
+    if needed > memory() and not disabled():
+        count = float(sum(count for count, _ in meshes))
+        raise UserError(
+            f"the meshes have {count:.3g} cells together, whose matrices take about {needed / 1e9:.3g} GB, and the "
+            f"machine has {memory() / 1e9:.3g} GB: take fewer cells ({LIFT})"
+        )
 
 
 def check_work(steps: float, dofs: float) -> None:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from arlequin.junctions.base import JunctionOperator, JunctionProtocol
 from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
+from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, Nonlinear, PathDependent, Weighting
+from arlequin.models.part import Assembled, Nonlinear, Part, PathDependent, Weighting
 from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
@@ -292,7 +293,11 @@ class Assembly:
 
 
 def assemble(system: System) -> Assembly:
-    """Assembles every part with the weights of its junctions, the constraints and the contact rows."""
+    """Assembles every part with the weights of its junctions, the constraints and the contact rows.
+
+    UserError where the matrices of the parts do not fit into memory.
+    """
+    check_model(_size(part) for part in system.parts)
     with phase("coupling operators of the junctions"):
         operators = tuple(junction.operator() for junction in system.junctions)
     with phase("matrices of the parts"):
@@ -335,6 +340,12 @@ def assemble(system: System) -> Assembly:
         contact=Contact.of(system.interfaces, layout, system.contact),
         links=links,
     )
+
+
+def _size(part: Part) -> tuple[int, int]:
+    """Cells of a part and their dimension; masses and lines count as cells of a line."""
+    cells, corners = part.connectivity.shape
+    return int(cells), int(part.positions.shape[1]) if corners > 2 else 1
 
 
 def _diagonal(blocks: Sequence[sp.csr_array]) -> sp.csr_array:

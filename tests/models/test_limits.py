@@ -25,6 +25,15 @@ def test_cells_by_the_memory(small, monkeypatch):
     limits.check_cells("cells", 1e9, 1e9, 3)
 
 
+def test_the_parts_together(small):
+    """Each mesh alone fits, all of them do not."""
+    steel = aq.LinearElastic(2e11, 0.3, 7800.0)
+    boxes = [aq.mesh.box((0, 1), (0, 1), (i, i + 1), cells=(40, 40, 25)) for i in range(2)]
+    system = aq.System([aq.Solid(name, mesh, steel) for name, mesh in zip("ab", boxes, strict=True)])
+    with pytest.raises(UserError, match=r"8e\+04 cells together, whose matrices take about 1.04 GB, and"):
+        aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-6)
+
+
 def test_work_by_the_time(monkeypatch):
     # by hand: 5e7 steps of (1e-7 + 1e-9 · 1e6) s are 14 hours, twice the freedoms 28
     limits.check_work(5e7, 1e6)
