@@ -20,7 +20,6 @@ import xarray
 import arlequin as aq
 from arlequin.cases.case.checks import Check
 from arlequin.cases.case.parameters import Quantity
-from arlequin.cases.reference.measures import total_variation
 from arlequin.cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check
 from arlequin.cases.shared.solid_impact import force_panels
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, ThetaValue, Young
@@ -182,13 +181,8 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
-    """Scalars of the impact, and its size."""
-    pushed = np.abs(force(result))
-    return {
-        **impact_scalars(result, parameters.velocity, -centre_velocity(result, "x")),
-        "force_roughness": aq.Scalar(total_variation(pushed, float(pushed.max())), "1", "total variation / peak"),
-        "unknowns": aq.Scalar(float(result.attrs["dofs"]), "1", "degrees of freedom"),
-    }
+    """Scalars of the impact."""
+    return impact_scalars(result, parameters.velocity, -centre_velocity(result, "x"))
 
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.linalg.matrix import same_entries
 from arlequin.models.types import Array
 
 
@@ -35,7 +36,7 @@ class Compliance:
 
     def of(self, rows: sp.csr_array) -> Array:
         """R W Rᵀ (r, r), symmetric, of rows R (r, q) on the basis; the last one is kept."""
-        if self._last_of is None or not _equal(self._last_of[0], rows):
+        if self._last_of is None or not same_entries(self._last_of[0], rows):
             self._last_of = rows, self._product(rows)
         return self._last_of[1]
 
@@ -66,12 +67,6 @@ class Compliance:
         if sp.issparse(self._matrix):
             return np.asarray(self._matrix[rows][:, rows].toarray())
         return np.asarray(self._matrix[np.ix_(rows, rows)])
-
-
-def _equal(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """Whether two matrices by rows have the same entries in the same order."""
-    pairs = ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
-    return a is b or (a.shape == b.shape and all(np.array_equal(x, y) for x, y in pairs))
 
 
 def _symmetric(matrix: Array) -> Array:

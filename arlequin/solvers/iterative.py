@@ -57,13 +57,12 @@ class IterativeSystem:
         self._matrix, self._to_given = self._unknowns.split(matrix)
         basis = assembly.contact.basis if contact else assembly.contact.basis[:0]
         at, given = self._unknowns.at, self._unknowns.given
-        self._all, self.basis = assembly.constraints, basis
+        self.basis = basis
         self._rows, self._basis = sp.csr_array(assembly.constraints[:, at]), sp.csr_array(basis[:, at])
         self._rows_given, self._basis_given = (
             (rows[:, given] if given.size else None) for rows in (assembly.constraints, basis)
         )
         self._gradients = ProjectedConjugateGradients(self._matrix, self._rows, TOLERANCE)
-        self.iterations = 0  # of the last solution
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
@@ -85,7 +84,7 @@ class IterativeSystem:
         """y (d,) and φ (m,) with the contact solved in between; see `Condensed.solve`."""
         some = self._basis.shape[0] > 0
         first = self._gradients.solve(*self._right(b, c, given), _REDUCED if some else TOLERANCE)
-        y, multipliers, left, self.iterations = first.y, first.multipliers, first.left, first.iterations
+        y, multipliers, left = first.y, first.multipliers, first.left
         allowed = TOLERANCE * first.size
         push, found = np.zeros(self._basis.shape[0]), None
         for _ in range(_CORRECTIONS):
@@ -97,7 +96,6 @@ class IterativeSystem:
             share = _REDUCED if (wanted.any() or push.any()) and not agreed else 0.0
             more = self._gradients.solve(left + force, None, share, allowed)
             y, multipliers, left, push = y + more.y, multipliers + more.multipliers, more.left, wanted
-            self.iterations += more.iterations
             if agreed:
                 return self._unknowns.scattered(y, given), multipliers, found
         raise UserError(

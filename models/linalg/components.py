@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from arlequin.models.linalg.factor import factorise
+from arlequin.models.linalg.matrix import canonical, same_entries
 from arlequin.models.types import Array
 
 _MOST = 6  # components of a field
@@ -52,12 +53,5 @@ def factorise_components(A: Any) -> Solver:
     if not 1 < count <= _MOST or (sizes != sizes[0]).any():
         return factorise(matrix)
     places = np.argsort(labels, kind="stable").reshape(count, -1)
-    first, *others = (matrix[rows][:, rows] for rows in places)
-    return RepeatedFactor(matrix, places) if all(_equal(first, other) for other in others) else factorise(matrix)
-
-
-def _equal(a: sp.csr_array, b: sp.csr_array) -> bool:
-    for matrix in (a, b):
-        matrix.sort_indices()
-    pairs = (a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data)
-    return all(np.array_equal(mine, other) for mine, other in pairs)
+    first, *others = (canonical(matrix[rows][:, rows]) for rows in places)
+    return RepeatedFactor(matrix, places) if all(same_entries(first, other) for other in others) else factorise(matrix)

@@ -44,6 +44,12 @@ def canonical(A: Any) -> Any:
     return matrix
 
 
+def same_entries(a: Any, b: Any) -> bool:
+    """Whether two matrices of one format, with sorted indices, have the same entries, bit by bit."""
+    pairs = ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
+    return a is b or (a.shape == b.shape and all(np.array_equal(x, y) for x, y in pairs))
+
+
 def only_diagonal(A: Any) -> NDArray[np.float64] | None:
     """The diagonal of a canonical A where nothing else is different from zero, None otherwise."""
     diagonal = A.diagonal()

@@ -5,7 +5,6 @@ gradients, with their update of the residual).
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +12,8 @@ import scipy.sparse as sp
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.linalg.constraints import constraint_factor
 from arlequin.models.linalg.matrix import not_definite
-from arlequin.models.linalg.threads import map_pieces
+from arlequin.models.linalg.threads import map_pieces, slices
 from arlequin.models.types import Array
-
-_PIECES, _LEAST = 8, 4096  # pieces of the rows, the same on every machine; least number of rows in a piece
 
 
 @dataclass(frozen=True)
@@ -40,10 +37,10 @@ class ProjectedConjugateGradients:
 
         (C D⁻¹ Cᵀ) v = C D⁻¹ r,    r ← r − Cᵀ v,    φ ← φ + v,    g = D⁻¹ r,
 
-    by the sparse factor of C D⁻¹ Cᵀ, which is that of the constraints alone. Iterations end where
-    ‖r‖ ≤ tolerance × ‖b‖ in the norm of D⁻¹; some 9 √κ of them reach 1e-13, κ the condition number of D⁻¹A on C y = 0
-    (45 for hexahedra and steps of the θ-scheme at Courant 3, 140 at Courant 10). Rows of A are divided among threads,
-    with results that do not depend on their number.
+    by the sparse factor of C D⁻¹ Cᵀ, which is that of the constraints alone. Iterations end where ‖r‖ ≤ tolerance ×
+    ‖b‖ in the norm of D⁻¹, after a number of them in proportion to the root of the condition of D⁻¹A on C y = 0 (to
+    1e-13 45 for hexahedra and steps of the θ-scheme at Courant 3, 143 at Courant 10). Rows of A are divided among
+    threads, with results that do not depend on their number.
     """
 
     def __init__(self, A: sp.csr_array, rows: sp.csr_array, tolerance: float = 1e-13, most: int = 3000) -> None:
@@ -51,9 +48,9 @@ class ProjectedConjugateGradients:
         diagonal = A.diagonal()
         if not (diagonal > 0.0).all():
             raise not_definite(int(np.argmin(diagonal)))
-        self.size, self.nnz = A.shape[0], A.nnz
+        self.size = A.shape[0]
         self._inverse, self._tolerance, self._most = 1.0 / diagonal, tolerance, most
-        self._pieces = _pieces_of(A)
+        self._pieces = [(at, _rows_of(A, at)) for at in slices(self.size)]
         self._all = rows.shape[0]
         schur = sp.csr_array(rows @ sp.csr_array(rows.T * self._inverse[:, None]))
         self._kept, self._constrained = constraint_factor(schur)
@@ -135,14 +132,8 @@ class ProjectedConjugateGradients:
         )
 
 
-def _pieces_of(A: sp.csr_array) -> list[tuple[slice, sp.csr_array]]:
-    """Ranges of rows of A, without copies of its entries."""
-    size = A.shape[0]
-    count = max(1, min(_PIECES, size // _LEAST))
-    bounds = [size * i // count for i in range(count + 1)]
-    pieces = []
-    for first, last in pairwise(bounds):
-        a, b = A.indptr[first], A.indptr[last]
-        arrays = A.data[a:b], A.indices[a:b], A.indptr[first : last + 1] - a
-        pieces.append((slice(first, last), sp.csr_array(arrays, shape=(last - first, A.shape[1]))))
-    return pieces
+def _rows_of(A: sp.csr_array, at: slice) -> sp.csr_array:
+    """Some rows of A, without copies of its entries."""
+    first, last = A.indptr[at.start], A.indptr[at.stop]
+    arrays = A.data[first:last], A.indices[first:last], A.indptr[at.start : at.stop + 1] - first
+    return sp.csr_array(arrays, shape=(at.stop - at.start, A.shape[1]))

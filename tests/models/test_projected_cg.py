@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from arlequin.models.errors import UserError
-from arlequin.models.linalg import projected_cg
+from arlequin.models.linalg import threads
 from arlequin.models.linalg.projected_cg import ProjectedConjugateGradients
 
 SIZE, ROWS = 60, 9
@@ -71,7 +71,7 @@ def test_without_constraints() -> None:
 def test_rows_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of pieces on threads are those of the whole matrix, to the bit."""
     A, C = system(5)
-    monkeypatch.setattr(projected_cg, "_LEAST", 10)
+    monkeypatch.setattr(threads, "_LEAST", 10)
     x = np.random.default_rng(6).standard_normal(SIZE)
     assert np.array_equal(ProjectedConjugateGradients(A, C).product(x), A @ x)
 
