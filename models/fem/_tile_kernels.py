@@ -60,8 +60,30 @@ def _energy(nodes, begin, end, first, last, energies):
 
 
 @njit(inline="always")
-def _triangle(j, w, lam, mu, s):
+def _over_tiles(shape, cells, tiles, nodes, j, w, lam, mu, first, last, u, force):
+    """What a kernel does; shape: corners and axes of a cell, the row of the first displacement and that of the energy.
+
+    cells(j, w, lam, mu, s): from the displacements of a tile, the forces in their place and the energies.
+    """
+    corners, axes, at, stored = shape
+    s = np.empty((stored + 1, TILE))
+    step, weight_step = min(1, len(j) - 1), min(1, len(w) - 1)
+    energy = 0.0
+    for d in range(axes * first, axes * last):
+        force[d] = 0.0
+    for tile in tiles:
+        begin, end = tile * TILE, min((tile + 1) * TILE, len(nodes))
+        _gather(nodes, begin, end, corners, axes, at, u, s)
+        cells(j[step * tile], w[weight_step * tile], lam, mu, s)
+        _scatter(nodes, begin, end, corners, axes, at, first, last, s, force)
+        energy += _energy(nodes, begin, end, first, last, s[stored])
+    return energy
+
+
+@njit(inline="always")
+def _triangle(points, weights, lam, mu, s):
     """Forces of the nodes from their displacements, rows 0 to 5 of s, and energies, row 6."""
+    j, w = points[0], weights[0]
     for k in range(TILE):
         j00, j01, j10, j11, weight = j[0, k], j[1, k], j[2, k], j[3, k], w[k]
         x0, x1 = s[1, k] - s[0, k], s[2, k] - s[0, k]
@@ -80,18 +102,7 @@ def _triangle(j, w, lam, mu, s):
 @njit(cache=True, fastmath=FAST, nogil=True)
 def internal_triangles(tiles, nodes, j, w, lam, mu, first, last, u, force):
     """Plane strain, or plane stress with λ*."""
-    s = np.empty((7, TILE))
-    step, weight_step = min(1, len(j) - 1), min(1, len(w) - 1)
-    energy = 0.0
-    for d in range(2 * first, 2 * last):
-        force[d] = 0.0
-    for tile in tiles:
-        begin, end = tile * TILE, min((tile + 1) * TILE, len(nodes))
-        _gather(nodes, begin, end, 3, 2, 0, u, s)
-        _triangle(j[step * tile, 0], w[weight_step * tile, 0], lam, mu, s)
-        _scatter(nodes, begin, end, 3, 2, 0, first, last, s, force)
-        energy += _energy(nodes, begin, end, first, last, s[6])
-    return energy
+    return _over_tiles((3, 2, 0, 6), _triangle, tiles, nodes, j, w, lam, mu, first, last, u, force)
 
 
 @njit(inline="always")
@@ -120,8 +131,9 @@ def _stress(j, w, k, lam, mu, x0, x1, x2, y0, y1, y2, z0, z1, z2):
 
 
 @njit(inline="always")
-def _tetrahedron(j, w, lam, mu, s):
+def _tetrahedron(points, weights, lam, mu, s):
     """Forces of the nodes from their displacements, rows 0 to 11 of s, and energies, row 12."""
+    j, w = points[0], weights[0]
     for k in range(TILE):
         x, y, z = s[0, k], s[4, k], s[8, k]
         x0, x1, x2, y0, y1, y2, z0, z1, z2, energy = _stress(
@@ -137,18 +149,7 @@ def _tetrahedron(j, w, lam, mu, s):
 @njit(cache=True, fastmath=FAST, nogil=True)
 def internal_tetrahedra(tiles, nodes, j, w, lam, mu, first, last, u, force):
     """Three dimensions."""
-    s = np.empty((13, TILE))
-    step, weight_step = min(1, len(j) - 1), min(1, len(w) - 1)
-    energy = 0.0
-    for d in range(3 * first, 3 * last):
-        force[d] = 0.0
-    for tile in tiles:
-        begin, end = tile * TILE, min((tile + 1) * TILE, len(nodes))
-        _gather(nodes, begin, end, 4, 3, 0, u, s)
-        _tetrahedron(j[step * tile, 0], w[weight_step * tile, 0], lam, mu, s)
-        _scatter(nodes, begin, end, 4, 3, 0, first, last, s, force)
-        energy += _energy(nodes, begin, end, first, last, s[12])
-    return energy
+    return _over_tiles((4, 3, 0, 12), _tetrahedron, tiles, nodes, j, w, lam, mu, first, last, u, force)
 
 
 @njit(inline="always")
@@ -239,15 +240,4 @@ def _hexahedron(j, w, lam, mu, s):
 @njit(cache=True, fastmath=FAST, nogil=True)
 def internal_hexahedra(tiles, nodes, j, w, lam, mu, first, last, u, force):
     """2 × 2 × 2 Gauss points; nodes and points in lexicographic order of their (ξ, η, ζ)."""
-    s = np.empty((_ENERGY + 1, TILE))
-    step, weight_step = min(1, len(j) - 1), min(1, len(w) - 1)
-    energy = 0.0
-    for d in range(3 * first, 3 * last):
-        force[d] = 0.0
-    for tile in tiles:
-        begin, end = tile * TILE, min((tile + 1) * TILE, len(nodes))
-        _gather(nodes, begin, end, 8, 3, _NODAL, u, s)
-        _hexahedron(j[step * tile], w[weight_step * tile], lam, mu, s)
-        _scatter(nodes, begin, end, 8, 3, _NODAL, first, last, s, force)
-        energy += _energy(nodes, begin, end, first, last, s[_ENERGY])
-    return energy
+    return _over_tiles((8, 3, _NODAL, _ENERGY), _hexahedron, tiles, nodes, j, w, lam, mu, first, last, u, force)
