@@ -26,9 +26,8 @@ from arlequin.multilevel.solvers._kernels import (
     split_normal,
     update_statuses,
 )
-from arlequin.multilevel.solvers.problem import FreeMotion, LawTable
+from arlequin.multilevel.solvers.problem import ON_BORDER, FreeMotion, LawTable
 
-ON_BORDER = 1e-9  # distance from the border of the friction disk, relative to its radius, that is round-off
 _VECTOR, _INDEX, _TABLE, _BLOCKS = float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1]
 _ROUNDED, _ROUNDED_VECTOR = float32[:, ::1], float32[::1]
 _FLAGS, _STATUS = boolean[::1], types.int8[::1]

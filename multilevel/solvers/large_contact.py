@@ -16,13 +16,13 @@ Source: McLean & Tran, Math. Models Methods Appl. Sci. 7 (1997) 391–412 (addit
 operators); Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856–869.
 """
 
-import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.types import Array
+from arlequin.multilevel.solvers.kept import KeptWith
 
 LARGE_FROM = 2000  # rows from which `solve_large` is quicker than the compiled solver
 CONVERGED = 3e-11  # certificate below which no fallback is tried, as in the kernels
@@ -43,12 +43,7 @@ _Index = NDArray[np.int64]
 
 
 class _RoundedMatrix:
-    """W/size (r, r) in single precision, size the largest W_ii; kept for the next step as long as W lives.
-
-    It depends on W only, so that solutions do not depend on what was solved before.
-    """
-
-    _last: "_RoundedMatrix | None" = None
+    """W/size (r, r) in single precision, size the largest W_ii."""
 
     def __init__(self, matrix: Array) -> None:
         from arlequin.multilevel.solvers._large_kernels import round_matrix
@@ -56,20 +51,9 @@ class _RoundedMatrix:
         self.size = float(np.diag(matrix).max())
         self.entries: _Rounded = np.empty(matrix.shape, dtype=np.float32)
         round_matrix(matrix, self.size, self.entries)
-        self._of = weakref.ref(matrix, _RoundedMatrix.forget)
 
-    @classmethod
-    def of(cls, matrix: Array) -> "_RoundedMatrix":
-        """That of W, from the last call if W is the same array."""
-        if cls._last is None or cls._last._of() is not matrix:
-            cls._last = None  # two at a time would need more memory
-            cls._last = cls(matrix)
-        return cls._last
 
-    @classmethod
-    def forget(cls, _: object = None) -> None:
-        """Free the memory."""
-        cls._last = None
+ROUNDED: KeptWith[_RoundedMatrix] = KeptWith()
 
 
 class _Rows:
@@ -169,7 +153,7 @@ class _Preconditioner:
     def _make_coarse(self, cluster: _Index, axis: _Index, closing: NDArray[np.bool_], slope: Array) -> None:
         from arlequin.multilevel.solvers._large_kernels import sum_columns, sum_rows
 
-        m, axes = self._matrix, m_axes(self._matrix)
+        m, axes = self._matrix, self._matrix.neighbours.shape[1]
         used = np.unique(axes * cluster[closing] + axis[closing])
         number = np.full(axes * (int(cluster.max()) + 1), -1)
         number[used] = np.arange(used.size)
@@ -214,11 +198,6 @@ class _Preconditioner:
         solved = np.matmul(self._inverses, padded.reshape(count, most, 1)).ravel()
         smooth[self._order] += solved[self._slot]
         return np.asarray(smooth)
-
-
-def m_axes(matrix: _NewtonMatrix) -> int:
-    """Rows of a point at most."""
-    return int(matrix.neighbours.shape[1])
 
 
 def _clusters(points: _Index, first: _Index, entries: _Rounded) -> list[_Index]:
@@ -308,7 +287,7 @@ class Newton:
     @property
     def _rounded(self) -> _RoundedMatrix:
         """W in single precision."""
-        return _RoundedMatrix.of(self._delassus)
+        return ROUNDED.of(self._delassus, lambda: _RoundedMatrix(self._delassus))
 
     def run(self, max_iterations: int) -> tuple[int, float, bool]:
         """From and to `impulse` (the best iterate), whose response is evaluated: steps, certificate, and whether no
@@ -464,7 +443,7 @@ def solve_large(
         steps, error, solved = newton.run(left - used)
         used += steps
         if not solved or not error <= CONVERGED:
-            _RoundedMatrix.forget()  # the fallback needs the memory
+            ROUNDED.forget()  # the fallback needs the memory
             return used, error, False
         error = newton.finish(solution)
         if impulse.size == laws[0].size - 1 or not closed_on_mean(problem, closing, impulse, newton.response[0]):

@@ -21,6 +21,9 @@ class FreeMotion(NamedTuple):
     impulse_factor: Any
 
 
+ON_BORDER = 1e-9  # distance from the border of the friction disk, relative to its radius, that is round-off
+
+
 class LawTable(NamedTuple):
     """Laws of k contact points, see `arlequin.multilevel.solvers.law_tables.PointLaws`.
 

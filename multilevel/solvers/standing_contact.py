@@ -6,29 +6,26 @@ alone, rounded to single precision, so that results do not depend on whether its
 are repeated until the certificate is that of Newton's method.
 """
 
-import weakref
 from typing import Any
 
 import numpy as np
 
 from arlequin.models.types import Array
+from arlequin.multilevel.solvers.kept import KeptWith
 from arlequin.multilevel.solvers.large_contact import TARGET, Newton, NewtonEquations
-from arlequin.multilevel.solvers.problem import LawTable
+from arlequin.multilevel.solvers.problem import ON_BORDER, LawTable
 
 STANDING_FROM = 300  # rows from which it is worth its overhead of a millisecond
 MOST = 1500  # unknowns of a stored inverse
 REFINED = 4  # products at most: each leaves the single precision's share
 SLIP = 1  # status of friction
-ON_BORDER = 1e-9  # distance from the border of the disk, relative to its radius, that is round-off
 
 
 class _Inverse:
-    """The inverse (n, n) of a Newton matrix, and the equations and W that it belongs to."""
-
-    _last: "_Inverse | None" = None
+    """The inverse (n, n) of a Newton matrix, and the equations that it belongs to; LinAlgError where there is none."""
 
     def __init__(self, delassus: Array, equations: NewtonEquations) -> None:
-        self._of, self._equations = weakref.ref(delassus, _Inverse._forget), equations
+        self._equations = equations
         n, unknown = equations.unknown.size, equations.unknown
         matrix, place = np.zeros((n, n)), np.full(delassus.shape[0] + 1, -1)
         place[unknown] = np.arange(n)
@@ -41,27 +38,22 @@ class _Inverse:
             matrix[rows, place[beside[rows]]] += act[rows]
         self.matrix: Array = np.linalg.inv(matrix).astype(float, copy=False)
 
-    @classmethod
-    def of(cls, delassus: Array, equations: NewtonEquations) -> Array | None:
-        """The inverse of these equations, stored if they are those of the last call; None where there is none."""
-        last = cls._last
-        if last is None or last._of() is not delassus or not last._belongs_to(equations):
-            try:
-                cls._last = last = cls(delassus, equations)
-            except np.linalg.LinAlgError:
-                return None
-        return last.matrix
+    def belongs_to(self, equations: NewtonEquations) -> bool:
+        """Whether these are its equations, whatever their right-hand side."""
+        names = "unknown", "on_velocity", "on_impulse"
+        return all(np.array_equal(getattr(self._equations, name), getattr(equations, name)) for name in names)
 
-    def _belongs_to(self, equations: NewtonEquations) -> bool:
-        own = self._equations
-        return all(
-            np.array_equal(getattr(own, name), getattr(equations, name))
-            for name in ("unknown", "on_velocity", "on_impulse")
-        )
 
-    @classmethod
-    def _forget(cls, _: object = None) -> None:
-        cls._last = None
+INVERSE: KeptWith[_Inverse] = KeptWith()
+
+
+def _inverse(delassus: Array, equations: NewtonEquations) -> Array | None:
+    """The inverse of these equations; None where they are singular."""
+    try:
+        made = INVERSE.of(delassus, lambda: _Inverse(delassus, equations), lambda own: own.belongs_to(equations))
+    except np.linalg.LinAlgError:
+        return None
+    return made.matrix
 
 
 def _slips(impulse: Array, laws: LawTable) -> bool:
@@ -104,7 +96,7 @@ def solve_standing(
         )
         if not 0 < equations.unknown.size <= MOST:
             break
-        inverse = _Inverse.of(motion[0], rounded)
+        inverse = _inverse(motion[0], rounded)
         if inverse is None:
             break
         increment = equations.known[:-1]

@@ -98,6 +98,6 @@ def test_an_earlier_solution_changes_no_bit() -> None:
 def test_the_rounded_matrix_is_freed_with_its_operator() -> None:
     w = W.copy()
     solve_step(POINTS, w, 0.0, np.zeros(len(w)), True, MU)
-    assert large_contact._RoundedMatrix._last is not None
+    assert large_contact.ROUNDED.value is not None
     del w
-    assert large_contact._RoundedMatrix._last is None
+    assert large_contact.ROUNDED.value is None

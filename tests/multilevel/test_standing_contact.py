@@ -80,6 +80,6 @@ def test_what_is_stored_changes_no_bit() -> None:
 def test_the_inverse_is_freed_with_its_operator() -> None:
     w = W.copy()
     solve("asperities", 0.01, solve("asperities", 0.0, np.zeros(len(w)), w).impulse, w)
-    assert standing_contact._Inverse._last is not None
+    assert standing_contact.INVERSE.value is not None
     del w
-    assert standing_contact._Inverse._last is None
+    assert standing_contact.INVERSE.value is None
