@@ -9,29 +9,47 @@ Kernel files therefore take `njit` from here. With `cache=True` their functions 
 where the user's cache is `~/.cache` (`$XDG_CACHE_HOME`) on Linux, `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on
 Windows, and `$NUMBA_CACHE_DIR` where that is set. The processor is part of numba's own index below it. Where the
 folder cannot be written, and with `NUMBA_CACHE_LOCATOR_CLASSES`, numba chooses the place.
+
+What must be compiled is compiled once on a machine. Meanwhile progress bars show the phase `COMPILING`; without one a
+line on stderr says so. `compile_ahead` lets another process compile what a run will need later.
 """
 
 import functools
 import hashlib
+import multiprocessing
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
 from numba import njit as njit
-from numba.core import caching, config
+from numba.core import caching, config, event
 from numba.misc.appdirs import AppDirs
+
+from arlequin.models.phases import is_listening, phase
 
 KEPT = 8  # keys in the user's cache, 60 MB each
 IN_USE = 86400.0  # s since its last use: a key that other processes may be using is never removed
 
+COMPILING = "compiling kernels, once on this machine"
+
 PACKAGE = Path(__file__).parents[1]
+
+
+def called_njit(**options: Any) -> Any:
+    """Decorator of a kernel that only other kernels call: without the two entries for calls from outside, which take a
+    quarter of its compilation."""
+    given: Any = options | {"cache": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(**given)
 
 
 def kernel_sources(package: Path = PACKAGE) -> dict[str, bytes]:
@@ -134,3 +152,68 @@ class UniquelyNamedFiles(caching.IndexDataCacheFile):
 
 caching.CacheImpl._locator_classes.insert(0, KernelCacheLocator)  # type: ignore[arg-type]
 caching.IndexDataCacheFile = UniquelyNamedFiles  # type: ignore[misc]
+
+
+class _Announced(event.Listener):
+    """Shows when kernels of this package are compiled."""
+
+    def __init__(self) -> None:
+        self._shown: list[Any] = []
+
+    def on_start(self, event: Any) -> None:
+        outermost = not self._shown and event.data["dispatcher"].py_func.__module__.startswith("arlequin.")
+        self._shown.append(_compiling() if outermost else nullcontext())
+        self._shown[-1].__enter__()
+
+    def on_end(self, event: Any) -> None:
+        self._shown.pop().__exit__(None, None, None)
+
+
+event.register("numba:compile", _Announced())
+
+
+@functools.cache
+def _say() -> None:
+    """A line on stderr, once, where somebody watches."""
+    if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
+        print(f"arlequin: {COMPILING}", file=sys.stderr)
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """A context in which kernels are compiled, as a progress bar or else a line tells."""
+    if not is_listening():
+        _say()
+    with phase(COMPILING):
+        yield
+
+
+_ahead: dict[str, subprocess.Popen[bytes]] = {}
+
+
+def compile_ahead(module: str) -> None:
+    """Compile the kernels of a module that declare their types in another process, while this one assembles.
+
+    Nothing is done where they are compiled already, in processes of a sweep, and where the cache cannot be kept.
+    """
+    folder = None if config.DISABLE_JIT else folder_of_key(user_cache())  # type: ignore[attr-defined]
+    mark = None if folder is None else folder / f"{module}.compiled"
+    if module in sys.modules or module in _ahead or mark is None or mark.exists() or not sys.executable:
+        return
+    if multiprocessing.parent_process() is not None:
+        return
+    code = f"import pathlib, {module}; pathlib.Path({str(mark)!r}).touch()"
+    with suppress(OSError):  # then this process compiles them
+        _ahead[module] = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+def await_compilation(module: str) -> None:
+    """Wait for the process that compiles the kernels of a module, if there is one: first statement of that module."""
+    process = _ahead.pop(module, None)
+    if process is not None and process.poll() is None:
+        with _compiling():
+            process.wait()

@@ -43,3 +43,8 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+def is_listening() -> bool:
+    """Whether somebody is told about phases."""
+    return _listener.get() is not None

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 
 
-@njit(cache=True)
+@called_njit()
 def _bin_of(x, origin, inverse_step, count):
     """Index of the bin that holds x, in [0, count)."""
     return min(max(int(np.floor((x - origin) * inverse_step)), 0), count - 1)
 
 
-@njit(cache=True)
+@called_njit()
 def _bin_range(low, high, origin, inverse_step, shape, out):
     """First and last bin (axis, 2) that a box touches."""
     for i in range(3):
@@ -81,7 +81,7 @@ def box_pairs(coarse_low, coarse_high, fine_low, fine_high, origin, inverse_step
     return pairs
 
 
-@njit(cache=True)
+@called_njit()
 def _clip_polygon(old, n, nx, ny, offset, new):
     """Part of a polygon (n vertices in `old`) where nx x + ny y >= offset, into `new`: number of vertices."""
     kept = 0
@@ -156,7 +156,7 @@ def clip_pairs(subject, window, region, normals, offsets, round_off):
     return pieces, counts
 
 
-@njit(cache=True)
+@called_njit()
 def _six_volumes(t):
     """Six times the signed volume of a tetrahedron (4, 3)."""
     ax, ay, az = t[1, 0] - t[0, 0], t[1, 1] - t[0, 1], t[1, 2] - t[0, 2]
@@ -165,7 +165,7 @@ def _six_volumes(t):
     return ax * (by * cz - bz * cy) - ay * (bx * cz - bz * cx) + az * (bx * cy - by * cx)
 
 
-@njit(cache=True)
+@called_njit()
 def _put(out, count, prism, a, b, c, d):
     """Appends the tetrahedron of four rows of `prism` unless it has no volume: new count."""
     t = out[count]
@@ -177,7 +177,7 @@ def _put(out, count, prism, a, b, c, d):
     return count + 1 if _six_volumes(t) != 0.0 else count
 
 
-@njit(cache=True)
+@called_njit()
 def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
     """Parts of n tetrahedra where n·x >= offset, as tetrahedra in `new` (room for 3 n): their number.
 
@@ -235,7 +235,7 @@ def _clip_tetrahedra(old, n, nx, ny, nz, offset, tolerance, new, prism):
     return kept
 
 
-@njit(cache=True)
+@called_njit()
 def _face_planes(t, planes):
     """Inward unit normals and offsets (4, 4) of the faces of a tetrahedron (4, 3)."""
     for f in range(4):

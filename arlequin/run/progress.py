@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 from arlequin.models.phases import listening
@@ -50,7 +51,7 @@ class ProgressBar(_TerminalBar):
         )
         self._unit, self._begin = unit, begin
         self._task = self._progress.add_task(title, total=None, rate="")
-        self._phases = listening(self.phase)
+        self._phases = nullcontext() if self._progress.disable else listening(self.phase)
 
     def __enter__(self) -> Self:
         self._phases.__enter__()

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from arlequin.models.errors import UserError
 from arlequin.models.limits import check_work
+from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
 from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
@@ -74,6 +75,10 @@ class Run:
             members = Members.of(system.systems)
             self.assembly = members.assembly
         else:
+            if system.interfaces:
+                from arlequin.models.kernel_cache import compile_ahead  # loads the compiler
+
+                compile_ahead(SOLVER_KERNELS)
             self.assembly = assemble(system)
         count = None if members is None else members.count
         check_work(steps, float(self.assembly.dof_count) * (count or 1))

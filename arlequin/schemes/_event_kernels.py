@@ -5,11 +5,11 @@ from collections import namedtuple
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws.signature import HISTORY
 from arlequin.multilevel.solvers._borrow_kernels import borrow
-from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK, solve_contact
+from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
 from arlequin.schemes._system_kernels import dot, law_table, named_system
 from arlequin.schemes.loop_data import LocatedState, LocatedSteps, ModalSystem
 
@@ -129,7 +129,7 @@ def _least(matrix, weights, right, out):
                 out[a, c] += roots[a] * rest[a, c]
 
 
-@njit(cache=True)
+@called_njit()
 def _hold(matrix, right, sticks):
     """right ← λ (a, c) of matrix λ = right, also where rows depend on each other (two corners that stick on a plane).
 
@@ -230,7 +230,7 @@ def _active(contact, modes):
     return index[:count], sticks[:count], shares[:count]
 
 
-@njit(cache=True)
+@called_njit()
 def _pushed(rows, index, shares):
     """Columns E (a, d) along which the multipliers of the rows G = rows[index] push."""
     pushed = rows[index]
@@ -250,7 +250,7 @@ def _spread(multipliers, index, shares, out):
             out[index[a] + 1] = shares[a] * multipliers[a, 0]
 
 
-@njit(cache=True)
+@called_njit()
 def _stage(squares, held, pushed, sticks, tau, inverse, load, u, v, work, y, multipliers):
     """One midpoint step of length τ (θ = ½) with the rows G held: its mean velocity y and multipliers."""
     for d in range(u.size):
@@ -315,7 +315,7 @@ def _advance(modal, contact, loads, span, modes, u, v, sums):
                     sums.wear[k] += own[r] * sign[k] * moved
 
 
-@njit(cache=True)
+@called_njit()
 def _look(contact, u, v, at):
     """Rows H (r, d), displacements (r,) along them, Ḣ v (r,) and the levers (r,) of the angles at u, v.
 
@@ -359,7 +359,7 @@ def _forces(contact, rows, bias, free, modes, out):
     _spread(multipliers, index, shares, out)
 
 
-@njit(cache=True)
+@called_njit()
 def _project(contact, rows, modes, missing, v):
     """Takes from v (d,) what moves along the held rows; returns the change of u (d,) that undoes `missing` (r,), m, and
     the work on v (M-orthogonal: v ← v − Gᵀ(G Gᵀ)⁻¹ G v)."""
@@ -451,7 +451,7 @@ def _move(modal, contact, loads, span, modes, u, v, sums):
         _advance(modal, contact, loads, span, modes, u, v, sums)
 
 
-@njit(cache=True)
+@called_njit()
 def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
     """Marks the points (k,) whose mode no longer holds; returns whether there are any. at, free (d,), forces (r,):
     receive what `_look`, `_free` and `_forces` give at u, v.
@@ -492,7 +492,7 @@ def _broken(modal, contact, load, modes, u, v, at, free, forces, which):
     return any_broken
 
 
-@njit(cache=True)
+@called_njit()
 def _push(contact, delassus, k, sense):
     """What a unit force of the point k, which slips in a sense, adds to its normal acceleration: H_nn − μ s H_nt.
 
@@ -502,7 +502,7 @@ def _push(contact, delassus, k, sense):
     return delassus[r, r] - contact.friction[k] * sense * delassus[r, r + 1]
 
 
-@njit(cache=True)
+@called_njit()
 def _rest_force(own, cross, other, edge, normal, tangent):
     """Forces (n, t) of one point at rest, |t| ≤ μ n, from its accelerations (normal, tangent) without them.
 
@@ -524,7 +524,7 @@ def _rest_force(own, cross, other, edge, normal, tangent):
     return -normal / own, 0.0
 
 
-@njit(cache=True)
+@called_njit()
 def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jams):
     """Modes of the closed points (k,) from the accelerations that Coulomb's law allows them (Gauss–Seidel).
 
@@ -601,21 +601,21 @@ def _settle(contact, free, velocity, delassus, closed, limits, which, modes, jam
     return rest / scale
 
 
-@njit(cache=True)
+@called_njit()
 def _impulses(laws, delassus, closed, before):
     """Impulses (r,) without rebound on rows of the velocities `before` (r,), with Coulomb's law between them; the
     residual."""
     count, points = before.size, closed.size
     own, history = np.zeros(count), np.zeros((0, HISTORY))
     normal, status = np.zeros((3, points)), np.zeros(points, dtype=np.int8)
-    _, residual, _ = solve_contact(
+    _, residual, _ = laws.solve(
         (delassus, 1.0, np.ones(points), before, closed, 1.0, 0.5, 1.0), law_table(laws), laws.kernels, history,
         np.zeros((3, count)), (0, 1.0, 0.0, 20000), (own, history.copy(), normal, status),
     )  # fmt: skip
     return own, residual
 
 
-@njit(cache=True)
+@called_njit()
 def _strike(contact, rows, own, v, sums):
     """Takes the impulses `own` (r,) to the velocities v (d,), and adds them and their works up."""
     first, works = contact.first, sums.works
@@ -630,7 +630,7 @@ def _strike(contact, rows, own, v, sums):
             works[2] -= 0.5 * own[r + 1] * (before[r + 1] + after[r + 1])
 
 
-@njit(cache=True)
+@called_njit()
 def _shock(contact, laws, rows, delassus, closed, jams, v):
     """Impulses (r,) of points that jam: a shock without approach, by which they stick or turn back; the residual.
 
@@ -657,7 +657,7 @@ def _shock(contact, laws, rows, delassus, closed, jams, v):
     return own, residual
 
 
-@njit(cache=True)
+@called_njit()
 def _enter(modal, contact, laws, at, load, limits, closed, which, modes, u, v, sums):
     """Impact of the closed points (k,), their modes after it, and where those that now stick do; returns the rest.
 
@@ -702,14 +702,15 @@ def _enter(modal, contact, laws, at, load, limits, closed, which, modes, u, v, s
 
 
 @njit(cache=True)
-def located_steps(count, step, system, kernels, modal, rows, loads, begins, state, steps):
-    """Up to `count` steps; returns how many were taken (fewer: more than MOST_EVENTS events in the next one).
+def located_steps(count, step, system, kernels, solvers, modal, rows, loads, begins, state, steps):
+    """Up to `count` steps; returns how many were taken (fewer: more than MOST_EVENTS events in the next one, or
+    a contact problem that was not solved, residual ∞).
 
     Plain tuples of `CompiledSystem`, whose laws and gaps these are, `ModalSystem`, `LocatedState`, which becomes that
     of the last step, and `LocatedSteps`. rows: B (r, d), angles (r, d) and arms (r, 2), see `_look`; loads
     (count, 4, d) at 0, 1/3, 2/3 and 1 of each step; begins: there are no steps before.
     """
-    system, modal, loads = named_system(borrow(system), kernels), ModalSystem(*borrow(modal)), borrow(loads)
+    system, modal, loads = named_system(borrow(system), kernels, solvers[0]), ModalSystem(*borrow(modal)), borrow(loads)
     state, steps, laws = LocatedState(*borrow(state)), LocatedSteps(*borrow(steps)), system.laws
     by_rows, angles, arms = borrow(rows)
     contact = _Contact(laws.first, laws.friction, by_rows, angles, arms, system.gap, system.touching)
@@ -743,6 +744,9 @@ def located_steps(count, step, system, kernels, modal, rows, loads, begins, stat
                         closed[k] = _push(contact, at.rows @ at.rows.T, k, sign[k]) <= 0.0
                 rest = _enter(modal, contact, laws, at, load, (step, fastest[0]), closed, which, modes, u, v, total)
                 worst = max(worst, rest)
+                if not rest < np.inf:
+                    steps.residual[n] = np.inf
+                    return n
             # the rest of the step; if it breaks a mode, halve [low, high]: none is broken at low, one is at high
             rest = (1.0 - begin) * step
             low, high, tau, broken = 0.0, rest, step if begin == 0.0 else rest, False
@@ -787,7 +791,7 @@ def located_steps(count, step, system, kernels, modal, rows, loads, begins, stat
     return count
 
 
-@njit(cache=True)
+@called_njit()
 def _add_sums(more, total):
     """total += more."""
     total.works[:] += more.works

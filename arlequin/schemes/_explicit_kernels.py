@@ -8,7 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 from arlequin.multilevel.laws._kernels import layer
 from arlequin.multilevel.solvers._kernels import OPEN, SLIP, STICK
@@ -32,14 +32,14 @@ _ContactMotion = namedtuple("_ContactMotion", "displacement velocity before rubb
 _Works = namedtuple("_Works", "work friction")
 
 
-@njit(cache=True)
+@called_njit()
 def _contact_motion(system, size):
     """Room for that of a system of `size` degrees of freedom."""
     rows, points, room = system.laws.first[-1], system.gap.size, (np.empty(size), np.empty(size))
     return _ContactMotion(np.empty(rows), np.empty(rows), np.zeros((2, rows)), np.empty((2, points)), room)
 
 
-@njit(cache=True)
+@called_njit()
 def _move_rows(system, u, v, displacement, velocity):
     """Displacements and velocities (r,) along the rows of the contact."""
     displacement[:] = 0.0
@@ -115,7 +115,7 @@ def _contact(system, span, motion, state):
     return power
 
 
-@njit(cache=True)
+@called_njit()
 def _creep(stiffness, damping, limit, span, before, pulled, displacement, velocity, traction):
     """What a spring beside a dashpot pulls (t,) after `span`, s, from s₀ and the traction t₀, pulled (t,), Pa.
 
@@ -139,7 +139,7 @@ def _creep(stiffness, damping, limit, span, before, pulled, displacement, veloci
             traction[t] = rest + last * limit / size * (rest - damping * velocity[t])
 
 
-@njit(cache=True)
+@called_njit()
 def damped_pull(damping, limit, velocity, traction, pull):
     """pull (t,): the point of the disk next to s − C v, Pa. Returns how far beyond the edge this is, and what is taken,
     ‖s − t‖²/C on the dashpot and −t·w on what slips, w = v − (s − t)/C: W/m²."""
@@ -173,7 +173,7 @@ def _total(system, load, u, v, forces, force, room):
     return max(power, 0.0)
 
 
-@njit(cache=True)
+@called_njit()
 def _accelerate(inverse, force, out):
     """out = M⁻¹ force, constraints kept."""
     if inverse.dense.size:
@@ -190,12 +190,12 @@ def _record(steps, n, u, v, contact):
     steps.tries[n] = 1
 
 
-@njit(cache=True)
+@called_njit()
 def _named(system, kernels, inverse, state, steps):
     """The structures of their arrays; state: u, v, tractions and radii of the springs."""
     u, v, traction, radius = state
     contact = _ContactState(traction, radius, np.zeros(traction.size), np.zeros(radius.size, dtype=np.int8))
-    return named_system(system, kernels), InverseMass(*inverse), u, v, contact, ExplicitSteps(*steps)
+    return named_system(system, kernels, None), InverseMass(*inverse), u, v, contact, ExplicitSteps(*steps)
 
 
 @njit(cache=True)
@@ -233,7 +233,7 @@ def euler_steps(count, step, system, kernels, inverse, loads, state, steps):
     return count
 
 
-@njit(cache=True)
+@called_njit()
 def _evaluate_instant(system, span, load, u, v, motion, contact, force, works, weight):
     """Forces (d,) at u, v, a time `span` after `motion.before`; works, and what friction takes, with the weight of
     their instant."""
@@ -344,7 +344,7 @@ def _load(polynomial, x, load):
 _Rates = namedtuple("_Rates", "forces force powers rubbing opening")
 
 
-@njit(cache=True)
+@called_njit()
 def _evaluate(system, inverse, load, y, mode, out, rates, room):
     """out = ẏ of y = (u, v, tractions of the springs, loss of the layers), and the `_Rates` there.
 
@@ -478,7 +478,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
     so far, which become those of the end; ends (count, y): y at the ends of the steps.
     """
     tolerance, first_step, (big_a, b, c, e3, e5) = control
-    system, inverse, steps = named_system(system, kernels), InverseMass(*inverse), ExplicitSteps(*steps)
+    system, inverse, steps = named_system(system, kernels, None), InverseMass(*inverse), ExplicitSteps(*steps)
     y, mode, largest = state
     first, points, stages = system.laws.first, system.gap.size, b.size
     rows = first[points]
@@ -570,7 +570,7 @@ def adaptive_steps(count, step, control, system, kernels, inverse, polynomials, 
     return count, usual
 
 
-@njit(cache=True)
+@called_njit()
 def _error(k, e3, e5, h, new, largest, tolerance, size, step):
     """Norm of the error estimate of DOP853 relative to what is allowed.
 

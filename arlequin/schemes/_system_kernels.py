@@ -1,16 +1,17 @@
 """What compiled loops over small systems share: the system by its names, and products with sparse rows."""
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.schemes.compiled_system import CompiledSystem, LawTables, SparseRows, StrainRows
 
 
-@njit(cache=True)
-def named_system(arrays, kernels):
-    """The `CompiledSystem` of `arlequin.schemes.compiled_system.system_arguments`."""
+@called_njit()
+def named_system(arrays, kernels, solve):
+    """The `CompiledSystem` of `arlequin.schemes.compiled_system.system_arguments`, and what solves the contact
+    problem of a step."""
     free, imposed, displaced, inertial, mass, viscous, strains, constraints, basis, gap, touching, laws = arrays
     return CompiledSystem(
         free, imposed, displaced, inertial, SparseRows(*mass), SparseRows(*viscous), StrainRows(*strains),
-        SparseRows(*constraints), SparseRows(*basis), gap, touching, LawTables(kernels, *laws),
+        SparseRows(*constraints), SparseRows(*basis), gap, touching, LawTables(kernels, solve, *laws),
     )  # fmt: skip
 
 
@@ -23,7 +24,7 @@ def law_table(laws):
     )  # fmt: skip
 
 
-@njit(cache=True)
+@called_njit()
 def add_product(matrix, x, out):
     """out += A x, A sparse by rows."""
     starts, columns, values = matrix
@@ -34,7 +35,7 @@ def add_product(matrix, x, out):
         out[i] += total
 
 
-@njit(cache=True)
+@called_njit()
 def add_transposed(matrix, x, out):
     """out += Aᵀ x, A sparse by rows."""
     starts, columns, values = matrix
@@ -44,7 +45,7 @@ def add_transposed(matrix, x, out):
                 out[columns[e]] += values[e] * x[i]
 
 
-@njit(cache=True)
+@called_njit()
 def internal_forces(strains, u, relative, out):
     """out (d,) = Bᵀ (w B u), N, of displacements u (d,); see `arlequin.system.strains`. relative (d,): work space."""
     starts, columns, values, weights, anchor, own = strains
@@ -61,14 +62,14 @@ def internal_forces(strains, u, relative, out):
             out[columns[e]] += values[e] * total
 
 
-@njit(cache=True)
+@called_njit()
 def copy_vector(x, out):
     """out (n,) ← x: unlike an assignment to a slice, without code for shapes and memory that do not fit."""
     for i in range(out.size):
         out[i] = x[i]
 
 
-@njit(cache=True)
+@called_njit()
 def copy_table(x, out):
     """out (n, m) ← x, as `copy_vector`."""
     for i in range(out.shape[0]):
@@ -76,7 +77,7 @@ def copy_table(x, out):
             out[i, j] = x[i, j]
 
 
-@njit(cache=True)
+@called_njit()
 def dot(x, y):
     """x·y."""
     total = 0.0

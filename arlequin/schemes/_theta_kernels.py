@@ -8,10 +8,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws._layer_gap_kernels import carry_gaps
 from arlequin.multilevel.solvers._borrow_kernels import borrow, hold
-from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing, solve_contact
+from arlequin.multilevel.solvers._kernels import GAP_LEVEL, STICK, VELOCITY_LEVEL, onset_closing
 from arlequin.multilevel.solvers.closing import ACTS, LEAST, STICKS
 from arlequin.schemes._system_kernels import (
     add_product,
@@ -77,7 +77,7 @@ _Bulk = namedtuple("_Bulk", "step theta mass strains viscous constraints basis i
 _Rows = namedtuple("_Rows", "step theta basis gap touching laws delassus springs")
 
 
-@njit(cache=True)
+@called_njit()
 def _solve_factored(factor, b):
     """b ← A⁻¹ b by the factor of `arlequin.models.linalg.small_factor`: order, starts, rows, values."""
     order, starts, rows, values = factor
@@ -100,7 +100,7 @@ def _solve_factored(factor, b):
         b[order[i]] = x[i]
 
 
-@njit(cache=True)
+@called_njit()
 def _stretch_springs(first, area, friction, springs, gain, impulse, step, traction):
     """Tractions (r,), Pa, of friction's springs at the end of a step (`arlequin.multilevel.solvers.elastic_stick`);
     springs (r,): their compliance."""
@@ -155,7 +155,7 @@ def _predict(motion, external, imposed, state, prediction):
         _constrain(motion, v, rest, y, multipliers)
 
 
-@njit(cache=True)
+@called_njit()
 def _constrain(motion, v, constraint_sum, y, multipliers):
     """Adds to y (d,) what the constraints ask for, and sets θφ (m,); apart from `_predict`, in which arrays of its own
     would keep numba from leaving out the counts of its arguments."""
@@ -223,7 +223,7 @@ def _solve_single(
     status[0] = 1 if only > 0.0 else 0
 
 
-@njit(cache=True)
+@called_njit()
 def _solve_chosen(problem, laws, step, theta, options, solution):
     """Impulses of a step on the points that act, from a first guess; iterations, residual, and whether the multipliers
     are not unique. options: method, ρ and the proximal term, see `ContactMethod.numbers`."""
@@ -236,7 +236,7 @@ def _solve_chosen(problem, laws, step, theta, options, solution):
             problem.closed, laws.area, laws.level, laws.compliance, impulse, solution.normal, solution.status,
         )  # fmt: skip
         return 1, 0.0, False
-    return solve_contact(
+    return laws.solve(
         (delassus, theta * step, problem.gap_free, problem.rate_free, problem.closed, step, theta, step),
         law_table(laws), laws.kernels, problem.history, problem.closing, (method, rho, proximal, MAX_ITERATIONS),
         (impulse, solution.trial, solution.normal, solution.status),
@@ -244,16 +244,17 @@ def _solve_chosen(problem, laws, step, theta, options, solution):
 
 
 @njit(cache=True, nogil=True)
-def theta_steps(count, system, kernels, operators, loads, state, steps, rotation):
+def theta_steps(count, system, kernels, solvers, operators, loads, state, steps, rotation):
     """Up to `count` steps of the θ-scheme (see `arlequin.schemes.theta_sparse`); returns how many were accepted.
 
-    Plain tuples of what has these names: system: `CompiledSystem`, kernels: of its regular laws; operators:
-    `ThetaOperators`; loads: mean external forces (count, d), N, and values of the imposed degrees of freedom at the
-    ends of the steps; state: `ThetaLoopState`, which becomes that of the last step; steps: `ThetaSteps`. rotation: None
+    Plain tuples of what has these names: system: `CompiledSystem`; operators: `ThetaOperators`; loads: mean external
+    forces (count, d), N, and values of the imposed degrees of freedom at the ends of the steps; state:
+    `ThetaLoopState`, which becomes that of the last step; steps: `ThetaSteps`. kernels: of the regular laws; solvers:
+    that of the contact problem, whose −1 iterations in the step after those accepted say that it failed. rotation: None
     on fixed normals, else `Rotation` and `RotatingSteps`: each step then alternates between impulses and
     configuration as `arlequin.solvers.contact_step.solve_contact_step` does.
     """
-    system, operators = named_system(borrow(system), kernels), ThetaOperators(*borrow(operators))
+    system, operators = named_system(borrow(system), kernels, solvers[0]), ThetaOperators(*borrow(operators))
     external, imposed = borrow(loads)
     state, steps = ThetaLoopState(*borrow(state)), borrow(steps)
     step, theta, laws, springs = operators.step, operators.theta, system.laws, operators.spring_compliance
@@ -330,7 +331,7 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
                     impulse, normal, status,
                 )  # fmt: skip
             elif acts:
-                used, residual, singular = solve_contact(
+                used, residual, singular = laws.solve(
                     (delassus, theta * step, gaps, rate, closed, step, theta, step), law_table(laws), laws.kernels,
                     history, closing, (operators.method, operators.rho, operators.proximal, MAX_ITERATIONS),
                     (impulse, trial, normal, status),
@@ -346,9 +347,9 @@ def theta_steps(count, system, kernels, operators, loads, state, steps, rotation
             acts, used, residual, singular = _solve_in_configuration(
                 rows, rotating, options, state, y, contact, chosen, solution, on_basis, room
             )  # fmt: skip
+        iterations[n], residuals[n] = used, residual
         if singular or not residual <= ALLOWED:
             return n
-        iterations[n], residuals[n] = used, residual
         if acts:
             _stretch_springs(first, area, friction, springs, gain, impulse, step, traction)
             np.dot(by_impulse, on_basis, velocity_change)
@@ -397,7 +398,7 @@ def stepped_rows_transposed(shares, columns, width, impulse, count):
     return out
 
 
-@njit(cache=True)
+@called_njit()
 def _times_rows(shares, columns, width, x, out):
     """out (r,) = H x, from x (q,) on the basis."""
     for r in range(out.size):
@@ -407,7 +408,7 @@ def _times_rows(shares, columns, width, x, out):
         out[r] = total
 
 
-@njit(cache=True)
+@called_njit()
 def _times_transposed_rows(shares, columns, width, x, out):
     """out (q,) = Hᵀ x, from x (r,)."""
     out[:] = 0.0
@@ -416,7 +417,7 @@ def _times_transposed_rows(shares, columns, width, x, out):
             out[columns[r] + a] += shares[r, a] * x[r]
 
 
-@njit(cache=True)
+@called_njit()
 def _evaluate_rows(corners, displacement, shares, moved):
     """Shares (r, 3) of the rows at a displacement (q,) of the basis, and how far they have moved (r,), m.
 
@@ -434,7 +435,7 @@ def _evaluate_rows(corners, displacement, shares, moved):
         shares[r, 0], shares[r, 1], shares[r, 2] = directions[r, 0], directions[r, 1], across * cos - along * sin
 
 
-@njit(cache=True)
+@called_njit()
 def _delassus_between(shares, corners, delassus, rows, out):
     """out = H W Hᵀ (a, a) between some rows of H."""
     columns, width = corners.columns, corners.width
@@ -448,7 +449,7 @@ def _delassus_between(shares, corners, delassus, rows, out):
             out[i, j] = out[j, i] = total
 
 
-@njit(cache=True)
+@called_njit()
 def _spans_of(some, starts):
     """starts[k] … starts[k + 1] of the marked points k, one after the other; where those of each begin."""
     rows, begins = np.empty(starts[-1], dtype=np.int64), np.zeros(some.size + 1, dtype=np.int64)
@@ -463,7 +464,7 @@ def _spans_of(some, starts):
     return rows[:count].copy(), begins[: points + 1].copy()
 
 
-@njit(cache=True)
+@called_njit()
 def _chosen(some, laws, history):
     """The marked points as `_Active`; see `PointLaws.chosen`."""
     points = np.flatnonzero(some)
@@ -473,7 +474,8 @@ def _chosen(some, laws, history):
     for i in range(regular.size):
         table[i] = laws.coefficients[regular[i]]
     own = LawTables(
-        laws.kernels, first, laws.area[points], laws.level[points], laws.compliance[points], laws.friction[points],
+        laws.kernels, laws.solve, first, laws.area[points], laws.level[points], laws.compliance[points],
+        laws.friction[points],
         laws.tangential_compliance[points], laws.tangential_stiffness[points], laws.tangential_damping[points],
         own_rows, laws.kind[regular], table,
     )  # fmt: skip
@@ -488,7 +490,7 @@ def _chosen(some, laws, history):
     return _Active(points, rows, regular, own, problem, solution)
 
 
-@njit(cache=True)
+@called_njit()
 def _named_rotation(rotation):
     """`Rotation` and `RotatingSteps` of their arrays."""
     (corners, settled, points, velocity_by_impulse, proximal), steps = rotation
@@ -497,7 +499,7 @@ def _named_rotation(rotation):
     return Rotation(named, settled, points, velocity_by_impulse, proximal), RotatingSteps(*steps)
 
 
-@njit(cache=True)
+@called_njit()
 def _room(basis_rows, rows, size, history, points):
     """`_RotatingContact` and work space of the steps of rotating bodies."""
     q, r, d = basis_rows, rows, size
@@ -513,7 +515,7 @@ def _room(basis_rows, rows, size, history, points):
     )  # fmt: skip
 
 
-@njit(cache=True, forceinline=True)
+@called_njit(forceinline=True)
 def _mark_active(rows, corners, u, v, contact, room):
     """Marks the points that act in a step, in the configuration half a step on by the velocities at the start; whether
     they are others than in the step before."""
@@ -556,7 +558,7 @@ def _close(laws, springs, rotating, persistence, start, mean, gaps, contact):
             closing[0, n] = max(-gaps[k], 0.0) if rotating[k] and laws.compliance[k] == 0.0 else 0.0
 
 
-@njit(cache=True, forceinline=True)
+@called_njit(forceinline=True)
 def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chosen, solution, on_basis, room):
     """Contact impulses of a step of rotating bodies, on the rows of the middle of the step that they lead to: whether
     any point acts, iterations, residual, whether the multipliers are not unique.
@@ -630,6 +632,8 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
             more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, options, own)
             if degenerate:
                 more, residual, degenerate = _solve_chosen(problem, own_laws, step, theta, unique, own)
+            if more < 0:
+                return True, more, residual, degenerate
         used += more
         # a pass that finds its guess right solves no system and cannot tell
         singular = degenerate if more else singular
@@ -666,7 +670,7 @@ def _solve_in_configuration(own_rows, rotation, options, state, y, contact, chos
     return points.size > 0, used, residual, singular
 
 
-@njit(cache=True, forceinline=True)
+@called_njit(forceinline=True)
 def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n, room):
     """Keeps the configuration of step n, and takes out of its velocities what moves along persistent rows at its end:
     impulses and works into `steps` (`RotatingSteps`); what of the contact may last into the state."""
@@ -705,7 +709,7 @@ def _project(rows, mass, imposed, rotation, contact, solution, state, steps, n, 
         state.persistence[k] = (ACTS if normal[2, k] > LEAST * most else 0) + (STICKS if sticks else 0)
 
 
-@njit(cache=True, forceinline=True)
+@called_njit(forceinline=True)
 def _project_stage(stage, rows, mass, imposed, rotation, contact, solution, state, impulse, work, room):
     """The normal (stage 0) or the tangential persistent rows of `_project`, as
     `arlequin.solvers.velocity_projection`: adds to the impulses (r,) and to what imposed motions give, work[2], J;

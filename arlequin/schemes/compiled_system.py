@@ -56,10 +56,12 @@ class StrainRows(NamedTuple):
 class LawTables(NamedTuple):
     """The laws of the contact points; see `arlequin.multilevel.solvers.law_tables.PointLaws`, whose names these are.
 
-    tangential_compliance (k,), m/(s Pa): that of the friction of a scheme's step. kernels: of the regular laws.
+    tangential_compliance (k,), m/(s Pa): that of the friction of a scheme's step. kernels: of the regular laws. solve:
+    the contact problem of a step (see `arlequin.multilevel.solvers.solver_lists`), in loops that solve some.
     """
 
     kernels: Any
+    solve: Any
     first: NDArray[np.int64]
     area: Array
     level: NDArray[np.int64]
@@ -77,7 +79,7 @@ class LawTables(NamedTuple):
         """tangential_compliance: by default that of the laws."""
         compliance = laws.tangential_compliance if tangential_compliance is None else tangential_compliance
         return cls(
-            laws.kernels[0], laws.first, laws.area, laws.level, laws.compliance, laws.friction, compliance,
+            laws.kernels[0], None, laws.first, laws.area, laws.level, laws.compliance, laws.friction, compliance,
             laws.tangential_stiffness, laws.tangential_damping, laws.rows, laws.kernels[1], laws.coefficients,
         )  # fmt: skip
 
@@ -120,7 +122,7 @@ class CompiledSystem(NamedTuple):
 def system_arguments(assembly: Assembly, tangential_compliance: Array | None = None) -> tuple[Any, Any]:
     """The first arguments of the loops: the system, without the kernels of its laws, and these."""
     *bare, laws = CompiledSystem.of(assembly, tangential_compliance)
-    return as_arrays((*bare, laws[1:])), laws.kernels
+    return as_arrays((*bare, laws[2:])), laws.kernels
 
 
 def as_arrays(named: Any) -> Any:

@@ -16,6 +16,7 @@ from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
+from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import LocatedSteps
 from arlequin.schemes.theta_compiled import FEW, is_small
@@ -77,6 +78,7 @@ class LocatedThetaStepper(Stepper):
         contact = assembly.contact
         self._touch = contact.kinematics(np.zeros(contact.basis.shape[0]))
         self._rows, self._turns, self._arms = self._places()
+        self._solver = newton_solver
 
     def _check(self, assembly: Assembly) -> None:
         """UserError where events cannot be located."""
@@ -118,16 +120,26 @@ class LocatedThetaStepper(Stepper):
             lambda most: assembly.loads(step / 3.0 * np.arange(3 * state.n, 3 * (state.n + most) + 1, dtype=float)),
             count,
         )
-        modal = row_products(given[:, self._free] / self._unit, self._shapes)
-        loads = np.ascontiguousarray(np.stack([modal[i : 3 * count + i : 3] for i in range(4)], axis=1))
+        forces = row_products(given[:, self._free] / self._unit, self._shapes)
+        loads = np.ascontiguousarray(np.stack([forces[i : 3 * count + i : 3] for i in range(4)], axis=1))
         q, p = (x.copy() for x in state.own[:2])
         modes = tuple(x.copy() for x in state.own[2])
         d, r, k, types = q.size, laws.row_count, laws.count, {"status": np.int8, "events": np.int64}
         steps = zeros_of(LocatedSteps, count, d, d, 5, r, r, k, k, k, k, (), (), (), types=types)
+        system, kernels, modal = self._system
         taken = located_steps(
-            count, step, *self._system, (self._rows, self._turns, self._arms), loads, state.n == 0,
-            (q, p, *modes), tuple(steps),
+            count, step, system, kernels, self._solver(), modal, (self._rows, self._turns, self._arms), loads,
+            state.n == 0, (q, p, *modes), tuple(steps),
         )  # fmt: skip
+        if self._solver is newton_solver and np.isinf(steps.residual).any():
+            self._solver = robust_solver
+            return self.advance(state, count)
+        if not taken and np.isinf(steps.residual[0]):
+            raise UserError(
+                f"the contact problem of the step that ends at t = {(state.n + 1) * self.step:.6g} s was not solved: "
+                'try a smaller step, or Theta without events="locate"',
+                code=1,
+            )
         if not taken:
             raise UserError(
                 f"more than {MOST_EVENTS} events in the step that ends at t = {(state.n + 1) * self.step:.6g} s: "

@@ -19,6 +19,7 @@ from arlequin.models.types import Array
 from arlequin.multilevel.solvers.closing import persistence
 from arlequin.multilevel.solvers.contact import STICK
 from arlequin.multilevel.solvers.elastic_stick import gain, tangential_compliance
+from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.schemes.compiled_system import SparseRows, as_arrays, first_of, system_arguments, zeros_of
 from arlequin.schemes.loop_data import RotatingSteps, ThetaLoopState, ThetaOperators, ThetaSteps
 from arlequin.schemes.theta_audit import EndImpulses, SolvedSteps, StepEnergies, audited
@@ -153,6 +154,7 @@ class SmallThetaStepper(ThetaStepper):
         self._touch = assembly.contact.kinematics(np.zeros(assembly.contact.basis.shape[0]))
         self._pairing = FixedPairing(assembly) if assembly.contact.fixed else RotatingPairing(assembly)
         self._operators = as_arrays(self._prepared())
+        self._solver = newton_solver
 
     def _prepared(self) -> ThetaOperators:
         """The operators of a step."""
@@ -206,10 +208,13 @@ class SmallThetaStepper(ThetaStepper):
         steps = zeros_of(ThetaSteps, count, d, d, d, r, (3, k), k, m, r, (), (), types=types)
         taken = int(
             theta_steps(
-                count, *self._system, self._operators, (external, imposed), tuple(now), tuple(steps),
+                count, *self._system, self._solver(), self._operators, (external, imposed), tuple(now), tuple(steps),
                 self._pairing.arguments(configurations),
             )
         )  # fmt: skip
+        if not taken and steps.iterations[0] < 0 and self._solver is newton_solver:
+            self._solver = robust_solver
+            return self.advance(state, count)
         if not taken:
             end, batch = super().advance(state)
             own = CompiledThetaState(

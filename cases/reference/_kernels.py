@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel._interrupts import check_interrupts
 
 FREE, LOADING, UNLOADING, CRUSHED = 0, 1, 2, 3
@@ -41,7 +41,7 @@ def _rate(mode, g, history, law, z):
     return f, z * (dpush - f * ddamping) / (1.0 + z * damping)
 
 
-@njit(cache=True)
+@called_njit()
 def _past(s, side, times, nodes, n):
     """Pressure at the past time s, from its segment's quadratic; `side`: before or after a breakpoint."""
     low, high = 0, n
@@ -105,7 +105,7 @@ def _solve(mode, g, h, r1, r2, law, z, out):
     return False
 
 
-@njit(cache=True)
+@called_njit()
 def _left(mode, g, f, history, law, z, tolerances):
     """Mode of the point (g, ġ = f) coming from `mode`; tolerances: (gap, rate), the hysteresis of a change."""
     a, unilateral = law[2], law[5] > 0.0
@@ -130,7 +130,7 @@ def _left(mode, g, f, history, law, z, tolerances):
     return mode
 
 
-@njit(cache=True)
+@called_njit()
 def _choose(g, history, law, z, tolerances):
     """Mode from the gap and the history alone, at the start and after an arrival."""
     a, c, unilateral = law[2], law[3], law[5] > 0.0
@@ -143,7 +143,7 @@ def _choose(g, history, law, z, tolerances):
     return LOADING if c > 0.0 and f < -rate_tolerance else UNLOADING
 
 
-@njit(cache=True)
+@called_njit()
 def _crossed(mode, out, r, law, z, tolerances):
     """Whether a stage of the step left the mode."""
     if _left(mode, out[0], out[2], r[1], law, z, tolerances) != mode:
@@ -151,7 +151,7 @@ def _crossed(mode, out, r, law, z, tolerances):
     return _left(mode, out[1], out[3], r[2], law, z, tolerances) != mode
 
 
-@njit(cache=True)
+@called_njit()
 def _attempt(mode, t, g, h, shift, pair, law, times, nodes, n, out):
     """One step of length h: whether it converged, and R (3,) at θ = 0, 1/3, 1."""
     r0 = _history(t, shift, pair, times, nodes, n)
@@ -160,7 +160,7 @@ def _attempt(mode, t, g, h, shift, pair, law, times, nodes, n, out):
     return _solve(mode, g, h, r1, r2, law, pair[1] + pair[2], out), (r0, r1, r2)
 
 
-@njit(cache=True)
+@called_njit()
 def _defect(mode, g, h, r, middle, law, z, out, period):
     """Estimated errors of a step, m/s: of the law and its integration, of R(t) on three nodes.
 
@@ -224,7 +224,7 @@ def _locate(mode, t, g, step, shift, pair, law, times, nodes, n, out, tolerances
     return high, r
 
 
-@njit(cache=True)
+@called_njit()
 def _after(mode, out, r, law, z, tolerances):
     """Mode and gap after the event at the end of a located step."""
     if mode == FREE:

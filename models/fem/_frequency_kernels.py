@@ -3,7 +3,7 @@
 import numpy as np
 
 from arlequin.models.fem._cell_kernels import _deform, _gather, _inverse
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.materials._point_kernels import volume_change
 
 _ITERATIONS = 300
@@ -30,7 +30,7 @@ def _slopes(axes, c, nodes, gradients, hoop, u, local, H, inverse, slopes, ring)
             ring[q, n] = hoop[c, q, n] * inverse[2, 2] if axisymmetric else 0.0
 
 
-@njit(cache=True)
+@called_njit()
 def _stiffened(axes, weight, slopes, ring, lam, mu, x, out):
     """out = K x (i, n) of a cell."""
     out[:] = 0.0

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from arlequin.models.fem._cell_kernels import _inverse, _shape_cell, linearised, scatter
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
 from arlequin.models.materials.hyperelastic import NEO_HOOKE
 from arlequin.models.materials.plastic import BULK, SHEAR, YIELD
@@ -63,13 +63,13 @@ def _add_cofactor(A, factor, G):
             G[i, j] += factor * (A[a, c] * A[b, d] - A[a, d] * A[b, c])
 
 
-@njit(cache=True)
+@called_njit()
 def _quotient(change):
     """ln(1 + z)/z."""
     return math.log1p(change) / change if abs(change) > 1e-9 else 1.0 - 0.5 * change
 
 
-@njit(cache=True)
+@called_njit()
 def _neo_hooke_mean(m, H0, H1, J0, J1, grown0, grown1, A0, A1, G, S):
     """S̄ (3, 3) of the neo-Hookean law at θ = ½; A0, A1, G (3, 3) are work space.
 
@@ -109,7 +109,7 @@ def _neo_hooke_mean(m, H0, H1, J0, J1, grown0, grown1, A0, A1, G, S):
         S[i, i] += one
 
 
-@njit(cache=True)
+@called_njit()
 def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
     """S (3, 3) at the end of a step, and the memory there."""
     respond(kind, axes, H, before, step, m, tau, after)
@@ -120,7 +120,7 @@ def _stress(kind, axes, H, J, grown, before, step, m, tau, inverse, after, S):
     _pulled_back(tau, inverse, S)
 
 
-@njit(cache=True)
+@called_njit()
 def _mean_stress(axes, law, elastic, step, theta, H0, H1, J, grown, before, work, after):
     """S̄ at a point, to work[5]; H0, H1 (3, 3), J and J̄ − 1 (2,) of both ends; work (6, 3, 3), zero at first."""
     kind, m, _ = law
@@ -140,7 +140,7 @@ def _mean_stress(axes, law, elastic, step, theta, H0, H1, J, grown, before, work
                 S[i, j] += (theta - 0.5) * (last[i, j] - first[i, j])
 
 
-@njit(cache=True)
+@called_njit()
 def _without_flow(kind, m):
     """The coefficients of the same elasticity that never yields."""
     out = m.copy()

@@ -9,12 +9,12 @@ import numpy as np
 
 from arlequin.models.fem._cell_kernels import _shape_cell
 from arlequin.models.fem._small_kernels import _strain_cell
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.models.materials._point_kernels import MEMORY, respond, volumetric
 from arlequin.models.materials.plastic import BULK, SMALL_J2
 
 
-@njit(cache=True)
+@called_njit()
 def _deviatoric(kind, axes, H, memory, still, tau, after):
     """`_point_kernels.respond`, compiled once for all that call it here."""
     respond(kind, axes, H, memory, 0.0, still, tau, after)

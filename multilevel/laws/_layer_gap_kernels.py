@@ -3,13 +3,13 @@
 import numpy as np
 from numba import float64, int64, types
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws.signature import ACCOUNT, REGULAR_KERNEL
 
 _HALVINGS, _WIDENINGS = 60, 400
 
 
-@njit(cache=True)
+@called_njit()
 def _stored_change(k, start, end, history, rows, kernels, kind, coefficients, own, trial):
     """Stored energy of the laws of point k at the gap `end` minus that at `start`, J/m², by the mean pressure."""
     total = 0.0
@@ -21,7 +21,7 @@ def _stored_change(k, start, end, history, rows, kernels, kind, coefficients, ow
     return total
 
 
-@njit(cache=True)
+@called_njit()
 def _unloaded_gap(k, gap, history, rows, kernels, kind, coefficients, own, trial):
     """A gap beyond which the laws of point k store no energy."""
     width = max(abs(gap), 1e-30)

@@ -5,14 +5,14 @@ All vectors have three components; plane problems are in z = 0.
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 
 MAX_ITERATIONS = 30  # of Newton's method; three suffice where the nodes are almost evenly spaced along the axis
 ROUND_OFF = 4e-16  # change of ξ below which Newton's method has converged
 CENTRED = 1e-9  # offset from the centre, in clearances, below which its direction is that of round-off
 
 
-@njit(cache=True)
+@called_njit()
 def blend(table, size, xi, value, slope):
     """N_m and dN_m/ds (w,) at ξ of a cell of that size, N_m as powers of ξ in the table (4, w)."""
     for m in range(value.size):
@@ -27,7 +27,7 @@ def blends(tables, sizes, cell, xi, values, slopes):
         blend(tables[cell[k]], sizes[cell[k]], xi[k], values[k], slopes[k])
 
 
-@njit(cache=True)
+@called_njit()
 def crossing(table, along, goal):
     """ξ at which Σ N_m along_m takes the goal, along (w,) and goal counted from the cell's first node."""
     c = np.zeros(4)
@@ -44,7 +44,7 @@ def crossing(table, along, goal):
     return xi
 
 
-@njit(cache=True)
+@called_njit()
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 

@@ -8,7 +8,7 @@ on curves).
 
 import numpy as np
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 
 LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = 0, 1, 2, 3, 4, 5
 ON_EDGE = 1e-9  # in s and t: nearer to an edge than this counts as inside (matching meshes, round-off)
@@ -30,7 +30,7 @@ def node_count(kind):
     return 4 if kind == QUAD4 else 9
 
 
-@njit(cache=True)
+@called_njit()
 def corner_count(kind):
     """Corners of a facet; a face has as many edges."""
     if kind <= LINE3:
@@ -38,7 +38,7 @@ def corner_count(kind):
     return 3 if kind <= TRI6 else 4
 
 
-@njit(cache=True)
+@called_njit()
 def corner(kind, c):
     """Reference coordinates of corner c."""
     if kind <= LINE3:
@@ -117,7 +117,7 @@ def geometry(kind, x, s, t, value, first, second, out):
             out[5, i] += second[2, a] * x[a, i]
 
 
-@njit(cache=True)
+@called_njit()
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
@@ -145,7 +145,7 @@ def gather(facets, positions, f, x):
             x[a, i] = positions[facets[f, a], i]
 
 
-@njit(cache=True)
+@called_njit()
 def distance2_on_curve(b, q, r0, s):
     """|r0 − s b − s² q|²."""
     total = 0.0
@@ -155,7 +155,7 @@ def distance2_on_curve(b, q, r0, s):
     return total
 
 
-@njit(cache=True)
+@called_njit()
 def nearest_on_curve(x, i, j, k, p):
     """Closest point s in [0, 1] and squared distance, on the curve of nodes i, j (ends) and k (middle, −1: straight).
 
@@ -213,7 +213,7 @@ def inside(kind, s, t, slack):
     return s >= -slack and t >= -slack and s <= 1.0 + slack and t <= 1.0 + slack
 
 
-@njit(cache=True)
+@called_njit()
 def start_on_face(kind, x, p):
     """Foot of p on the plane through corners 0, 1 and the last one, as (s, t)."""
     last = 2 if kind <= TRI6 else 3
@@ -227,7 +227,7 @@ def start_on_face(kind, x, p):
     return (vv * ru - uv * rv) / det, (uu * rv - uv * ru) / det
 
 
-@njit(cache=True)
+@called_njit()
 def clamped(kind, s, t):
     """(s, t) projected into the reference face."""
     s, t = min(max(s, 0.0), 1.0), min(max(t, 0.0), 1.0)
@@ -236,7 +236,7 @@ def clamped(kind, s, t):
     return s, t
 
 
-@njit(cache=True)
+@called_njit()
 def newton_step(g, p, full):
     """Step of the minimisation of ½|p − x(s, t)|², its downhill slope, and whether the Hessian used is the full one."""
     r = (p[0] - g[0, 0], p[1] - g[0, 1], p[2] - g[0, 2])
@@ -252,7 +252,7 @@ def newton_step(g, p, full):
     return ds, dt, a * ds + b * dt, exact, dot(r, r)
 
 
-@njit(cache=True)
+@called_njit()
 def descend(kind, x, p, s, t, value, first, second, g):
     """Newton inside the face from an edge's best point: never uphill, never past an edge. Returns (s, t, done)."""
     geometry(kind, x, s, t, value, first, second, g)
@@ -275,7 +275,7 @@ def descend(kind, x, p, s, t, value, first, second, g):
     return s, t, False
 
 
-@njit(cache=True)
+@called_njit()
 def distance2_to_edge_box(x, i, j, k, p):
     """Squared distance to the box of the edge's Bézier points, a lower bound of that to the edge."""
     total = 0.0
@@ -290,7 +290,7 @@ def distance2_to_edge_box(x, i, j, k, p):
     return total
 
 
-@njit(cache=True)
+@called_njit()
 def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
     """Closest point of one facet: squared distance, s, t, feature; anything ≥ `bound` where it is farther than that.
 
@@ -375,7 +375,7 @@ def nearest_on_facet(kind, x, p, s, t, beside, bound, value, first, second, g):
     return best, s, t, 1 + edge
 
 
-@njit(cache=True)
+@called_njit()
 def foot_on_continuation(kind, x, p, s, t, value, first, second, g):
     """Foot of p on the smooth continuation of a facet past its edge, by Newton from (s, t): (s, t, found)."""
     for _ in range(20):
@@ -458,7 +458,7 @@ def tree_boxes(boxes, order, tree):
             tree[node, 3 + i] = max(tree[2 * node, 3 + i], tree[2 * node + 1, 3 + i])
 
 
-@njit(cache=True)
+@called_njit()
 def distance2_to_box(box, p):
     total = 0.0
     for i in range(3):
@@ -515,7 +515,7 @@ def nearest(kind, facets, positions, boxes, order, tree, points, reach, facet, r
                         facet[k], reference[k, 0], reference[k, 1], feature[k] = f, s, t, kind_of
 
 
-@njit(cache=True)
+@called_njit()
 def corner_normal(kind, facets, positions, star, at, x, value, first, second, g):
     """Normal, weighted by the angle at the corner, of entry `at` of the star (facet, corner)."""
     f, c = star[at, 0], star[at, 1]
@@ -634,7 +634,7 @@ def resolve(mesh, topology, points, limits, feature, found):
         normal[k, 0], normal[k, 1], normal[k, 2] = n
 
 
-@njit(cache=True)
+@called_njit()
 def box_near_line(box, p, d, reach):
     """Smallest |distance| along the line p + w d at which it intersects the box (inf: not within reach)."""
     start, end = -reach, reach
@@ -652,7 +652,7 @@ def box_near_line(box, p, d, reach):
     return -end if end < 0.0 else 0.0
 
 
-@njit(cache=True)
+@called_njit()
 def widen(box, share, out):
     """The box, wider on each side by a share of its longest side."""
     longest = max(box[3] - box[0], max(box[4] - box[1], box[5] - box[2]))
@@ -660,7 +660,7 @@ def widen(box, share, out):
         out[i], out[3 + i] = box[i] - share * longest, box[3 + i] + share * longest
 
 
-@njit(cache=True)
+@called_njit()
 def within_facet(kind, s, t, f, neighbours, free, facets, overhang):
     """Whether (s, t) lies in the facet, up to `overhang` past its free ends."""
     tight = ON_EDGE
@@ -678,7 +678,7 @@ def within_facet(kind, s, t, f, neighbours, free, facets, overhang):
     return fits
 
 
-@njit(cache=True)
+@called_njit()
 def intersect_line(kind, x, p, d, value, first, second, g):
     """Intersection of the line p + w d with a facet or its continuation: (s, t, found), by Newton across the line."""
     if kind <= LINE3:
@@ -782,7 +782,7 @@ def along_direction(mesh, topology, boxes, points, directions, limits, found):
                 normal[k, 0], normal[k, 1], normal[k, 2] = n
 
 
-@njit(cache=True)
+@called_njit()
 def rate_of_rotation(kind, g, first, a, spin):
     """Share (3, 3) of node a in the angular rate W of the facet: W = Σ_a spin_a v_a; a rigid motion has W = ω.
 

@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.core.imputils import impl_ret_new_ref
 from numba.extending import intrinsic
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit
 
 
 def _borrowed(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -50,7 +50,7 @@ def _typed_borrow(_: Any, arrays: Any) -> Any:
 borrow: Any = _borrow if config.DISABLE_JIT else intrinsic(_typed_borrow)  # type: ignore[attr-defined]
 
 
-@njit(cache=True)
+@called_njit()
 def hold(arrays):
     """A use of arrays that does nothing: numba frees what a function made after the last use of its name, even where a
     borrowed array refers to it."""

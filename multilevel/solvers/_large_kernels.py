@@ -6,7 +6,7 @@ Their matrices W are symmetric (r, r). The compiled loops of small systems do no
 import numpy as np
 from numba import boolean, float32, float64, int64, types, void
 
-from arlequin.models.kernel_cache import njit
+from arlequin.models.kernel_cache import called_njit, njit
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
 from arlequin.multilevel.solvers._kernels import (
     GAP_LEVEL,
@@ -46,7 +46,7 @@ _STATUSES = types.Tuple((_FLAGS, _STATUS, _VECTOR))
 _SYSTEM = types.Tuple((_VECTOR, _BLOCKS, _BLOCKS))
 
 
-@njit(cache=True)
+@called_njit()
 def _contact_problem(problem):
     """The `ContactProblem` of the arguments `_PROBLEM`."""
     motion, laws, kernels, history, shift = problem

@@ -1,10 +1,11 @@
-"""Typed lists of the kernels of regular laws."""
+"""Typed lists of the kernels of regular laws, and of solvers of the contact problem."""
 
 from numba import types
 from numba.typed import List
 
 from arlequin.models.kernel_cache import njit
 from arlequin.multilevel.laws.signature import REGULAR_KERNEL
+from arlequin.multilevel.solvers._kernels import SOLVER
 
 
 @njit(types.ListType(REGULAR_KERNEL)(), cache=True)
@@ -17,3 +18,11 @@ def no_kernels():
 def add_kernel(kernels, kernel):
     """Append a kernel."""
     kernels.append(kernel)
+
+
+@njit(types.ListType(SOLVER)(SOLVER), cache=True)
+def list_of_solver(solver):
+    """A typed list of one solver, by which a compiled loop calls it without containing it."""
+    solvers = List.empty_list(SOLVER)
+    solvers.append(solver)
+    return solvers

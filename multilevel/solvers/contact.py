@@ -1,6 +1,7 @@
 """The contact problem of one time step, with friction, on the Delassus operator: of one system or of an ensemble."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from arlequin.multilevel.solvers.large_contact import LARGE_FROM, solve_large
 from arlequin.multilevel.solvers.law_tables import PointLaws
 from arlequin.multilevel.solvers.options import ContactMethod
 from arlequin.multilevel.solvers.problem import FreeMotion
+from arlequin.multilevel.solvers.solver_lists import newton_solver, robust_solver
 from arlequin.multilevel.solvers.standing_contact import STANDING_FROM, solve_standing
 
 OPEN, SLIP, STICK = 0, 1, 2
@@ -98,8 +100,6 @@ def solve_contact(
         rate = motion.rate_free if closing is None else motion.rate_free + closing[0]
         return _single_multiplier(laws, motion, rate, history)
 
-    from arlequin.multilevel.solvers._kernels import solve_contact as kernel
-
     compliance, share = laws.tangential_compliance, gain(laws, motion.theta, motion.step)
     rate_free = motion.rate_free
     if spring_traction is not None and slip_free is not None:
@@ -120,7 +120,7 @@ def solve_contact(
         iterations, residual, solved = solve_standing(*data, rho, solution)
     if not solved:
         options = index, rho, mass, max_iterations - iterations
-        more, residual, singular = kernel(*data, options, solution)
+        more, residual, singular = _solve_kernels(data, options, solution)
         iterations += more
     stored, dissipated, multiplier = normal
     reached = (
@@ -131,6 +131,25 @@ def solve_contact(
     return ContactSolution(
         impulse, stored, dissipated, multiplier, trial, iterations, residual, status, singular, reached
     )
+
+
+def _solve_kernels(data: Any, options: Any, solution: Any) -> tuple[int, float, bool]:
+    """Iterations, certificate and whether the multipliers are not unique: by Newton's method, else by others."""
+    from arlequin.multilevel.solvers import _kernels
+
+    newton: Any = _kernels.solve_contact
+    impulse, trial, _, _ = solution
+    guess = impulse.copy()
+    if impulse.size <= STANDING_FROM:
+        used, residual, singular = newton(*data, options, solution)
+        if used >= 0:
+            return used, residual, singular
+        impulse[:], trial[:] = guess, data[3]
+    from arlequin.multilevel.solvers._robust_kernels import solve_contact_robustly
+
+    robust: Any = solve_contact_robustly
+    used, residual, singular = robust(*data, options, solution)
+    return used, residual, singular
 
 
 def _single_multiplier(laws: PointLaws, motion: FreeMotion, rate_free: Array, history: Array) -> ContactSolution:
@@ -235,9 +254,15 @@ def solve_members(
     out = BatchedSolution.none(laws, history)
     out.impulse[members] = guess[members]
     table, kernels = laws.table(laws.tangential_compliance)
-    kernel(
-        members, tuple(np.ascontiguousarray(field) if np.ndim(field) else field for field in motion), table, kernels,
-        np.ascontiguousarray(history), np.ascontiguousarray(start), (*method.numbers, _MAX_ITERATIONS),
-        (out.impulse, out.history, out.normal, out.status), (out.iterations, out.residual, out.singular),
-    )  # fmt: skip
+    free = tuple(np.ascontiguousarray(field) if np.ndim(field) else field for field in motion)
+    history, start = np.ascontiguousarray(history), np.ascontiguousarray(start)
+    solve = newton_solver if laws.row_count <= STANDING_FROM else robust_solver
+    while members.size:
+        kernel(
+            members, free, table, kernels, solve(), history, start, (*method.numbers, _MAX_ITERATIONS),
+            (out.impulse, out.history, out.normal, out.status), (out.iterations, out.residual, out.singular),
+        )  # fmt: skip
+        members = members[out.iterations[members] < 0]
+        out.impulse[members], out.history[members] = guess[members], history[members]
+        solve = robust_solver
     return out

@@ -8,10 +8,12 @@ import threading
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 from arlequin.models import kernel_cache
-from arlequin.models.kernel_cache import IN_USE, UniquelyNamedFiles, kernels_key, remove_oldest
+from arlequin.models.kernel_cache import COMPILING, IN_USE, UniquelyNamedFiles, kernels_key, remove_oldest
+from arlequin.models.phases import listening
 
 PACKAGE = Path(kernel_cache.__file__).parents[1]
 KERNELS = "models/linalg/_row_kernels.py"
@@ -146,3 +148,34 @@ def test_packages_load_without_the_compiler():
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     words = [sys.executable, "-c", code]
     assert subprocess.run(words, env=environment, check=True, capture_output=True, text=True).stdout == "False\n"
+
+
+AHEAD = """
+import sys, time
+from arlequin.models import kernel_cache
+module = "arlequin.multilevel.laws._kernels"
+kernel_cache.compile_ahead(module)
+assert module not in sys.modules and (module in kernel_cache._ahead) == (sys.argv[1] == "first")
+kernel_cache.await_compilation(module)
+from arlequin.multilevel.laws import _kernels as kernels
+found = [each for each in vars(kernels).values() if getattr(each, "nopython_signatures", None)]
+print(sum(sum(each.stats.cache_misses.values()) for each in found), len(found) > 0)
+"""
+
+
+def test_another_process_compiles_ahead(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+    for which in ("first", "second"):  # the second finds that nothing is left to do
+        words = [sys.executable, "-c", AHEAD, which]
+        out = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
+        assert out.stdout == "0 True\n" and out.stderr == ""
+
+
+def test_compilation_is_a_phase_of_the_progress():
+    said = []
+    kernel = numba.njit(lambda x: x + 1.0)
+    kernel.py_func.__module__ = "arlequin.somewhere"
+    with listening(said.append):
+        assert kernel(1.0) == 2.0
+        assert kernel(2.0) == 3.0
+    assert said == [COMPILING, ""]

@@ -1,0 +1,98 @@
+"""Dense linear systems of the contact problem of a step, inside of compiled kernels."""
+
+from typing import Any
+
+import numpy as np
+from numba import config, types
+
+from arlequin.models.kernel_cache import called_njit
+from arlequin.multilevel.solvers._borrow_kernels import hold
+
+LAPACK_FROM = 96  # unknowns
+
+# LAPACK's dgesv as numba exports it: `np.linalg.solve` inside of a kernel takes four seconds to compile
+_REALS, _INTEGERS = types.CPointer(types.float64), types.CPointer(types.int32)
+_DGESV: Any = types.intc(
+    types.char, types.intp, types.intp, _REALS, types.intp, _INTEGERS, _REALS, types.intp
+)  # fmt: skip
+_dgesv: Any = types.ExternalFunction("numba_xgesv", _DGESV)
+
+
+def _by_lapack(matrix, right, n):
+    """Solves the leading n × n system for the rows of right (2, n) in place; False where a pivot is zero."""
+    columns, pivots = np.empty((n, n)), np.empty(n, dtype=np.int32)
+    for i in range(n):
+        for j in range(n):
+            columns[j, i] = matrix[i, j]
+    info = _dgesv(ord("d"), n, 2, columns.ctypes, n, pivots.ctypes, right.ctypes, n)
+    hold((columns, pivots, right))
+    return info == 0
+
+
+def _by_numpy(matrix, right, n):
+    """`_by_lapack` where kernels run as Python."""
+    try:
+        right[:] = np.linalg.solve(matrix[:n, :n], right.T).T
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+_solve_by_lapack: Any = _by_numpy if config.DISABLE_JIT else called_njit()(_by_lapack)  # type: ignore[attr-defined]
+
+
+@called_njit()
+def eliminate(matrix, right, n):
+    """Solves the leading n × n system in place by Gauss elimination with row pivoting; False where it is singular.
+
+    The rows are of unit size: a pivot of the size of round-off tells that they depend on each other.
+    """
+    floor = 1e-14 * max(n, 10)
+    for i in range(n):
+        best, size = i, abs(matrix[i, i])
+        for r in range(i + 1, n):
+            if abs(matrix[r, i]) > size:
+                best, size = r, abs(matrix[r, i])
+        if not size > floor:
+            return False
+        if best != i:
+            for j in range(i, n):
+                matrix[i, j], matrix[best, j] = matrix[best, j], matrix[i, j]
+            right[i], right[best] = right[best], right[i]
+        pivot = matrix[i, i + 1 : n]  # slices, whose indices need no check, make the loop vectorise
+        inverse = 1.0 / matrix[i, i]
+        for r in range(i + 1, n):
+            factor = matrix[r, i] * inverse
+            if factor != 0.0:
+                row = matrix[r, i + 1 : n]
+                for j in range(pivot.size):
+                    row[j] -= factor * pivot[j]
+                right[r] -= factor * right[i]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            right[i] -= matrix[i, j] * right[j]
+        right[i] /= matrix[i, i]
+    return True
+
+
+@called_njit()
+def solve_dense(matrix, right, n):
+    """Solves the leading n × n system into `right`; False where it is singular (rows of unit size).
+
+    LAPACK tells only of pivots that are exactly zero, so a second right-hand side without structure measures how
+    much the inverse enlarges.
+    """
+    if n <= LAPACK_FROM:
+        return eliminate(matrix, right, n)
+    both = np.empty((2, n))
+    for i in range(n):
+        both[0, i] = right[i]
+        both[1, i] = np.cos(1.0 + i * i)
+    if not _solve_by_lapack(matrix, both, n):
+        return False
+    for i in range(n):
+        if not abs(both[1, i]) < 1e13:
+            return False
+    for i in range(n):
+        right[i] = both[0, i]
+    return True
