@@ -43,3 +43,7 @@ def _shown(value: Any) -> str:
         value = value.item()
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+class ModelWarning(UserWarning):
+    """Warning of a model whose results would mislead; it names the cure."""

@@ -17,6 +17,7 @@ from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
+from arlequin.run.doubts import check_densities, warn_of_doubts
 from arlequin.run.interrupts import defer_interrupts, pending
 from arlequin.run.provenance import run_attributes
 from arlequin.run.resume import digest, find_resumable, study_of
@@ -89,11 +90,15 @@ class Run:
         if isinstance(found, xarray.DataTree):
             self.result = found
             return
+        if not scheme.static:
+            check_densities(self.assembly)
         self._stepper = stepper_of(scheme, self.assembly if members is None else members, step)
         if found is not None:
             self.state, self.extra = found.state, found.extra
         elif members is None:
-            self.state = self._stepper.start(*start_fields(self.assembly, step, scheme.static))
+            start = start_fields(self.assembly, step, scheme.static)
+            warn_of_doubts(self.assembly, *start, None if scheme.static else step)
+            self.state = self._stepper.start(*start)
         else:
             self.state = self._stepper.start(*members.of_each(lambda own: start_fields(own, step)))
         located = self._stepper.locates_events

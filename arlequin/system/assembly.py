@@ -27,6 +27,7 @@ from arlequin.system.contact import Contact
 from arlequin.system.dofs import DofLayout
 from arlequin.system.internal_forces import BulkResponse, Memory, response_of
 from arlequin.system.rigid_constraints import RigidConstraints
+from arlequin.system.shared_contact import warn_of_shared_contact
 from arlequin.system.springs import SpringSet, relation_rows
 from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
@@ -38,6 +39,7 @@ def assembled_parts(system: System, operators: Sequence[JunctionOperator]) -> tu
     for junction in system.junctions:
         for name, own in junction.weighting().items():
             weights[name] = own if name not in weights else weights[name] * own
+    warn_of_shared_contact(system, weights)
     massless, pulls = _contact_nodes(system), _pulls(system.junctions, operators)
     return tuple(
         part.assemble(weights.get(part.name), pulls=pulls.get(part.name, ()))

@@ -25,11 +25,18 @@ class Material(Protocol):
         ...
 
 
+class AssumedDensity(float):
+    """A density that was not given: statics does not ask for it, dynamics refuses it."""
+
+
+NOT_GIVEN = AssumedDensity(1.0)
+
+
 @dataclass(frozen=True)
 class LinearElastic:
     """Isotropic linear elasticity σ = λ tr(ε) I + 2μ ε with mass density ρ.
 
-    young E in Pa, poisson ν in ]−1, 0.5[, density ρ in kg/m³.
+    young E in Pa, poisson ν in ]−1, 0.5[, density ρ in kg/m³ (needed in dynamics).
 
     >>> LinearElastic(young=2e11, poisson=0.25, density=7800.0).lame()
     (80000000000.0, 80000000000.0)
@@ -37,10 +44,12 @@ class LinearElastic:
 
     young: float
     poisson: float = 0.0
-    density: float = 1.0
+    density: float = NOT_GIVEN
 
     def __post_init__(self) -> None:
-        checks.check_fields(self, young=checks.positive, density=checks.positive)
+        checks.check_fields(self, young=checks.positive)
+        if not isinstance(self.density, AssumedDensity):
+            checks.check_fields(self, density=checks.positive)
         checks.within("poisson", self.poisson, -1.0, 0.5, open_low=True, open_high=True)
 
     @property

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from arlequin.models.materials.elastic import LinearElastic
+from arlequin.models.materials.elastic import NOT_GIVEN, LinearElastic
 from arlequin.models.types import Array
 
 NEO_HOOKE = 0  # number of this law in `_point_kernels.respond`
@@ -64,7 +64,7 @@ class NeoHooke(VolumeSplit):
 
     young: float
     poisson: float = 0.0
-    density: float = 1.0
+    density: float = NOT_GIVEN
 
     def __post_init__(self) -> None:
         LinearElastic(self.young, self.poisson, self.density)  # has the same parameters, and checks them

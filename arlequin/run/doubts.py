@@ -1,0 +1,94 @@
+"""Doubtful models: those that run, but hardly mean what they say. Each is told of in one line, with the cure."""
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+
+from arlequin.models.errors import ModelWarning, UserError
+from arlequin.models.materials.elastic import AssumedDensity
+from arlequin.models.part import Surface
+from arlequin.models.types import Array
+from arlequin.system.assembly import Assembly
+from arlequin.system.system import surfaces_of
+
+RESOLVED = 0.2  # of the time that a wave takes to cross a part: the longest step that resolves an impact
+SLOW = 1e-6  # initial velocity over the wave speed below which nothing strikes
+
+
+def check_densities(assembly: Assembly) -> None:
+    """UserError where the density of a part was not given."""
+    for part in assembly.system.parts:
+        material = getattr(getattr(part, "model", part), "material", None)
+        if isinstance(getattr(material, "density", None), AssumedDensity):
+            raise UserError(f"part '{part.name}': the density of its material must be given in dynamics, kg/m³")
+
+
+def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -> None:
+    """A `ModelWarning` for each doubt about a system that starts with u (d,), m, and v (d,), m/s; step: s, None in
+    statics."""
+    lines = _places(assembly, u)
+    if step is not None:
+        lines += _steps(assembly, v, step)
+    for line in lines:
+        warnings.warn(line, ModelWarning, stacklevel=2)
+
+
+def _places(assembly: Assembly, u: Array) -> list[str]:
+    """Surfaces that overlap by more than a cell at the start, and those of which no point faces its partner."""
+    found, contact = [], assembly.contact
+    gaps = contact.gaps(u)
+    for item, (a, b) in zip(assembly.system.interfaces, pairwise(contact.start), strict=True):
+        own = gaps[a:b]
+        if own.size and np.isinf(own).all():
+            if isinstance(item.master, Surface) and _face_away(item.slave, item.master):
+                found.append(
+                    f"interface '{item.name}': '{item.slave.name}' of '{item.slave.part.name}' and "
+                    f"'{item.master.name}' of '{item.master.part.name}' face away from each other at the start, or "
+                    "have passed through each other: check which boundaries are named, and the positions"
+                )
+            continue
+        size, deepest = _facet_size(item.slave), -float(own.min(initial=0.0))
+        if 0.0 < size < deepest:
+            found.append(
+                f"interface '{item.name}': the surfaces overlap by {deepest:.3g} m at the start, more than a cell of "
+                f"{size:.3g} m: move the parts apart, or check the positions and the direction of the obstacle"
+            )
+    return found
+
+
+def _face_away(one: Surface, other: Surface) -> bool:
+    """Whether the mean normals of two surfaces, where they have some, do not point to the other one."""
+    between = other.positions.mean(axis=0) - one.positions.mean(axis=0)
+    for surface, way in ((one, between), (other, -between)):
+        normal = surface.areas @ surface.normals / surface.areas.sum()
+        if np.linalg.norm(normal) > 0.5 and normal @ way < 0.0:
+            return True
+    return False
+
+
+def _facet_size(surface: Surface) -> float:
+    """Median length of the first edges of the facets, m; 0 where there are none."""
+    if surface.facets.shape[1] < 2:
+        return 0.0
+    ends = surface.part.positions[surface.facets[:, :2]]
+    return float(np.median(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)))
+
+
+def _steps(assembly: Assembly, v: Array, step: float) -> list[str]:
+    """Steps too long for the waves that an impact sends through a part."""
+    found = []
+    touching = {surface.part.name for item in assembly.system.interfaces for surface in surfaces_of(item)}
+    for part, a, b in zip(assembly.system.parts, assembly.start[:-1], assembly.start[1:], strict=True):
+        speed = getattr(part, "wave_speed", None)
+        if part.name not in touching or speed is None or b - a != part.dof_count or not v[a:b].any():
+            continue
+        length = float(np.ptp(part.positions, axis=0).max())
+        crossed = length / speed
+        if step > RESOLVED * crossed and np.abs(v[a:b]).max() > SLOW * speed:
+            found.append(
+                f"step = {step:.3g} s: a wave crosses part '{part.name}' of {length:.3g} m in {crossed:.3g} s: an "
+                f"impact is not resolved and its energy goes into `impact`; take {0.5 * RESOLVED * crossed:.2g} s or "
+                "less, or a RigidBody"
+            )
+    return found

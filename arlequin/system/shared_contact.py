@@ -1,0 +1,76 @@
+"""Contact where a part shares its mass and stiffness with another one: it runs, but pushes back too little."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from arlequin.junctions.base import JunctionProtocol
+from arlequin.models.errors import ModelWarning
+from arlequin.models.part import MeshedPart, Surface, Weighting
+from arlequin.models.types import Array
+from arlequin.multilevel.interface import Interface
+from arlequin.system.system import System, surfaces_of
+
+FREE = 0.999  # weight of a part from which it stands alone
+LEFT = 0.01  # weight of a part below which the other part has taken over
+
+
+def warn_of_shared_contact(system: System, weights: Mapping[str, Weighting]) -> None:
+    """A `ModelWarning` for each surface in contact that lies in a gluing zone, or that another part has taken over;
+    weights: of the parts with junctions, by name."""
+    found = []
+    for item in system.interfaces:
+        for surface in surfaces_of(item):
+            own = weights.get(surface.part.name)
+            if own is None or not isinstance(surface.part, MeshedPart):
+                continue
+            others = _partners(system.junctions, surface)
+            share = _share_at_nodes(surface, own)
+            if (share < LEFT).any() and not _touching(system.interfaces, others.values()):
+                found.append(
+                    f"interface '{item.name}': at {np.count_nonzero(share < LEFT)} of {share.size} contact nodes of "
+                    f"'{surface.part.name}' the part has handed its mass and stiffness over by {_listed(others)}: "
+                    f"nothing resists there; put the contact on {' or '.join(map(repr, others.values()))}"
+                )
+            elif LEFT <= share.max() < FREE:
+                found.append(
+                    f"interface '{item.name}': '{surface.name}' of '{surface.part.name}' lies in the gluing zone of "
+                    f"{_listed(others)}, where the part has at most {share.max():.3g} of its stiffness: contact forces "
+                    "will be too small; end the zone some cells before the contact"
+                )
+    for line in found:
+        warnings.warn(line, ModelWarning, stacklevel=2)
+
+
+def _partners(junctions: Sequence[JunctionProtocol], surface: Surface) -> dict[str, str]:
+    """Junctions of the part → the other part of each."""
+    name = surface.part.name
+    return {
+        each.name: each.fine.name if each.coarse.name == name else each.coarse.name
+        for each in junctions
+        if name in (each.coarse.name, each.fine.name)
+    }
+
+
+def _listed(others: Mapping[str, str]) -> str:
+    return " and ".join(f"junction '{name}'" for name in others)
+
+
+def _touching(interfaces: Sequence[Interface], parts: object) -> bool:
+    """Whether one of the parts is in contact."""
+    names = {surface.part.name for item in interfaces for surface in surfaces_of(item)}
+    return bool(names & set(parts))  # type: ignore[call-overload]
+
+
+def _share_at_nodes(surface: Surface, weighting: Weighting) -> Array:
+    """Largest mean weight of the stiffness in the cells around each node (k,) of a surface."""
+    part = surface.meshed
+    cells, place = part.basis.element_dofs, np.full(part.node_count, -1)
+    place[surface.nodes] = np.arange(surface.nodes.size)
+    share = np.zeros(surface.nodes.size)
+    means = weighting.stiffness.mean(axis=1)
+    for corner in cells:
+        near = np.flatnonzero(place[corner] >= 0)
+        np.maximum.at(share, place[corner[near]], means[near])
+    return share
