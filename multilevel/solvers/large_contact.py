@@ -272,14 +272,14 @@ class Newton:
         self._diagonal = scales(problem)
         rows, points = impulse.size, self._first.size - 1
         sizes = np.diff(self._first)
-        self._point = np.repeat(np.arange(points), sizes)
-        self._axis = np.arange(rows) - self._first[self._point]
+        self.point = np.repeat(np.arange(points), sizes)
+        self.axis = np.arange(rows) - self._first[self.point]
         axes = int(sizes.max())
         beside = self._first[:-1, None] + np.arange(axes)
         self._beside = np.where(np.arange(axes) < sizes[:, None], beside, rows)  # (k, axes), r where there is none
         self.response = np.empty(rows), np.empty((points, 4)), np.empty(points), np.empty(points), np.empty(rows)
         self.statuses = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int8), np.empty(rows)
-        self._system = np.empty(rows), np.empty((points, 3, 3)), np.empty((points, 3, 3))
+        self.system = np.empty(rows), np.empty((points, 3, 3)), np.empty((points, 3, 3))
         self._rows: _Rows | None = None
         self._preconditioner: _Preconditioner | None = None
         self._built_for = self._last = np.zeros(points, dtype=np.int8)
@@ -322,7 +322,7 @@ class Newton:
         self.multiply()
         error, scale = linearised(
             self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
-            self._system, by_impulses,
+            self.system, by_impulses,
         )  # fmt: skip
         return float(error / scale)
 
@@ -339,7 +339,7 @@ class Newton:
         impulse, trial, normal, status = solution
         statuses = self.statuses[0], status, self.statuses[2]
         linearised(
-            self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self._system, False
+            self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self.system, False
         )
         projected(self._problem, self._diagonal, impulse, self.response, statuses)
         self.multiply()
@@ -347,8 +347,8 @@ class Newton:
 
     def equations(self) -> "NewtonEquations":
         """The system of an increment, without the rows whose equations give their impulses at once."""
-        residual, on_velocity, on_impulse = self._system
-        point, axis, width = self._point, self._axis, self._beside.shape[1]
+        residual, on_velocity, on_impulse = self.system
+        point, axis, width = self.point, self.axis, self._beside.shape[1]
         on_velocity, on_impulse = on_velocity[point, axis, :width], on_impulse[point, axis, :width]  # (r, axes)
         own = np.take_along_axis(on_impulse, axis[:, None], axis=1)[:, 0]
         coupled = (on_velocity != 0.0).any(axis=1) | ((on_impulse != 0.0).sum(axis=1) > (own != 0.0))
@@ -356,14 +356,19 @@ class Newton:
         known[:-1][~coupled] = -residual[~coupled] / own[~coupled]
         unknown = np.flatnonzero(coupled)
         on_velocity, on_impulse, beside = on_velocity[unknown], on_impulse[unknown], self._beside[point[unknown]]
-        right = -residual[unknown] - np.einsum("nb,nb->n", on_velocity, self._velocity_of(known)[beside])
-        right -= np.einsum("nb,nb->n", on_impulse, known[beside])
-        return NewtonEquations(known, unknown, on_velocity, on_impulse, beside, right)
+        given = NewtonEquations(known, unknown, on_velocity, on_impulse, beside, -residual[unknown])
+        return given._replace(right=given.right - self.applied(given, known[:-1]))
+
+    def applied(self, equations: "NewtonEquations", x: Array) -> Array:
+        """D_v W x + D_P x (n,) of impulses x (r,)."""
+        impulse = np.append(x, 0.0)
+        out = np.einsum("nb,nb->n", equations.on_velocity, self._velocity_of(impulse)[equations.beside])
+        return np.asarray(out + np.einsum("nb,nb->n", equations.on_impulse, impulse[equations.beside]))
 
     def _increment(self, error: float, verified: bool) -> Array | None:
         """Increment (r,) of the impulses; None where GMRES does not find it or, to be verified, the solution of a
         right-hand side without structure: a singular system has solutions for some right-hand sides only."""
-        point, axis = self._point, self._axis
+        point, axis = self.point, self.axis
         known, unknown, on_velocity, on_impulse, beside, right = self.equations()
         if unknown.size == 0:
             return known[:-1]
