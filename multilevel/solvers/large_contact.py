@@ -262,14 +262,14 @@ class NewtonEquations(NamedTuple):
 
 
 class Newton:
-    """Newton's method on one contact problem; `problem`: the arguments of the kernels."""
+    """Newton's method on one contact problem; `problem`, `kernels`: the arguments of the kernels."""
 
-    def __init__(self, problem: tuple[Any, ...], rho: float, impulse: Array, trial: Array) -> None:
+    def __init__(self, problem: tuple[Any, ...], kernels: Any, rho: float, impulse: Array, trial: Array) -> None:
         from arlequin.multilevel.solvers._large_kernels import scales
 
-        self._problem, self._rho, self.impulse, self._trial = problem, rho, impulse, trial
+        self._problem, self._kernels, self._rho, self.impulse, self._trial = problem, kernels, rho, impulse, trial
         self._delassus, self._first = problem[0][0], problem[1][0]
-        self._diagonal = scales(problem)
+        self._diagonal = scales(problem, kernels)
         rows, points = impulse.size, self._first.size - 1
         sizes = np.diff(self._first)
         self.point = np.repeat(np.arange(points), sizes)
@@ -321,8 +321,8 @@ class Newton:
 
         self.multiply()
         error, scale = linearised(
-            self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
-            self.system, by_impulses,
+            self._problem, self._kernels, self._diagonal, self._rho, self.impulse, self._trial, self.response,
+            self.statuses, self.system, by_impulses,
         )  # fmt: skip
         return float(error / scale)
 
@@ -339,11 +339,22 @@ class Newton:
         impulse, trial, normal, status = solution
         statuses = self.statuses[0], status, self.statuses[2]
         linearised(
-            self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self.system, False
+            self._problem,
+            self._kernels,
+            self._diagonal,
+            self._rho,
+            impulse,
+            trial,
+            self.response,
+            self.statuses,
+            self.system,
+            False,
         )
-        projected(self._problem, self._diagonal, impulse, self.response, statuses)
+        projected(self._problem, self._kernels, self._diagonal, impulse, self.response, statuses)
         self.multiply()
-        return float(completed(self._problem, self._diagonal, impulse, trial, self.response, statuses, normal))
+        return float(
+            completed(self._problem, self._kernels, self._diagonal, impulse, trial, self.response, statuses, normal)
+        )
 
     def equations(self) -> "NewtonEquations":
         """The system of an increment, without the rows whose equations give their impulses at once."""
@@ -441,8 +452,8 @@ def solve_large(
 
     impulse, trial, _, _ = solution
     rho, left = options
-    problem = motion, laws, kernels, history, closing[0].copy()
-    newton = Newton(problem, rho, impulse, trial)
+    problem = motion, laws, history, closing[0].copy()
+    newton = Newton(problem, kernels, rho, impulse, trial)
     used = 0
     while True:  # each pass closes more points on the mean
         steps, error, solved = newton.run(left - used)
@@ -451,5 +462,7 @@ def solve_large(
             ROUNDED.forget()  # the fallback needs the memory
             return used, error, False
         error = newton.finish(solution)
-        if impulse.size == laws[0].size - 1 or not closed_on_mean(problem, closing, impulse, newton.response[0]):
+        if impulse.size == laws[0].size - 1 or not closed_on_mean(
+            problem, kernels, closing, impulse, newton.response[0]
+        ):
             return used, error, True

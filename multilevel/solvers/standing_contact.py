@@ -220,8 +220,8 @@ def solve_standing(
     if not impulse.any() or _slipping(impulse, table) > SLIPPING:
         return 0, np.inf, False
     guess = impulse.copy()
-    problem = motion, laws, kernels, history, closing[0].copy()
-    newton = Newton(problem, rho, impulse, trial)
+    problem = motion, laws, history, closing[0].copy()
+    newton = Newton(problem, kernels, rho, impulse, trial)
     best, stalled = newton.linearise(True), 0
     sticking = _sticking(newton, free, table)
     for used in range(1, ITERATIONS + 1 if sticking is not None else 1):
@@ -232,7 +232,7 @@ def solve_standing(
         error = newton.linearise(False)
         if error <= TARGET:
             error = newton.finish(solution)
-            if not closed_on_mean(problem, closing, impulse, newton.response[0]):
+            if not closed_on_mean(problem, kernels, closing, impulse, newton.response[0]):
                 return used, error, True
             break
         stalled = 0 if error <= 0.5 * best else stalled + 1

@@ -103,8 +103,8 @@ def test_increments_solve_newtons_equations_of_any_statuses(monkeypatch: pytest.
     laws, motion = problem("unilateral", 1.0, friction=0.6, lifted=-0.02)
     table, kernels = laws.table(laws.tangential_compliance)
     history = laws.start_history(np.zeros(len(POINTS)))
-    data = tuple(motion), table, kernels, history, np.zeros(len(W))
-    newton = Newton(data, 1.0, guess.copy(), history.copy())
+    data = tuple(motion), table, history, np.zeros(len(W))
+    newton = Newton(data, kernels, 1.0, guess.copy(), history.copy())
     newton.linearise(True)
     sticking, before = standing_contact._sticking(newton, motion, LawTable(*table)), newton.statuses[1].copy()
     assert sticking is not None
