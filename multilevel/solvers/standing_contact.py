@@ -224,7 +224,9 @@ def solve_standing(
     newton = Newton(problem, kernels, rho, impulse, trial)
     best, stalled = newton.linearise(True), 0
     sticking = _sticking(newton, free, table)
-    for used in range(1, ITERATIONS + 1 if sticking is not None else 1):
+    for used in range(1, ITERATIONS + 1):
+        if sticking is None:
+            break
         try:
             impulse += _NewtonSystem(sticking, free.delassus, newton).increment()
         except (TooMany, np.linalg.LinAlgError):
@@ -244,9 +246,10 @@ def solve_standing(
 
 
 def _slipping(impulse: Array, laws: LawTable) -> float:
-    """Share of the closed points with friction that these impulses (r,), on the border of the friction disk, let
-    slip."""
+    """Share of the closed points with friction that have slipped under these impulses (r,): they lie on the border of
+    the friction disk."""
     first = laws.first[:-1]
     square = np.add.reduceat(impulse**2, first) - impulse[first] ** 2
     radius = laws.friction * np.maximum(impulse[first], 0.0) * (1.0 - ON_BORDER)
-    return float(np.count_nonzero((radius > 0.0) & (square >= radius**2)) / max(np.count_nonzero(radius), 1))
+    rubs = radius > 0.0
+    return np.count_nonzero(rubs & (square >= radius**2)) / max(np.count_nonzero(rubs), 1)
