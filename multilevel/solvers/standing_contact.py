@@ -49,7 +49,7 @@ class _Sticking:
         self.rows, self.compliance = rows, compliance
         matrix = delassus[np.ix_(rows, rows)]
         matrix[range(rows.size), range(rows.size)] += compliance
-        self.inverse: Array = np.linalg.inv(matrix)
+        self.inverse: Array = np.linalg.inv(matrix).astype(float, copy=False)
         if not (SINGULAR * np.diag(self.inverse) * np.diag(matrix) < 1.0).all():
             raise np.linalg.LinAlgError
         self.place = np.full(delassus.shape[0] + 1, -1)  # of a row of W among these
@@ -252,4 +252,4 @@ def _slipping(impulse: Array, laws: LawTable) -> float:
     square = np.add.reduceat(impulse**2, first) - impulse[first] ** 2
     radius = laws.friction * np.maximum(impulse[first], 0.0) * (1.0 - ON_BORDER)
     rubs = radius > 0.0
-    return np.count_nonzero(rubs & (square >= radius**2)) / max(np.count_nonzero(rubs), 1)
+    return float((rubs & (square >= radius**2)).sum()) / max(float(rubs.sum()), 1.0)
