@@ -82,7 +82,7 @@ class _NewtonSystem:
         alone &= (np.count_nonzero(on_velocity, axis=1) == 1) & (np.count_nonzero(on_impulse, axis=1) == (own != 0.0))
         gamma = sticking.compliance[self._place[alone]]
         off = np.abs(_rounded(own[alone], rate[alone]) - gamma)
-        near = off <= NEAR * gamma
+        near = off <= NEAR * np.abs(gamma)
         self._refines = bool(off[near].any())
         alone[alone] = near
         sticks = np.zeros(newton.point.size, dtype=bool)
