@@ -1,6 +1,7 @@
 """Junction of a beam and a solid that overlap along the beam's axis: zone, weights and constraint operator."""
 
 import warnings
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -272,6 +273,24 @@ class BeamJunction:
         """
         beam, solid = self.zone.beam_weights(self.weights), self.zone.solid_weights(self.weights)
         return {self.beam.name: Weighting(beam, beam, beam), self.solid.name: Weighting(solid, solid, solid)}
+
+    def carrying(self, beam: Beam | Modal, solid: Solid | Modal) -> "BeamJunction":
+        """The same junction, with its operator, for parts that differ in their loads only; UserError otherwise."""
+        self.operator()  # from here on, that of the copy too
+        other = copy(self)
+        object.__setattr__(other, "beam", beam)
+        object.__setattr__(other, "solid", solid)
+        new, old = other._beam, self._beam
+        same = beam.name == self.beam.name and solid.name == self.solid.name and other._solid.mesh is self._solid.mesh
+        same = (
+            same and other._solid.thickness == self._solid.thickness and other._solid.dof_count == self._solid.dof_count
+        )
+        same = same and new.components == old.components
+        fields = ("lengths", "phi", "rotation")
+        same = same and all(np.array_equal(getattr(new.elements, key), getattr(old.elements, key)) for key in fields)
+        if not (same and np.array_equal(new.positions, old.positions) and np.array_equal(new.nodes, old.nodes)):
+            raise UserError(f"junction '{self.name}': the parts differ in more than their loads: make another junction")
+        return other
 
     def absorbing_rows(self) -> None:
         """None: no absorbing term."""

@@ -11,6 +11,7 @@ from arlequin.models.types import Array
 
 _FULL = 0.25  # density of the nonzero columns above which a dense product is faster
 
+_FEW, _LARGE = 4, 2**23  # vectors below which columns of a dense copy, of at most so many entries, are added up
 _CACHED = 4  # products: comparing an argument costs a thousandth of a product
 
 
@@ -36,14 +37,27 @@ class RowProduct:
         return some, self.matrix[:, some].toarray()
 
     @cached_property
+    def _columns(self) -> Array | None:
+        """The nonzero columns (c, r), dense; None for sparse or large A."""
+        if self._full is None or self._full[1].size > _LARGE:
+            return None
+        return np.ascontiguousarray(self._full[1].T)
+
+    @cached_property
     def _transposed(self) -> sp.csc_array:
         return self.matrix.T  # by columns: zero forces are skipped
 
     def __call__(self, fields: Array) -> Array:
         """A x (r,) for x (d,), or (b, r) for each x of fields (b, d)."""
-        if self._full is None or fields.ndim > 1:  # rounding of BLAS products depends on the batch size
+        if self._full is None:
             return applied(self.matrix, fields)
         some, block = self._full
+        if fields.ndim > 1:  # rounding of BLAS products depends on the batch size
+            if fields.ndim > 2 or len(fields) >= _FEW or self._columns is None:
+                return applied(self.matrix, fields)
+            from arlequin.linalg._product_kernels import by_dense_columns
+
+            return np.asarray(by_dense_columns(self._columns, np.ascontiguousarray(fields[:, some], dtype=float)))
         for given, product in self._last:
             if np.array_equal(given, fields):
                 return product.copy()

@@ -22,7 +22,7 @@ from arlequin.schemes import Scheme
 def digest(thing: Any) -> str:
     """Digest of nested dataclasses, arrays, numbers and functions; the same in every process.
 
-    Functions enter by their code, closure and the global values they use.
+    Functions enter by their code, closure and the global values they use; of dataclasses, the fields they are made of.
 
     >>> digest((1, "a")) == digest((1.0, "a")) != digest((1.5, "a"))
     True
@@ -60,7 +60,7 @@ class _Walk:
     def _inside(self, thing: Any) -> None:
         self._say(type(thing).__module__, type(thing).__qualname__)
         if is_dataclass(thing):
-            self._all([getattr(thing, item.name) for item in fields(thing)])
+            self._all([getattr(thing, item.name) for item in fields(thing) if item.init])
         elif isinstance(thing, Mapping):
             self._all([part for item in thing.items() for part in item])
         elif isinstance(thing, tuple | list | np.ndarray):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from arlequin.energy import BulkWork, viscous_losses
-from arlequin.linalg.products import applied
+from arlequin.linalg.products import RowProduct, applied
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Nonlinear
@@ -293,7 +293,7 @@ class ThetaStepper(Stepper):
                 if i:
                     break
                 self._refuse(np.flatnonzero(failed), contact, end.u, (now.n + 1) * step)
-            end_velocity = basis(end.v)
+            end_velocity, went.y[i], went.contact_displacement[i + 1] = _together(basis, end.v, y, end.u)
             went.path[i] = 0.5 * step * (contact_velocity + end_velocity)
             path = None if push is None else 0.5 * step * (now.v + end.v)
             single = solution.single
@@ -305,7 +305,6 @@ class ThetaStepper(Stepper):
                     field[0] += more
                 end.bulk_work[0, 0] = 0.5 * float(end.v[0] @ end.inertia[0])
                 end_velocity = basis(end.v)
-            went.y[i], went.contact_displacement[i + 1] = basis(y), basis(end.u)
             contact_velocity = end_velocity
             went.solutions.append(solution)
             own = ThetaState(end.momentum, load, end.constraint_sum)
@@ -641,3 +640,10 @@ def _rows(field: Array, at: slice) -> Array:
 def is_steady(assembly: Assembly) -> bool:
     """Whether steps may be audited together: linear parts, contact of fixed pairings, no wear."""
     return assembly.linear and assembly.contact.fixed and assembly.contact.wear_rate is None
+
+
+def _together(product: RowProduct, *fields: Array) -> tuple[Array, ...]:
+    """The product of each of these fields (n, d); those of a single system, to the same bits, in one pass."""
+    if len(fields[0]) > 1:
+        return tuple(product(field) for field in fields)
+    return tuple(product(np.concatenate(fields))[:, None])

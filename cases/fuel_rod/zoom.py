@@ -250,14 +250,17 @@ class Zoom:
             stiff[f"{kind}_stiffness"] = 1.0 / (1.0 / nominal - give)
         return replace(self.cell, supports=replace(own, **stiff))
 
+    @cached_property
+    def _junctions(self) -> list[aq.BeamJunction]:
+        """The junctions of the parts without loads."""
+        beams = self.beams(replace(self.parameters, excitation="none"))
+        return [aq.BeamJunction(beam, self.still, name=f"{name}_end") for name, (beam, _) in beams.items()]
+
     def _system(
         self, beams: dict[str, Any], cladding: aq.Modal, masses: list[Any], contacts: list[Any], held: TubeSupports
     ) -> aq.System:
         lower, upper = (beam for beam, _ in beams.values())
-        junctions = [
-            aq.BeamJunction(lower, cladding, name="lower_end"),
-            aq.BeamJunction(upper, cladding, name="upper_end"),
-        ]
+        junctions = [own.carrying(beam, cladding) for own, beam in zip(self._junctions, (lower, upper), strict=True)]
         parts = [lower, upper, cladding, *masses, *held.parts]
         interfaces = [*contacts, *held.interfaces]
         return aq.System(parts, junctions=junctions, interfaces=interfaces, springs=held.springs)

@@ -31,25 +31,26 @@ from arlequin.multilevel.solvers.problem import ON_BORDER, FreeMotion, LawTable
 _VECTOR, _INDEX, _TABLE, _BLOCKS = float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1]
 _ROUNDED, _ROUNDED_VECTOR = float32[:, ::1], float32[::1]
 _FLAGS, _STATUS = boolean[::1], types.int8[::1]
-# `FreeMotion`, `LawTable`, kernels of the regular laws, history (l, h) at the start of the step, shift (r,)
+# `FreeMotion`, `LawTable`, history (l, h) at the start of the step, shift (r,); the kernels of the regular laws stand
+# beside them, as numba takes 0.1 ms to find the type of a tuple with a list
 _PROBLEM = types.Tuple(
     (
         types.Tuple((_TABLE, float64, _VECTOR, _VECTOR, _FLAGS, float64, float64, float64)),
         types.Tuple((_INDEX, _VECTOR, _INDEX, _VECTOR, _VECTOR, _VECTOR, _INDEX, _INDEX, _TABLE)),
-        types.ListType(REGULAR_KERNEL),
         _TABLE,
         _VECTOR,
     )
 )
+_KERNELS = types.ListType(REGULAR_KERNEL)
 _RESPONSE = types.Tuple((_VECTOR, _TABLE, _VECTOR, _VECTOR, _VECTOR))
 _STATUSES = types.Tuple((_FLAGS, _STATUS, _VECTOR))
 _SYSTEM = types.Tuple((_VECTOR, _BLOCKS, _BLOCKS))
 
 
 @called_njit()
-def _contact_problem(problem):
+def _contact_problem(problem, kernels):
     """The `ContactProblem` of the arguments `_PROBLEM`."""
-    motion, laws, kernels, history, shift = problem
+    motion, laws, history, shift = problem
     m, t = FreeMotion(*motion), LawTable(*laws)
     area = m.impulse_factor * t.area
     return ContactProblem(
@@ -59,24 +60,26 @@ def _contact_problem(problem):
     )  # fmt: skip
 
 
-@njit(_VECTOR(_PROBLEM), cache=True)
-def scales(problem):
+@njit(_VECTOR(_PROBLEM, _KERNELS), cache=True)
+def scales(problem, kernels):
     """Scales (r,) of the natural map."""
-    return diagonal_scaling(_contact_problem(problem))
+    return diagonal_scaling(_contact_problem(problem, kernels))
 
 
 @njit(
-    types.UniTuple(float64, 2)(_PROBLEM, _VECTOR, float64, _VECTOR, _TABLE, _RESPONSE, _STATUSES, _SYSTEM, boolean),
+    types.UniTuple(float64, 2)(
+        _PROBLEM, _KERNELS, _VECTOR, float64, _VECTOR, _TABLE, _RESPONSE, _STATUSES, _SYSTEM, boolean
+    ),
     cache=True,
 )
-def linearised(problem, diagonal, rho, impulse, trial, response, statuses, system, by_impulses):
+def linearised(problem, kernels, diagonal, rho, impulse, trial, response, statuses, system, by_impulses):
     """Statuses and linear system at the impulses (r,), whose W P is in the response; the certificate and the size of
     the impulses are returned.
 
     by_impulses: whether multipliers and friction keep the statuses of the step whose impulses these are: active where
     positive, friction slips on the border of its disk and sticks within it.
     """
-    p = _contact_problem(problem)
+    p = _contact_problem(problem, kernels)
     r, s, linear = ContactResponse(*response), Statuses(*statuses), LinearSystem(*system)
     error, scale = evaluate_response(p, diagonal, trial, impulse, r)
     update_statuses(p, diagonal, rho, impulse, r, s)
@@ -95,25 +98,25 @@ def linearised(problem, diagonal, rho, impulse, trial, response, statuses, syste
     return error, scale
 
 
-@njit(void(_PROBLEM, _VECTOR, _VECTOR, _RESPONSE, _STATUSES), cache=True)
-def projected(problem, diagonal, impulse, response, statuses):
+@njit(void(_PROBLEM, _KERNELS, _VECTOR, _VECTOR, _RESPONSE, _STATUSES), cache=True)
+def projected(problem, kernels, diagonal, impulse, response, statuses):
     """Project the impulses of the response onto the laws, in place; their statuses with ρ = 1."""
-    project(_contact_problem(problem), diagonal, impulse, ContactResponse(*response), Statuses(*statuses))
+    project(_contact_problem(problem, kernels), diagonal, impulse, ContactResponse(*response), Statuses(*statuses))
 
 
-@njit(float64(_PROBLEM, _VECTOR, _VECTOR, _TABLE, _RESPONSE, _STATUSES, _TABLE), cache=True)
-def completed(problem, diagonal, impulse, trial, response, statuses, normal):
+@njit(float64(_PROBLEM, _KERNELS, _VECTOR, _VECTOR, _TABLE, _RESPONSE, _STATUSES, _TABLE), cache=True)
+def completed(problem, kernels, diagonal, impulse, trial, response, statuses, normal):
     """The certificate of projected impulses, whose W P is in the response; their normal parts into normal (3, k)."""
-    p, r = _contact_problem(problem), ContactResponse(*response)
+    p, r = _contact_problem(problem, kernels), ContactResponse(*response)
     error, scale = evaluate_response(p, diagonal, trial, impulse, r)
     split_normal(p, impulse, r, Statuses(*statuses), normal)
     return error / scale
 
 
-@njit(boolean(_PROBLEM, _TABLE, _VECTOR, _VECTOR), cache=True)
-def closed_on_mean(problem, closing, impulse, velocity_change):
+@njit(boolean(_PROBLEM, _KERNELS, _TABLE, _VECTOR, _VECTOR), cache=True)
+def closed_on_mean(problem, kernels, closing, impulse, velocity_change):
     """See `arlequin.multilevel.solvers._kernels.close_on_mean_slip`; the shift of the problem changes in place."""
-    return close_on_mean_slip(_contact_problem(problem), closing[1], closing[2], impulse, velocity_change)
+    return close_on_mean_slip(_contact_problem(problem, kernels), closing[1], closing[2], impulse, velocity_change)
 
 
 @njit(void(_TABLE, float64, _ROUNDED), cache=True)

@@ -262,24 +262,24 @@ class NewtonEquations(NamedTuple):
 
 
 class Newton:
-    """Newton's method on one contact problem; `problem`: the arguments of the kernels."""
+    """Newton's method on one contact problem; `problem`, `kernels`: the arguments of the kernels."""
 
-    def __init__(self, problem: tuple[Any, ...], rho: float, impulse: Array, trial: Array) -> None:
+    def __init__(self, problem: tuple[Any, ...], kernels: Any, rho: float, impulse: Array, trial: Array) -> None:
         from arlequin.multilevel.solvers._large_kernels import scales
 
-        self._problem, self._rho, self.impulse, self._trial = problem, rho, impulse, trial
+        self._problem, self._kernels, self._rho, self.impulse, self._trial = problem, kernels, rho, impulse, trial
         self._delassus, self._first = problem[0][0], problem[1][0]
-        self._diagonal = scales(problem)
+        self._diagonal = scales(problem, kernels)
         rows, points = impulse.size, self._first.size - 1
         sizes = np.diff(self._first)
-        self._point = np.repeat(np.arange(points), sizes)
-        self._axis = np.arange(rows) - self._first[self._point]
+        self.point = np.repeat(np.arange(points), sizes)
+        self.axis = np.arange(rows) - self._first[self.point]
         axes = int(sizes.max())
         beside = self._first[:-1, None] + np.arange(axes)
         self._beside = np.where(np.arange(axes) < sizes[:, None], beside, rows)  # (k, axes), r where there is none
         self.response = np.empty(rows), np.empty((points, 4)), np.empty(points), np.empty(points), np.empty(rows)
         self.statuses = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int8), np.empty(rows)
-        self._system = np.empty(rows), np.empty((points, 3, 3)), np.empty((points, 3, 3))
+        self.system = np.empty(rows), np.empty((points, 3, 3)), np.empty((points, 3, 3))
         self._rows: _Rows | None = None
         self._preconditioner: _Preconditioner | None = None
         self._built_for = self._last = np.zeros(points, dtype=np.int8)
@@ -321,8 +321,8 @@ class Newton:
 
         self.multiply()
         error, scale = linearised(
-            self._problem, self._diagonal, self._rho, self.impulse, self._trial, self.response, self.statuses,
-            self._system, by_impulses,
+            self._problem, self._kernels, self._diagonal, self._rho, self.impulse, self._trial, self.response,
+            self.statuses, self.system, by_impulses,
         )  # fmt: skip
         return float(error / scale)
 
@@ -339,16 +339,27 @@ class Newton:
         impulse, trial, normal, status = solution
         statuses = self.statuses[0], status, self.statuses[2]
         linearised(
-            self._problem, self._diagonal, self._rho, impulse, trial, self.response, self.statuses, self._system, False
+            self._problem,
+            self._kernels,
+            self._diagonal,
+            self._rho,
+            impulse,
+            trial,
+            self.response,
+            self.statuses,
+            self.system,
+            False,
         )
-        projected(self._problem, self._diagonal, impulse, self.response, statuses)
+        projected(self._problem, self._kernels, self._diagonal, impulse, self.response, statuses)
         self.multiply()
-        return float(completed(self._problem, self._diagonal, impulse, trial, self.response, statuses, normal))
+        return float(
+            completed(self._problem, self._kernels, self._diagonal, impulse, trial, self.response, statuses, normal)
+        )
 
     def equations(self) -> "NewtonEquations":
         """The system of an increment, without the rows whose equations give their impulses at once."""
-        residual, on_velocity, on_impulse = self._system
-        point, axis, width = self._point, self._axis, self._beside.shape[1]
+        residual, on_velocity, on_impulse = self.system
+        point, axis, width = self.point, self.axis, self._beside.shape[1]
         on_velocity, on_impulse = on_velocity[point, axis, :width], on_impulse[point, axis, :width]  # (r, axes)
         own = np.take_along_axis(on_impulse, axis[:, None], axis=1)[:, 0]
         coupled = (on_velocity != 0.0).any(axis=1) | ((on_impulse != 0.0).sum(axis=1) > (own != 0.0))
@@ -356,14 +367,19 @@ class Newton:
         known[:-1][~coupled] = -residual[~coupled] / own[~coupled]
         unknown = np.flatnonzero(coupled)
         on_velocity, on_impulse, beside = on_velocity[unknown], on_impulse[unknown], self._beside[point[unknown]]
-        right = -residual[unknown] - np.einsum("nb,nb->n", on_velocity, self._velocity_of(known)[beside])
-        right -= np.einsum("nb,nb->n", on_impulse, known[beside])
-        return NewtonEquations(known, unknown, on_velocity, on_impulse, beside, right)
+        given = NewtonEquations(known, unknown, on_velocity, on_impulse, beside, -residual[unknown])
+        return given._replace(right=given.right - self.applied(given, known[:-1]))
+
+    def applied(self, equations: "NewtonEquations", x: Array) -> Array:
+        """D_v W x + D_P x (n,) of impulses x (r,)."""
+        impulse = np.append(x, 0.0)
+        out = np.einsum("nb,nb->n", equations.on_velocity, self._velocity_of(impulse)[equations.beside])
+        return np.asarray(out + np.einsum("nb,nb->n", equations.on_impulse, impulse[equations.beside]))
 
     def _increment(self, error: float, verified: bool) -> Array | None:
         """Increment (r,) of the impulses; None where GMRES does not find it or, to be verified, the solution of a
         right-hand side without structure: a singular system has solutions for some right-hand sides only."""
-        point, axis = self._point, self._axis
+        point, axis = self.point, self.axis
         known, unknown, on_velocity, on_impulse, beside, right = self.equations()
         if unknown.size == 0:
             return known[:-1]
@@ -436,8 +452,8 @@ def solve_large(
 
     impulse, trial, _, _ = solution
     rho, left = options
-    problem = motion, laws, kernels, history, closing[0].copy()
-    newton = Newton(problem, rho, impulse, trial)
+    problem = motion, laws, history, closing[0].copy()
+    newton = Newton(problem, kernels, rho, impulse, trial)
     used = 0
     while True:  # each pass closes more points on the mean
         steps, error, solved = newton.run(left - used)
@@ -446,5 +462,7 @@ def solve_large(
             ROUNDED.forget()  # the fallback needs the memory
             return used, error, False
         error = newton.finish(solution)
-        if impulse.size == laws[0].size - 1 or not closed_on_mean(problem, closing, impulse, newton.response[0]):
+        if impulse.size == laws[0].size - 1 or not closed_on_mean(
+            problem, kernels, closing, impulse, newton.response[0]
+        ):
             return used, error, True

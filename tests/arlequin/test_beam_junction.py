@@ -1,6 +1,7 @@
 """Beam-solid junction: rigid motions, uniform strains and curvatures, patches, weights, energy, statics, messages."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -245,6 +246,23 @@ def test_free_systems_have_their_rigid_modes():
     beam, solid = parts("quad")
     found = natural_frequencies(aq.System([beam, solid], [BeamJunction(beam, solid)]), 4).frequencies
     assert found[:3].max() < 1e-5 * found[3]
+
+
+@pytest.mark.parametrize("kind", ["quad", "hex"])
+def test_parts_with_other_loads_take_the_junction_over(kind):
+    beam, solid = parts(kind, 0.4321)
+    junction = BeamJunction(beam, solid, name="j")
+    loaded, _ = parts(kind, 0.4321, end_loads={"left": lambda t: (1.0,) * beam.components})
+    heavy = replace(solid, body_force=lambda x, t: np.ones_like(x))
+    found, own = junction.carrying(loaded, heavy), BeamJunction(loaded, heavy, name="j")
+    assert found.coarse is loaded and found.fine is heavy and junction.coarse is beam
+    for field in ("coarse", "fine", "gram"):
+        assert (getattr(found.operator(), field) != getattr(own.operator(), field)).nnz == 0
+    for name, weighting in own.weighting().items():
+        assert (found.weighting()[name].mass == weighting.mass).all()
+    for others in (parts(kind, 0.4321, end=0.71)[0], solid), (beam, parts(kind, 0.4321)[1]):
+        with pytest.raises(UserError, match="junction 'j': the parts differ in more than their loads"):
+            junction.carrying(*others)
 
 
 def raises(message, beam, solid, **options):

@@ -153,6 +153,18 @@ def test_products_with_sparse_and_with_full_rows(share):
     assert empty(x).shape == (0,) and (empty.transposed(np.zeros(0)) == np.zeros(60)).all()
 
 
+@pytest.mark.parametrize("kept", [31, 32])
+def test_products_of_members_do_not_depend_on_their_number(kept):
+    """Few vectors are multiplied by columns, many by rows: to the same bits."""
+    random = np.random.default_rng(4)
+    dense = random.normal(size=(35, 60)) * (random.random((35, 60)) < 0.6)
+    dense[:, kept:50] = 0.0
+    rows, many = RowProduct(csr_array(dense)), random.normal(size=(6, 60))
+    together = rows(many)
+    for count in (1, 3):
+        assert (rows(many[:count]) == together[:count]).all()
+
+
 def test_kept_products_are_those_of_the_values():
     """Whatever is done to a field or to a product afterwards."""
     dense = np.random.default_rng(5).normal(size=(6, 9))

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import arlequin as aq
 from arlequin.models.errors import UserError
@@ -244,6 +246,14 @@ def test_the_digest_of_a_system_does_not_depend_on_its_use():
     assert digest(one) == digest(other)
     aq.simulate(one, aq.Theta(0.5), duration=1e-4, step=1e-4)
     assert digest(one) == digest(other) != digest(strip(SOFT, friction=SPRUNG, **FINITE))
+
+
+def test_the_digest_of_a_reduced_part_does_not_depend_on_its_use():
+    shape = aq.mesh.rectangle((0.0, 1.0), (0.0, 0.2), cells=(10, 2))
+    part = aq.Modal(aq.Solid("strip", shape, UNIT, plane="strain"), 8)
+    before = digest(part)
+    part.assemble(pulls=[sp.csr_array(([1.0], ([0], [3])), shape=(1, part.dof_count))])
+    assert digest(part) == before != digest(replace(part, modes=9))
 
 
 @pytest.mark.parametrize("jumps", [None, 0])
