@@ -125,3 +125,38 @@ def rows_of_field(count, starts, columns, values, places, fields, out, first, la
         _rows_of_field(2, starts, columns, values, places, fields, out, first, last)
     else:
         _rows_of_field(1, starts, columns, values, places, fields, out, first, last)
+
+
+@njit(inline="always")
+def _rows_of_two_fields(count, starts, columns, values, fields, others, out, out_others, first, last):
+    """`rows_of_two_fields` with a constant count."""
+    for r in range(first, last):
+        a, b, c = 0.0, 0.0, 0.0
+        x, y, z = 0.0, 0.0, 0.0
+        for e in range(starts[r], starts[r + 1]):
+            value, d = values[e], count * columns[e]
+            a += value * fields[d]
+            x += value * others[d]
+            if count > 1:
+                b += value * fields[d + 1]
+                y += value * others[d + 1]
+            if count > 2:
+                c += value * fields[d + 2]
+                z += value * others[d + 2]
+        d = count * r
+        out[d], out_others[d] = a, x
+        if count > 1:
+            out[d + 1], out_others[d + 1] = b, y
+        if count > 2:
+            out[d + 2], out_others[d + 2] = c, z
+
+
+@njit(cache=True, nogil=True)
+def rows_of_two_fields(count, starts, columns, values, fields, others, out, out_others, first, last):
+    """Rows first … last − 1 of the products of A with two fields, as those of `rows_of_field`, by one pass over A."""
+    if count == 3:
+        _rows_of_two_fields(3, starts, columns, values, fields, others, out, out_others, first, last)
+    elif count == 2:
+        _rows_of_two_fields(2, starts, columns, values, fields, others, out, out_others, first, last)
+    else:
+        _rows_of_two_fields(1, starts, columns, values, fields, others, out, out_others, first, last)

@@ -44,21 +44,48 @@ class FieldRows:
         """C x (m,) of x (d,)."""
         return self._product(self.rows, self._own_rows, fields, np.empty(self.shape[0]))
 
-    def write_transposed(self, multipliers: Array, out: Array) -> None:
-        """Writes Cᵀ φ (d,) of φ (m,) where it can be other than 0; the other entries of out are left alone."""
-        self._product(self.columns, self.places, multipliers, out)
+    def products(self, fields: Array, others: Array) -> tuple[Array, Array]:
+        """C x and C y (m,) of x and y (d,) by one pass over C; the bits are those of `product`."""
+        from arlequin.linalg._product_kernels import rows_of_two_fields
+
+        out, out_others = np.empty(self.shape[0]), np.empty(self.shape[0])
+        matrix = self.rows
+        entries = matrix.indptr, matrix.indices, matrix.data, fields, others, out, out_others
+        map_slices(partial(_some, rows_of_two_fields, (self.components, *entries)), matrix.shape[0])
+        return out, out_others
+
+    def write_transposed(self, multipliers: Array, out: Array, at: slice | None = None) -> None:
+        """Writes Cᵀ φ (d,) of φ (m,) where it can be other than 0; the other entries of out are left alone.
+
+        at: degrees of freedom, of whole nodes, to which it is restricted; they are written by the calling thread.
+        """
+        if at is None:
+            self._product(self.columns, self.places, multipliers, out)
+            return
+        chosen = slice(*(int(i) for i in np.searchsorted(self.places * self.components, (at.start, at.stop))))
+        _some(*self._arguments(self.columns, self.places, multipliers, out), chosen)
+
+    @cached_property
+    def touched(self) -> NDArray[np.bool_]:
+        """Degrees of freedom (d,) on which C acts, those of a node alike where its components are taken alike."""
+        out = np.zeros((self.shape[1] // self.components, self.components), dtype=bool)
+        out[self.places] = True
+        return out.reshape(-1)
 
     @cached_property
     def _own_rows(self) -> NDArray[np.int64]:
         return np.arange(self.rows.shape[0])
 
     def _product(self, matrix: sp.csr_array, places: NDArray[np.int64], fields: Array, out: Array) -> Array:
+        map_slices(partial(_some, *self._arguments(matrix, places, fields, out)), matrix.shape[0])
+        return out
+
+    def _arguments(
+        self, matrix: sp.csr_array, places: NDArray[np.int64], fields: Array, out: Array
+    ) -> tuple[Callable[..., None], tuple[object, ...]]:
         from arlequin.linalg._product_kernels import rows_of_field
 
-        entries = matrix.indptr, matrix.indices, matrix.data, places, fields, out
-        work: Callable[[slice], None] = partial(_some, rows_of_field, (self.components, *entries))
-        map_slices(work, matrix.shape[0])
-        return out
+        return rows_of_field, (self.components, matrix.indptr, matrix.indices, matrix.data, places, fields, out)
 
 
 def _some(kernel: Callable[..., None], arguments: tuple[object, ...], chosen: slice) -> None:

@@ -1,6 +1,7 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -380,11 +381,11 @@ class TimeSeries:
             frames.update(framed)
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
-        for group, chosen, operator, inverse, volume, resultant in self._junctions:
+        for group, chosen, operator, squares_of, volume, resultant in self._junctions:
             given = block.constraint_rates
             rest = applied(operator, block.v) if given is None else given[:, chosen]
             flat = rest.reshape(-1, rest.shape[-1])
-            squares = np.vecdot(flat, [inverse(each) for each in flat]).reshape(rest.shape[:-1])
+            squares = squares_of(flat).reshape(rest.shape[:-1])
             rows[group, "mismatch"] = np.sqrt(np.maximum(squares, 0.0) / volume)
             rows[group, "force"] = np.vecdot(block.multipliers[..., None, chosen], resultant) / self._duration
         self._rows.append(rows)
@@ -421,7 +422,8 @@ def _joined(pieces: Sequence[Array]) -> Array:
 
 
 def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float, Array]:
-    """C of a junction, r ↦ G⁻¹ r of its Gram matrix, the mediator's volume, and φ → the fine part's resultant."""
+    """C of a junction, rows r (b, m) ↦ r·G⁻¹r (b,) of its Gram matrix, the mediator's volume, and φ → the fine part's
+    resultant."""
     a, b = assembly.junction_start[index : index + 2]
     operator = assembly.constraints[a:b]
     gram = assembly.gram[a:b][:, a:b]
@@ -430,5 +432,9 @@ def _junction_operators(assembly: Assembly, index: int) -> tuple[Any, Any, float
     resultant = resultant.reshape(part.components, -1)
     # Σ_n φ_n = 1: the entries of one component sum to the volume of the gluing zone
     factor = factorise_components(gram)
-    inverse = factor.solve(np.eye(b - a)).__matmul__ if b - a <= _DENSE else factor.solve
-    return operator, inverse, float(np.abs(resultant).sum()) / part.components, resultant
+    squares_of = partial(_dense_squares, factor.solve(np.eye(b - a))) if b - a <= _DENSE else factor.squares
+    return operator, squares_of, float(np.abs(resultant).sum()) / part.components, resultant
+
+
+def _dense_squares(inverse: Array, rows: Array) -> Array:
+    return np.asarray(np.vecdot(rows, [inverse @ row for row in rows]))

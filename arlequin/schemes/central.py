@@ -6,9 +6,9 @@ A step is one pass over pieces of the parts, which threads share: at u_n the for
 
     v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f + Cᵀφ),   u_{n+1} = u_n + Δt v_{n+½}.
 
-With constraints there are two passes, one for the forces and the velocities that follow without φ, the other for the
-push, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, in between. Sums over a piece are added up in the
-order of the pieces: nothing depends on the number of threads.
+With constraints a second pass follows, over the nodes that they pull alone: the first leaves these with the velocities
+that follow without φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between. Sums over a
+piece are added up in the order of the pieces: nothing depends on the number of threads.
 
 Central differences of cells that deform: each step in as many sub-steps as they need to be stable.
 
@@ -23,6 +23,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
 from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
@@ -33,7 +34,7 @@ from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
@@ -376,43 +377,47 @@ class BulkCentralStepper(CentralStepper):
         multipliers = np.zeros((count + 1, 0 if rows is None else rows.shape[0]))
         rates = np.zeros((count + 2, multipliers.shape[1]))  # C v_{n−½}
 
-        def resist(k: int, i: int, external: Array, u: Array, free: Array | None) -> None:
-            """Internal forces of a piece at the i-th instant, and the velocities that follow without constraints."""
-            piece, at = pieces[k], pieces[k].dofs
-            sums[i, k, 0] = piece.force(u[at], force[at])
-            if free is not None:
-                ends = piece.axes * piece.first, piece.axes * piece.last
-                free_velocities(*ends, step, force[at], external[at], inverse[at], half[at], free[at])
-
-        def push_on(k: int, i: int, external: Array, u: Array, following: Array) -> None:
-            """What a piece does at the i-th instant, and how it goes on from there."""
-            piece, at = pieces[k], pieces[k].dofs
-            if i and pull is None:
-                resist(k, i, external, u, None)
+        def push_on(k: int, i: int, external: Array, u: Array, following: Array, joined: bool) -> None:
+            """What the nodes of a piece that constraints pull, or its other nodes, do at the i-th instant, and how they
+            go on from there."""
+            piece, at, spans = pieces[k], pieces[k].dofs, self._spans[k][joined]
+            if not spans.size:
+                return
+            if joined and rows is not None and pull is not None:
+                own = slice(at.start + piece.axes * piece.first, at.start + piece.axes * piece.last)
+                rows.write_transposed(multipliers[i], pull, own)
             fields = piece.mass, inverse[at], half[at], u[at], following[at]
             loaded = bool(external[at].any()) if self._steady is None else self._loaded[k]
             forces = force[at], external[at], external[at] if pull is None else pull[at]
-            over_piece(
-                piece.axes, loaded, pull is not None, (piece.first, piece.last), step, *forces, *fields, sums[i, k, 1:]
-            )
+            over_piece(piece.axes, loaded, joined, spans, step, *forces, *fields, sums[i, k, 1:])
+
+        def resist(k: int, i: int, external: Array, u: Array, following: Array) -> None:
+            """Internal forces of a piece at the i-th instant; nodes that no constraint pulls go on from there, the
+            others get the velocities that follow without constraints."""
+            piece, at, pulled = pieces[k], pieces[k].dofs, self._spans[k][True]
+            if i:
+                sums[i, k, 0] = piece.force(u[at], force[at])
+            push_on(k, i, external, u, following, False)
+            if pulled.size:
+                free_velocities(piece.axes, pulled, step, force[at], external[at], inverse[at], half[at], following[at])
 
         numbers = range(len(pieces))
         for i in range(count + 1):
             external = self._load((state.n + i) * step) if i else state.own.external
             if i == count:  # pushed on as well, by the same code, for the same bits, and forgotten
                 end, half = half, half.copy()
+            map_pieces(partial(resist, i=i, external=external, u=here, following=there), numbers)
             if rows is not None and pull is not None:
-                if i:  # `following` is not yet in use: room for the free velocities
-                    map_pieces(partial(resist, i=i, external=external, u=here, free=there), numbers)
-                    multipliers[i] = self._condensed.multipliers(rows.product(there) / -step)
+                if i:  # `there` has the free velocities
+                    rates[i], free = rows.products(half, there)
+                    multipliers[i] = self._condensed.multipliers(free / -step)
                 else:
                     multipliers[i], rates[i] = state.own.constraint, rows.product(half)
-                rows.write_transposed(multipliers[i], pull)
-            map_pieces(partial(push_on, i=i, external=external, u=here, following=there), numbers)
-            if rows is not None:
-                rates[i + 1] = rows.product(half)
+                map_pieces(partial(push_on, i=i, external=external, u=here, following=there, joined=True), numbers)
             if i < count:
                 here, there = there, spare if i == 0 else here
+        if rows is not None:
+            rates[count + 1] = rows.product(half)
         if not np.isfinite(sums).all():
             return super().advance(state)  # one by one, until the one that is not finite raises
         a = inverse * (external - force if pull is None else external - force + pull)
@@ -487,6 +492,13 @@ class BulkCentralStepper(CentralStepper):
         return tuple(_pieces(self._assembly, self._mass))
 
     @cached_property
+    def _spans(self) -> list[tuple[Indices, Indices]]:
+        """Runs (s, 2) of the nodes of each piece that no constraint pulls, and of its others."""
+        rows = self._constraint_rows
+        pulled = np.zeros(self._mass.size, dtype=bool) if rows is None else rows.touched
+        return [_runs(p.first, pulled[p.dofs][p.axes * p.first : p.axes * p.last], p.axes) for p in self._pieces]
+
+    @cached_property
     def _steady(self) -> Array | None:
         """The loads where they are the same at all times."""
         assembly = self._assembly
@@ -517,11 +529,29 @@ def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
             yield _Piece(i, axes, at, piece.first, piece.last, nodal, partial(part.cell_forces.force, piece))
 
 
+def _runs(first: int, pulled: NDArray[np.bool_], axes: int) -> tuple[Indices, Indices]:
+    """Runs (s, 2) of nodes, from `first` on, none of whose degrees of freedom (n · axes,) is pulled, and of the others.
+
+    Runs of fewer than `_SHORT` nodes that are not pulled count as pulled.
+    """
+    free = np.logical_not(pulled.reshape(-1, axes).any(axis=1))
+    for start, end in _bounds(free):
+        free[start:end] = end - start >= _SHORT
+    return first + _bounds(free), first + _bounds(~free)
+
+
+def _bounds(chosen: NDArray[np.bool_]) -> Indices:
+    """First and last + 1 (s, 2) of each run of true values."""
+    edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
+    return edges.reshape(-1, 2)
+
+
 def _whole(part: ElasticAssembled, u: Array, out: Array) -> float:
     out[:], energy = part.internal(u)
     return energy
 
 
+_SHORT = 64  # nodes of a run below which it does not pay to step it apart from its neighbours
 _WATCHED = 25  # sub-steps between two looks at the stable step
 _SAFE = 0.85  # of the stable step: the cells change until it is looked at again
 _EDGE = 0.95  # of the stable step, from which on a step goes on in shorter sub-steps: twice as many at least

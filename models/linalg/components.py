@@ -1,5 +1,6 @@
 """Factor of a sparse matrix that couples the components of a vector field to themselves alone, each in the same way."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,15 +10,20 @@ from scipy.sparse.csgraph import connected_components
 
 from arlequin.models.linalg.factor import factorise
 from arlequin.models.linalg.matrix import canonical, same_entries
+from arlequin.models.linalg.supernodal import SupernodalSolver
 from arlequin.models.types import Array
 
 _MOST = 6  # components of a field
 
 
 class Solver(Protocol):
-    """x = A⁻¹ b of b (n,) or (n, r)."""
+    """A factored matrix A (n, n)."""
 
-    def solve(self, b: Array) -> Array: ...
+    def solve(self, b: Array) -> Array:
+        """A⁻¹ b of b (n,) or (n, r)."""
+
+    def squares(self, fields: Array) -> Array:
+        """x·A⁻¹x (b,) of each x of fields (b, n), with the same bits for any b."""
 
 
 class RepeatedFactor:
@@ -30,9 +36,17 @@ class RepeatedFactor:
         """places (k, n / k): rows of each component."""
         self._places = places
         self._factor = factorise(A[places[0]][:, places[0]])
+        self._supernodal = SupernodalSolver.of(self._factor)
+        if self._supernodal is not None:
+            self._sides = places[:, self._supernodal.order]  # rows of the components in the order of the factor
+            self._back = np.argsort(self._sides, axis=None)
 
     def solve(self, b: Array) -> Array:
         """A⁻¹ b of b (n,) or (n, r)."""
+        if b.ndim == 1 and self._supernodal is not None:
+            x = np.take(b, self._sides)
+            self._supernodal.solve(x)
+            return np.take(x, self._back)
         out = np.empty(b.shape)
         if b.ndim == 1:
             out[self._places] = self._factor.solve(b[self._places].T).T  # by columns, as the factor takes them
@@ -43,6 +57,34 @@ class RepeatedFactor:
         out[self._places] = np.moveaxis(found, 1, 0)
         return out
 
+    def squares(self, fields: Array) -> Array:
+        """x·A⁻¹x (b,) of each x of fields (b, n)."""
+        if self._supernodal is None:
+            return _squares_by(self.solve, fields)
+        parts, size = self._places.shape
+        found = self._supernodal.squares(fields[:, self._places].reshape(-1, size))
+        return np.asarray(found.reshape(-1, parts).sum(axis=1))
+
+
+class WholeFactor:
+    """The factor of A as it is."""
+
+    def __init__(self, A: sp.csr_array) -> None:
+        self._factor = factorise(A)
+        self._supernodal = SupernodalSolver.of(self._factor)
+
+    def solve(self, b: Array) -> Array:
+        """A⁻¹ b of b (n,) or (n, r)."""
+        return self._factor.solve(b)
+
+    def squares(self, fields: Array) -> Array:
+        """x·A⁻¹x (b,) of each x of fields (b, n)."""
+        return _squares_by(self.solve, fields) if self._supernodal is None else self._supernodal.squares(fields)
+
+
+def _squares_by(solve: Callable[[Array], Array], fields: Array) -> Array:
+    return np.asarray(np.vecdot(fields, np.reshape([solve(field) for field in fields], fields.shape)))
+
 
 def factorise_components(A: Any) -> Solver:
     """Factor of a symmetric positive definite A (n, n): of one component where all are coupled alike, bit by bit."""
@@ -51,7 +93,9 @@ def factorise_components(A: Any) -> Solver:
     count, labels = connected_components(matrix, directed=False)
     sizes = np.bincount(labels, minlength=count)
     if not 1 < count <= _MOST or (sizes != sizes[0]).any():
-        return factorise(matrix)
+        return WholeFactor(matrix)
     places = np.argsort(labels, kind="stable").reshape(count, -1)
     first, *others = (canonical(matrix[rows][:, rows]) for rows in places)
-    return RepeatedFactor(matrix, places) if all(same_entries(first, other) for other in others) else factorise(matrix)
+    return (
+        RepeatedFactor(matrix, places) if all(same_entries(first, other) for other in others) else WholeFactor(matrix)
+    )

@@ -98,7 +98,10 @@ class SparseElimination:
         out = np.zeros_like(rates)
         if not self._kept.size:
             return out, np.zeros((self._across.shape[1], *rates.shape[1:]))
-        out[self._kept] = found = self._solve(rates[self._kept])
+        if self._kept.size == self._count:
+            out = found = self._solve(rates)
+        else:
+            out[self._kept] = found = self._solve(rates[self._kept])
         return out, self._across.T @ found
 
     def response(self, impulse: Array) -> Array:

@@ -265,6 +265,11 @@ class CholeskyFactor:
             out[np.ix_(mine[kept], mine[columns])] = block.reshape(-1, rows.size)[np.ix_(columns, kept)].T
         return np.tril(out)
 
+    def supernodes(self) -> "tuple[NDArray[np.int32], Supernodes] | None":
+        """Order (d,) and L by supernodes, valid until the next `refactorise`; None where L is not stored so."""
+        found = self._ready().supernodes()
+        return None if found is None else (self._ready().permutation(), found)
+
     def _same_pattern(self, A: Any) -> bool:
         assert self._pattern is not None
         indptr, indices = self._pattern

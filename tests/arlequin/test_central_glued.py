@@ -121,11 +121,16 @@ def one_by_one(stepper, state, count):
     return state, batches
 
 
+@pytest.mark.parametrize("short", [1, 10**9])
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_steps_are_those_of_the_general_scheme(name):
+def test_steps_are_those_of_the_general_scheme(name, short, monkeypatch):
+    """short: nodes of the shortest run that is stepped before the constraints are solved; all nodes come after it."""
+    monkeypatch.setattr("arlequin.schemes.central._SHORT", short)
     assembly = assemble(SYSTEMS[name]())
     stepper, general = CENTRAL.prepare(assembly, 2e-7), CentralStepper(assembly, 2e-7)
     assert isinstance(stepper, BulkCentralStepper)
+    free = sum(np.diff(runs).sum() for runs, _ in stepper._spans)
+    assert (free > 0) == (short == 1)
     start = start_fields(assembly, 2e-7, False)
     whole, seen = stepper.advance(stepper.start(*start), 20)
     state, batches = one_by_one(general, general.start(*start), 20)
@@ -143,6 +148,7 @@ def test_steps_are_those_of_the_general_scheme(name):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_equal_bits_of_any_batches_on_any_number_of_threads(name, monkeypatch):
+    monkeypatch.setattr("arlequin.schemes.central._SHORT", 1)
     assembly = assemble(SYSTEMS[name]())
     stepper = CENTRAL.prepare(assembly, 2e-7)
     start = stepper.start(*start_fields(assembly, 2e-7, False))
@@ -156,6 +162,37 @@ def test_equal_bits_of_any_batches_on_any_number_of_threads(name, monkeypatch):
 
 
 @pytest.mark.kernels
+def test_steps_with_a_compiled_solution_of_the_constraints(monkeypatch):
+    """Those with CHOLMOD's, and equal bits on any number of threads; 1,701 constraints."""
+    monkeypatch.setattr("arlequin.models.linalg.supernodal._LEAST", 1)
+    side = (0.0, 0.1)
+    parts = [
+        aq.Solid(name, aq.mesh.box((x, x + 0.1), side, side, cells=(n,) * 3), STEEL, mass="lumped")
+        for name, x, n in (("coarse", 0.0, 8), ("fine", 0.025, 9))
+    ]
+    assembly = assemble(thrown(parts))
+    start = start_fields(assembly, 2e-7, False)
+
+    def run():
+        stepper = CENTRAL.prepare(assembly, 2e-7)
+        return stepper.advance(stepper.start(*start), 10)
+
+    state, seen = run()
+    for threads in (1, 3):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _, threads=threads: set(range(threads)), raising=False)
+        again, batch = run()
+        assert again.v.tobytes() == state.v.tobytes() and batch.multipliers.tobytes() == seen.multipliers.tobytes()
+    monkeypatch.setattr("arlequin.models.linalg.components.SupernodalSolver.of", lambda _: None)
+    other, expected = run()
+    np.testing.assert_allclose(state.v, other.v, rtol=0.0, atol=1e-12 * np.abs(other.v).max())
+    np.testing.assert_allclose(seen.works, expected.works, rtol=0.0, atol=1e-12 * np.abs(expected.works).max())
+    assert (
+        np.abs(seen.constraint_rates).max()
+        <= 1e-12 * np.abs(assembly.constraints).sum(axis=1).max() * np.abs(state.v).max()
+    )
+
+
+@pytest.mark.kernels
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_rows_are_those_of_the_matrix(name):
     C = assemble(SYSTEMS[name]()).constraints
@@ -166,6 +203,14 @@ def test_rows_are_those_of_the_matrix(name):
     out = np.zeros(C.shape[1])
     rows.write_transposed(force, out)
     np.testing.assert_allclose(out, C.T @ force, rtol=0.0, atol=1e-14 * np.abs(out).max())
+    y = rng.normal(size=C.shape[1])
+    both = rows.products(x, y)
+    assert both[0].tobytes() == rows.product(x).tobytes() and both[1].tobytes() == rows.product(y).tobytes()
+    cut, pieced = rows.components * (C.shape[1] // rows.components // 3), np.zeros(C.shape[1])
+    for at in (slice(0, cut), slice(cut, C.shape[1])):
+        rows.write_transposed(force, pieced, at)
+    assert pieced.tobytes() == out.tobytes()
+    assert not out[~rows.touched].any() and rows.touched.sum() == rows.components * rows.places.size
     other = C.copy()
     other.data[0] *= 1.0 + 1e-15
     assert FieldRows.of(other).components == 1
