@@ -98,6 +98,7 @@ from arlequin.sweeps.dataset import SweepWarning as SweepWarning
 from arlequin.sweeps.sweep import open_sweep as open_sweep
 from arlequin.sweeps.sweep import sweep as sweep
 from arlequin.system.system import System as System
+from arlequin.viewer.view import view as view
 
 __version__: str
 __all__: list[str]

@@ -1,4 +1,4 @@
-"""The command line: `arlequin cases | new | run | resume | check | sweep | show | plot | animate | report | export`.
+"""The command line: `arlequin COMMAND`, see `arlequin --help` for the commands.
 
 Exit codes: 0 success, 1 failure or failed check, 2 usage error. Errors caused by the user are reported in one line.
 """
@@ -161,6 +161,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     animate.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
     animate.set_defaults(action=outputs.animate)
+    view = commands.add_parser("view", help="view a result in 3D, in a window or a browser", allow_abbrev=False)
+    view.add_argument("path", metavar="RESULT")
+    view.add_argument("--html", metavar="FILE", help="write a page for any browser (else a window: needs PyVista)")
+    view.add_argument("--field", metavar="NAME", help="field shown first (default: velocity)")
+    view.add_argument("--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)")
+    view.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
+    view.set_defaults(action=outputs.view)
     report = commands.add_parser("report", help="write a result or sweep as one HTML page", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")
     _add_case(report)

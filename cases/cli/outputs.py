@@ -92,6 +92,24 @@ def animate(arguments: Namespace) -> int:
     return 1 if damaged else 0
 
 
+def view(arguments: Namespace) -> int:
+    """Show a result in a window, or write its page and print the path."""
+    from arlequin.viewer.view import view as view_of
+
+    magnify = None if arguments.magnify is None else number("--magnify", arguments.magnify, float)
+    frames = number("--frames", arguments.frames, int)
+    with read(arguments.path) as damaged:
+        with tables.working("reading"):
+            result = opened(arguments.path, "view")
+            shown = view_of(result, field=arguments.field, magnify=magnify, frames=frames)
+            target = None if arguments.html is None else shown.save(arguments.html)
+        if target is None:
+            shown.show()
+        else:
+            print(target, flush=True)
+    return 1 if damaged else 0
+
+
 def report(arguments: Namespace) -> int:
     """Write the HTML report of a result or sweep and print its path."""
     import matplotlib

@@ -58,12 +58,16 @@ for (const table of document.querySelectorAll("table.sortable")) {
 """
 
 
-def page(title: str, line: str, sections: Iterable[str], script: str = "") -> str:
-    """HTML page of title, subtitle and sections; script: the only one admitted by the security policy."""
-    policy, code = POLICY, ""
-    if script:
-        digest = base64.b64encode(sha256(script.encode()).digest()).decode()
-        policy, code = f"{POLICY}; script-src 'sha256-{digest}'", f"\n<script>{script}</script>"
+def page(title: str, line: str, sections: Iterable[str], script: str = "", framed: str = "") -> str:
+    """HTML page of title, subtitle and sections; script, and that of framed pages: the ones that the security policy
+    admits."""
+    policy = POLICY
+    known = [base64.b64encode(sha256(text.encode()).digest()).decode() for text in (script, framed) if text]
+    if known:
+        policy += "; script-src " + " ".join(f"'sha256-{digest}'" for digest in known)
+    if framed:
+        policy += "; frame-src 'self'"
+    code = f"\n<script>{script}</script>" if script else ""
     head = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

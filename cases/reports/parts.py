@@ -24,12 +24,14 @@ DPI = 130
 PARAMETERS = ("parameter", "value", "unit", "default", "meaning")
 
 
-def write(target: Path, case: Case | None, title: str, sections: Sequence[str], script: str = "") -> Path:
-    """Write the page, with the installed versions as its last section."""
+def write(
+    target: Path, case: Case | None, title: str, sections: Sequence[str], script: str = "", framed: str = ""
+) -> Path:
+    """Write the page, with the installed versions as its last section; script, framed: see `page.page`."""
     line = "" if case is None else case.line
     ended = [*sections, page.section("Installed versions", page.table(versions()))]
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page.page(title, line, ended, script), encoding="utf-8")
+    target.write_text(page.page(title, line, ended, script, framed), encoding="utf-8")
     return target
 
 

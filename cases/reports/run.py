@@ -13,6 +13,8 @@ from arlequin.cases.reports import page
 from arlequin.cases.reports import parts as report_parts
 from arlequin.results.damage import warn_and_skip
 from arlequin.results.reading import Summary, summary
+from arlequin.viewer.page import script
+from arlequin.viewer.view import view
 
 if TYPE_CHECKING:
     import xarray
@@ -31,9 +33,13 @@ def write_report(result: xarray.DataTree, target: Path, film: Path | None = None
         *_energies(about),
         page.section("Figures", *_figures(result, about, made)),
     ]
+    viewed = list(_view(result))
+    sections += viewed
     if film is not None:
         sections.append(page.section("Motion", page.image(film.read_bytes(), "gif", "Motion of the parts.")))
-    return report_parts.write(target, case, "Study" if case is None else case.short, sections)
+    return report_parts.write(
+        target, case, "Study" if case is None else case.short, sections, framed=script() if viewed else ""
+    )
 
 
 def _run(about: Summary, case: Case | None) -> str:
@@ -82,6 +88,15 @@ def _figures(result: xarray.DataTree, about: Summary, made: tuple[Case, Any] | N
     from arlequin import plots
 
     yield from report_parts.pictures(plots.overview(result) if _stopped_early(about) else figures_of(result, made))
+
+
+def _view(result: xarray.DataTree) -> Iterator[str]:
+    """The moving parts of a model in space, to turn and to cut."""
+    parts = result["part"].children.values() if "part" in result.children else ()
+    if not any(part.sizes.get("axis") == 3 and part.sizes.get("corner", 0) > 3 for part in parts):
+        return
+    with warn_and_skip("the view of its parts"):
+        yield page.section("View", view(result)._repr_html_())
 
 
 def _stopped_early(about: Summary) -> bool:

@@ -1,0 +1,1 @@
+"""Results in three dimensions: a page for browsers and notebooks, and a window of PyVista."""

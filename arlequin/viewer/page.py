@@ -1,0 +1,110 @@
+"""A result as a page that any browser opens without a network: moving parts, fields, time, a plane that cuts."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arlequin.results.files import file_errors
+from arlequin.viewer.scene import Field, Floats, Scene, ViewedPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEMPLATE = Path(__file__).with_name("page.html")
+MOST = 14 * 2**20  # bytes of a page: frames are left out until it is smaller
+ABSENT = -32768  # code of nan
+
+
+def page(scene: Scene, title: str) -> str:
+    """The page as text; frames are left out evenly where it would be larger than `MOST`."""
+    while True:
+        data = json.dumps(_data(scene, title), separators=(",", ":"))
+        if len(data) <= MOST or scene.times.size <= 2:
+            text = TEMPLATE.read_text(encoding="utf-8")
+            return text.replace("<!--title-->", html.escape(title)).replace("/*data*/", data.replace("</", "<\\/"))
+        fewer = max(2, int(scene.times.size * 0.9 * MOST / len(data)))
+        scene = _thinned(scene, np.unique(np.linspace(0, scene.times.size - 1, fewer).round().astype(np.int64)))
+
+
+def script() -> str:
+    """The program of the page, which is the same in all."""
+    text = TEMPLATE.read_text(encoding="utf-8")
+    return text[text.index('<script>"use strict"') + len("<script>") : text.rindex("</script>")]
+
+
+def frame(text: str, title: str, height: int = 560) -> str:
+    """A page inside of another one."""
+    source, about = html.escape(text, quote=True), html.escape(title, quote=True)
+    return f'<iframe srcdoc="{source}" title="{about}" style="width:100%;height:{height}px;border:0"></iframe>'
+
+
+def write_page(scene: Scene, title: str, path: str | Path) -> Path:
+    """Write the page."""
+    target = Path(path)
+    with file_errors(str(path), "write"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page(scene, title), encoding="utf-8")
+    return target
+
+
+def _thinned(scene: Scene, frames: NDArray[np.int64]) -> Scene:
+    parts = [
+        part._replace(
+            displacement=part.displacement[frames],
+            fields={name: each._replace(values=each.values[frames]) for name, each in part.fields.items()},
+        )
+        for part in scene.parts
+    ]
+    return scene._replace(parts=parts, times=scene.times[frames])
+
+
+def _data(scene: Scene, title: str) -> dict[str, Any]:
+    import matplotlib
+
+    colours = (255 * matplotlib.colormaps["viridis"](np.linspace(0.0, 1.0, 256))[:, :3]).round().astype(np.uint8)
+    return {
+        "title": title,
+        "axes": scene.axes,
+        "times": scene.times.tolist(),
+        "magnify": scene.magnify,
+        "colours": _packed(colours),
+        "parts": [_part(part) for part in scene.parts],
+    }
+
+
+def _part(part: ViewedPart) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "places": _packed(part.places.astype(np.float32)),
+        "displacement": _rounded(part.displacement),
+        "pieces": _packed(part.pieces.astype(np.uint32)),
+        "corners": int(part.pieces.shape[1]),
+        "fields": {name: dict(_field(field)) for name, field in part.fields.items() if np.isfinite(field.values).any()},
+    }
+
+
+def _field(field: Field) -> Iterator[tuple[str, Any]]:
+    yield from {"label": field.label, "unit": field.unit, "nodes": field.on_nodes}.items()
+    yield "components", int(field.values.shape[2]) if field.values.ndim > 2 else 1
+    yield from _rounded(field.values).items()
+
+
+def _rounded(values: Floats) -> dict[str, Any]:
+    """Values as steps of 1/32,000 of the largest, in 16 bits: what a colour or a pixel shows; `frames` packed ones."""
+    size = float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) or 1.0
+    steps = np.where(np.isfinite(values), np.round(values * (32000.0 / size)), ABSENT).astype(np.int16)
+    return {"step": size / 32000.0, "frames": [_packed(frame) for frame in steps]}
+
+
+def _packed(array: NDArray[Any]) -> str:
+    """Little-endian bytes, deflated, in base 64."""
+    data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
+    return base64.b64encode(zlib.compress(data.tobytes(), 6)).decode()

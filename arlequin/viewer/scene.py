@@ -1,0 +1,157 @@
+"""What a view draws of a result: outer faces of the parts over the frames, and the fields that colour them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.spatial import KDTree
+
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array, Indices
+from arlequin.plots.moving import groups_of, magnification
+from arlequin.results.paraview import cells_of, faces_of, spread
+
+if TYPE_CHECKING:
+    import xarray
+
+Floats = NDArray[np.floating[Any]]
+
+FRAMES = 60
+CONTACT = ("pressure", "traction", "slip", "status", "worn_depth")  # fields of contact points that are shown
+_FACES = {"tetra": "triangle", "hexahedron": "quad"}
+
+
+class Field(NamedTuple):
+    """Values (f, n) or (f, n, component) of the nodes or (f, p[, component]) of the pieces of a part, nan where there
+    are none; label and unit."""
+
+    label: str
+    unit: str
+    on_nodes: bool
+    values: Floats
+
+
+class ViewedPart(NamedTuple):
+    """A part: nodes at `places` (n, 3), m, displaced by `displacement` (f, n, 3), m; pieces (p, corner) of nodes, of
+    one of VTK's kinds; its fields by name."""
+
+    name: str
+    kind: str
+    places: Array
+    displacement: Floats
+    pieces: Indices
+    fields: dict[str, Field]
+
+    @property
+    def corners(self) -> int:
+        """Nodes of a piece."""
+        return int(self.pieces.shape[1])
+
+
+class Scene(NamedTuple):
+    """Parts at the instants `times` (f,), s; axes of space of the model; magnify: of displacements, to begin with."""
+
+    parts: list[ViewedPart]
+    times: Array
+    axes: int
+    magnify: float
+
+
+def scene_of(
+    result: xarray.DataTree,
+    *,
+    parts: tuple[str, ...] | None = None,
+    frames: int = FRAMES,
+    magnify: float | None = None,
+    whole: bool = False,
+) -> Scene:
+    """At most `frames` frames, spread evenly over those of the result; magnify: None takes 1 or, where there are beams,
+    what makes their deflection seen; whole: cells in place of their outer faces."""
+    if any("member" in node.dims for node in result.subtree):
+        raise UserError("a result of several members: choose one, result.isel(member=0)")
+    groups = groups_of(result, parts)
+    count = result.sizes.get("frame", 0)
+    if not groups or not count:
+        raise UserError("nothing to view: the result has no frames of parts", code=1)
+    chosen = spread(count, frames)
+    axes = max(group.sizes["axis"] for group in groups.values())
+    contact = _contact_fields(result, groups, chosen)
+    viewed = [
+        _viewed(name, group, chosen, contact.get(name, {}), row if axes == 1 else 0, whole)
+        for row, (name, group) in enumerate(groups.items())
+    ]
+    factor = magnification(groups.values(), chosen) if magnify is None else magnify
+    return Scene(viewed, result.dataset["frame_time"].values[chosen], axes, factor)
+
+
+def _viewed(
+    name: str, group: xarray.Dataset, frames: Indices, contact: dict[str, Field], row: int, whole: bool
+) -> ViewedPart:
+    cells = cells_of(group)
+    kind, (pieces, owner) = cells.kind, (cells.nodes, np.arange(len(cells.nodes))) if whole else faces_of(cells)
+    kind = kind if whole else _FACES.get(kind, kind)
+    kept = np.unique(pieces)
+    place = np.full(group.sizes["node"], -1)
+    place[kept] = np.arange(kept.size)
+    spaces = group["position"].values
+    places = np.zeros((kept.size, 3))
+    places[:, : spaces.shape[1]] = spaces[kept]
+    if spaces.shape[1] == 1:
+        places[:, 1] = -row * 0.05 * np.ptp(spaces)  # bars along one axis lie below each other
+    moved = group["displacement"].isel(frame=frames).values
+    displacement = np.zeros((frames.size, kept.size, 3), dtype=np.float32)
+    displacement[..., : moved.shape[2]] = moved[:, kept]
+    fields = {}
+    for field, variable in group.data_vars.items():
+        if variable.dims[:1] != ("frame",) or variable.ndim not in (2, 3) or variable.dtype.kind != "f":
+            continue
+        if variable.dims[1] not in ("node", "cell"):
+            continue
+        values = variable.isel(frame=frames).values.astype(np.float32)
+        on_nodes = variable.dims[1] == "node"
+        fields[str(field)] = Field(*_about(str(field), variable), on_nodes, values[:, kept if on_nodes else owner])
+    fields |= {key: each._replace(values=each.values[:, kept]) for key, each in contact.items()}
+    return ViewedPart(name, kind, places, displacement, place[pieces], fields)
+
+
+def _about(name: str, variable: xarray.DataArray) -> tuple[str, str]:
+    """Label and unit of a variable."""
+    label = str(variable.attrs.get("long_name", name.replace("_", " ")))
+    return label[:1].upper() + label[1:], str(variable.attrs.get("units", ""))
+
+
+def _contact_fields(
+    result: xarray.DataTree, groups: dict[str, xarray.Dataset], frames: Indices
+) -> dict[str, dict[str, Field]]:
+    """Part → fields of its contact points at the nodes nearest to them, means where there are several."""
+    found: dict[str, dict[str, Field]] = {}
+    interfaces = result["interface"].children if "interface" in result.children else {}
+    trees = {name: KDTree(group["position"].values) for name, group in groups.items()}
+    for interface, node in interfaces.items():
+        group = node.to_dataset()
+        if "point_position" not in group:
+            continue
+        points = group["point_position"].values
+        distances = {
+            name: tree.query(points) for name, tree in trees.items() if tree.m == points.shape[1] and len(points)
+        }
+        if not distances:
+            continue
+        part = min(distances, key=lambda name: float(distances[name][0].max()))
+        nearest = distances[part][1]
+        count, each = groups[part].sizes["node"], np.arange(len(points))
+        mean = csr_array((1.0 / np.bincount(nearest)[nearest], (nearest, each)), shape=(count, each.size))
+        for field in CONTACT:
+            if field not in group or group[field].dims[:2] != ("frame", "point"):
+                continue
+            values = np.asarray(group[field].isel(frame=frames).values, dtype=float)
+            flat = mean @ np.moveaxis(values, 1, 0).reshape(len(points), -1)
+            flat[mean.indptr[1:] == mean.indptr[:-1]] = np.nan
+            out = np.moveaxis(flat.reshape(count, frames.size, *values.shape[2:]), 0, 1)
+            label, unit = _about(f"contact {field}", group[field])
+            several = f" of {interface}" if len(interfaces) > 1 else ""
+            found.setdefault(part, {})[f"{interface}/{field}"] = Field(f"{label}{several}", unit, True, out)
+    return found

@@ -1,0 +1,170 @@
+"""The view of a result: what is drawn, the page for browsers, a browser, the window."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+
+import arlequin as aq
+from arlequin.viewer import page as pages
+from arlequin.viewer.scene import scene_of
+
+STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+
+
+@pytest.fixture(scope="module")
+def solid() -> xarray.DataTree:
+    mesh = aq.mesh.box((0.0, 0.02), (0.0, 0.01), (0.0, 0.01), cells=(4, 3, 2))
+    block = aq.Solid("block", mesh, STEEL)
+    wall = aq.RigidPlane(point=(0.02, 0.0, 0.0), normal=(-1.0, 0.0, 0.0))
+    touching = aq.Interface("tip", block.boundary("right"), wall, aq.Asperities(1e13, 1.0, 0.0))
+    system = aq.System([block], interfaces=[touching], velocity=(10.0, 0.0, 0.0))
+    return aq.simulate(system, aq.Theta(0.5), duration=2e-6, step=1e-7)
+
+
+@pytest.fixture(scope="module")
+def plane() -> xarray.DataTree:
+    plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(4, 3)), STEEL, plane="strain")
+    beam = aq.Beam("beam", aq.mesh.interval(0.0, 0.02, 5), STEEL, aq.Section.rectangle(1e-3, 1e-3), dimension=2)
+    return aq.simulate(aq.System([plate, beam], velocity={"plate": (1.0, 2.0)}), aq.Theta(0.5), duration=1e-6, step=1e-7)
+
+
+def decoded(text: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return json.loads(found.group(1).replace("<\\/", "</"))
+
+
+def unpacked(text: str, kind: str) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=kind)
+
+
+def test_outer_faces_and_fields(solid: xarray.DataTree) -> None:
+    (part,) = scene_of(solid).parts
+    assert (part.kind, part.pieces.shape) == ("quad", (2 * (4 * 3 + 4 * 2 + 3 * 2), 4))
+    group = solid["part/block"].dataset
+    outside = np.flatnonzero(
+        (np.isclose(group["position"], 0.0) | np.isclose(group["position"], [0.02, 0.01, 0.01])).any(axis=1)
+    )
+    np.testing.assert_allclose(part.places, group["position"].values[outside])
+    np.testing.assert_allclose(part.displacement, group["displacement"].values[:, outside], rtol=1e-6)
+    assert part.fields["velocity"].unit == "m/s" and part.fields["velocity"].values.shape[2] == 3
+    pressure = part.fields["tip/pressure"]
+    right = np.isclose(part.places[:, 0], 0.02)
+    assert np.isnan(pressure.values[:, ~right]).all() and pressure.unit == "Pa"
+    points = solid["interface/tip"].dataset
+    for place, own in zip(points["point_position"].values, points["pressure"].values.T, strict=True):
+        node = int(np.linalg.norm(part.places - place, axis=1).argmin())
+        np.testing.assert_allclose(pressure.values[:, node], own)
+    assert pressure.values[:, right].max() > 0.0
+
+
+def test_whole_cells_of_any_kind(solid: xarray.DataTree, plane: xarray.DataTree) -> None:
+    assert [(p.kind, len(p.pieces)) for p in scene_of(solid, whole=True).parts] == [("hexahedron", 24)]
+    scene = scene_of(plane)
+    assert [(p.kind, len(p.pieces)) for p in scene.parts] == [("quad", 12), ("line", 5)] and scene.axes == 2
+    assert all(part.places.shape[1] == 3 and not part.places[:, 2].any() for part in scene.parts)
+
+
+def test_page_holds_what_is_drawn(solid: xarray.DataTree, tmp_path: Path) -> None:
+    target = aq.view(solid, magnify=3.0).save(tmp_path / "made" / "view.html")
+    text = target.read_text(encoding="utf-8")
+    assert not re.search(r"https?://|src=|<link|import\(", text)  # nothing from a network
+    data, scene = decoded(text), scene_of(solid)
+    (told,), (part,) = data["parts"], scene.parts
+    assert data["magnify"] == 3.0 and data["times"] == scene.times.tolist()
+    assert next(iter(told["fields"])) == "velocity"
+    np.testing.assert_array_equal(unpacked(told["pieces"], "<u4").reshape(-1, 4), part.pieces)
+    np.testing.assert_allclose(unpacked(told["places"], "<f4").reshape(-1, 3), part.places, rtol=1e-6)
+    moved = told["displacement"]
+    last = moved["step"] * unpacked(moved["frames"][-1], "<i2").reshape(-1, 3)
+    np.testing.assert_allclose(last, part.displacement[-1], atol=0.51 * moved["step"])
+    pressure = told["fields"]["tip/pressure"]
+    steps = unpacked(pressure["frames"][-1], "<i2")
+    values = part.fields["tip/pressure"].values[-1]
+    np.testing.assert_array_equal(steps == pages.ABSENT, np.isnan(values))
+    np.testing.assert_allclose((pressure["step"] * steps)[steps != pages.ABSENT], values[np.isfinite(values)],
+                               atol=0.51 * pressure["step"])  # fmt: skip
+
+
+def test_frames_are_left_out_of_large_pages(solid: xarray.DataTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = scene_of(solid)
+    whole = len(pages.page(scene, "t"))
+    smaller = pages.page(scene_of(solid, frames=8), "t")
+    monkeypatch.setattr(pages, "MOST", len(smaller) - len(pages.TEMPLATE.read_text(encoding="utf-8")))
+    text = pages.page(scene, "t")
+    times = decoded(text)["times"]
+    assert len(text) < whole and 2 < len(times) < scene.times.size
+    assert (times[0], times[-1]) == (scene.times[0], scene.times[-1])
+
+
+def test_notebooks_show_the_page(plane: xarray.DataTree) -> None:
+    shown = aq.view(plane)
+    assert shown._repr_html_().startswith("<iframe srcdoc=") and "2 part(s), 11 frame(s)" in repr(shown)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"field": "colour"}, r"field = 'colour': must be one of displacement, "),
+        ({"frames": 0}, r"frames = 0: must be a whole number of at least 1"),
+        ({"magnify": -1.0}, r"magnify = -1.0: must be positive"),
+        ({"parts": ("rod",)}, r"part rod: not in the result; there are block"),
+    ],
+)
+def test_bad_input(solid: xarray.DataTree, options: Any, line: str) -> None:
+    with pytest.raises(aq.UserError, match=line):
+        aq.view(solid, **options)
+
+
+def test_ensembles_are_viewed_one_by_one() -> None:
+    plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(4, 3)), STEEL, plane="strain")
+    systems = [aq.System([plate], velocity=(speed, 0.0)) for speed in (1.0, 2.0)]
+    result = aq.simulate_ensemble(systems, aq.Theta(0.5), duration=1e-6, step=1e-7)
+    with pytest.raises(aq.UserError, match=r"several members: choose one, result\.isel\(member=0\)"):
+        aq.view(result)
+    assert scene_of(result.isel(member=1)).parts[0].fields["velocity"].values[0, 0, 0] == 2.0
+
+
+def test_without_pyvista_a_line_names_the_page(solid: xarray.DataTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyvista", None)
+    with pytest.raises(aq.UserError, match=r"needs PyVista: pip install 'arlequin\[view\]'.*--html FILE"):
+        aq.view(solid).show()
+
+
+def test_window(solid: xarray.DataTree, plane: xarray.DataTree) -> None:
+    pyvista = pytest.importorskip("pyvista")
+    from arlequin.viewer.window import Window
+
+    for result in (solid, plane):
+        shown = Window(pyvista, scene_of(result, whole=True), "t", {"off_screen": True})
+        shown.next_field()
+        shown.next_component()
+        shown.to(3)
+        assert np.ptp(np.asarray(shown.plotter.screenshot(return_img=True)).reshape(-1, 3), axis=0).max() > 100
+        shown.plotter.close()
+
+
+@pytest.mark.parametrize("size", ["1100,700", "400,800"])
+def test_in_a_browser(solid: xarray.DataTree, tmp_path: Path, size: str) -> None:
+    """Chromium without a screen draws the page: its program says that it is ready, and no error."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    target = aq.view(solid).save(tmp_path / "view.html")
+    words = [
+        browser, "--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+        f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size}", "--virtual-time-budget=20000", "--dump-dom",
+        target.as_uri(),
+    ]  # fmt: skip
+    dom = subprocess.run(words, check=True, capture_output=True, text=True, timeout=120).stdout
+    assert 'data-ready="yes"' in dom and "data-failed" not in dom
+    assert "Velocity (m/s)" in dom
