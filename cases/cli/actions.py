@@ -18,6 +18,7 @@ from arlequin.models.errors import UserError
 if TYPE_CHECKING:
     import xarray
     from rich.console import Console
+    from rich.status import Status
 
     from arlequin.results.recorder import Record
 
@@ -89,6 +90,39 @@ def run(arguments: Namespace) -> int:
     for part in tables.summary_of(summary(result)):
         out.print(part)
     out.print(f"written to {path}")
+    return _compare(case, parameters, path) if arguments.compare else 0
+
+
+def compare(arguments: Namespace) -> int:
+    """Compute and store the comparison runs of a result."""
+    from arlequin.cases.case.results import compared, opened
+
+    path = Path(arguments.path)
+    with read(path) as damaged:
+        case, parameters = compared(opened(path, "compare"), path, arguments.case)
+        _compare(case, parameters, path, anew=arguments.force)
+    return 1 if damaged else 0
+
+
+def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = False) -> int:
+    """Compute and store comparison runs; runs that fail are reported, which some cases expect of some models."""
+    from arlequin.cases.case import comparison
+    from arlequin.run.progress import ProgressBar
+
+    out = tables.console()
+    try:
+        done, failed = comparison.compare(
+            case, parameters, path, lambda name: ProgressBar(f"{case.short}: {name}"), anew
+        )
+    except KeyboardInterrupt:
+        line = f"interrupted; finished comparison runs are kept, `arlequin compare {path}` continues"
+        raise UserError(line, code=1) from None
+    for name, message in failed.items():
+        tables.print_line(f"{name}: {message}")
+    if not done and not failed:
+        out.print(f"{path}: no comparison run is missing")
+    if done:
+        out.print(f"comparison runs stored in {path}: {', '.join(done)}")
     return 0
 
 
@@ -116,6 +150,7 @@ def resume(arguments: Namespace) -> int:
 
 def check(arguments: Namespace) -> int:
     """Run a case and compare it with its reference; exit code 1 if a check fails."""
+    from arlequin.cases.case.comparison import computed_comparisons
     from arlequin.cases.case.execution import prepare
 
     name, values = _split(arguments.words)
@@ -123,7 +158,10 @@ def check(arguments: Namespace) -> int:
     compare = case.function("check")
     path = Path(arguments.out) if arguments.out is not None else None
     result = _execute(case, parameters, path, replace=arguments.force)
-    with tables.working("comparing with the reference"):
+    with (
+        tables.working("comparing with the reference") as status,
+        computed_comparisons(case, path, _bars(case, status)),
+    ):
         checks = list(compare(result, parameters))
     if not checks:
         raise UserError(f"{name}: its `check` returns no checks", code=1)
@@ -134,6 +172,22 @@ def check(arguments: Namespace) -> int:
     if path is not None:
         out.print(f"written to {path}")
     return 1 if failed else 0
+
+
+def _bars(case: registry.Case, status: Status | None) -> Any:
+    """Progress bars of comparison runs by name, each in place of the status line."""
+    from arlequin.run.progress import ProgressBar
+
+    @contextlib.contextmanager
+    def bar(name: str) -> Iterator[ProgressBar]:
+        if status is not None:
+            status.stop()
+        with ProgressBar(f"{case.short}: {name}") as shown:
+            yield shown
+        if status is not None:
+            status.start()
+
+    return bar
 
 
 def sweep(arguments: Namespace) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
+    from rich.status import Status
     from rich.table import Table
 
     from arlequin.cases.case.checks import Check
@@ -35,15 +36,15 @@ def console() -> Console:
 
 
 @contextlib.contextmanager
-def working(text: str) -> Iterator[None]:
+def working(text: str) -> Iterator[Status | None]:
     """Status line on the terminal during a longer computation, such as that of a reference."""
     from rich.console import Console
 
     if not sys.stderr.isatty():
-        yield
+        yield None
         return
-    with Console(stderr=True).status(f"{text} …"):
-        yield
+    with Console(stderr=True).status(f"{text} …") as status:
+        yield status
 
 
 def print_line(line: str) -> None:
