@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
+    from arlequin.cases.case.parameters import Field
     from arlequin.results.recorder import Record
 
 READ_THROUGH = 2**30  # bytes up to which `show` reads all arrays of a result
@@ -80,6 +81,7 @@ def _parameters(case: registry.Case) -> Console:
 def run(arguments: Namespace) -> int:
     """Run a case, store its result and print the summary."""
     from arlequin.cases.case.execution import prepare
+    from arlequin.cases.case.parameters import fields
     from arlequin.results.reading import summary
 
     name, values = _split(arguments.words)
@@ -87,7 +89,7 @@ def run(arguments: Namespace) -> int:
     path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
     result = _execute(case, parameters, path, replace=arguments.force or arguments.out is None)
     out = tables.console()
-    for part in tables.summary_of(summary(result)):
+    for part in tables.summary_of(summary(result), fields(case.parameters), short=not arguments.all):
         out.print(part)
     out.print(f"written to {path}")
     return _compare(case, parameters, path) if arguments.compare else 0
@@ -142,7 +144,7 @@ def resume(arguments: Namespace) -> int:
             return 1 if damaged else 0
         with _stopped(path, time.time()), ProgressBar(path.stem, begin=done) as bar:
             result = go_on(path, bar, arguments.case)
-        for part in tables.summary_of(summary(result)):
+        for part in tables.summary_of(summary(result), _fields_of(result), short=True):
             out.print(part)
     out.print(f"written to {path}")
     return 1 if damaged else 0
@@ -215,13 +217,21 @@ def show(arguments: Namespace) -> int:
                 parts = summary_of(open_sweep(arguments.path))
             else:
                 result = open_result(arguments.path)
-                parts = tables.summary_of(summary(result))
+                parts = tables.summary_of(summary(result), _fields_of(result))
             for part in parts:
                 out.print(part)
             if result is not None:
                 _read_through(arguments.path, result)
     out.print(tables.table(versions(), ("package", "installed version")))
     return 1 if damaged else 0
+
+
+def _fields_of(result: xarray.DataTree) -> tuple[Field, ...]:
+    """The parameters of the built-in case of a result; none for a user's file, which is not executed for a summary."""
+    from arlequin.cases.case.parameters import fields
+
+    name = str(result.attrs.get("case", ""))
+    return fields(registry.load(name).parameters) if name in registry.names() else ()
 
 
 def _read_through(path: str, result: xarray.DataTree) -> None:

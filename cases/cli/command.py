@@ -133,8 +133,9 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("path", metavar="FILE", help="Python file to write, such as my_study.py")
     new.set_defaults(action=actions.new)
     _add_run(
-        commands, actions.run, "run a case", "default: runs/CASE.zarr, overwritten by each run", compare=COMPARE_TEXT
-    )
+        commands, actions.run, "run a case", "default: runs/CASE.zarr, overwritten by each run", compare=COMPARE_TEXT,
+        all="print all parameters and statistics, not only those given and the main ones",
+    )  # fmt: skip
     _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not stored")
     _add_compare(commands)
     _add_sweep(commands)
