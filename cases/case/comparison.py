@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]  # a progress bar for the run of this name
 
-CACHED = 8  # results in memory
+CACHED, CACHED_BYTES = 8, 2**30  # results in memory: at most so many, and so many bytes unless there is one only
 
 
 class FailedRun(UserError):
@@ -280,7 +280,7 @@ def _in_memory(model: Variant, progress: Progress | None = None, partial: bool =
     if key not in _cache:
         study = model.build(model.parameters)
         _cache[key] = _as_far_as_it_goes(study, progress) if partial else study.run(progress=progress)
-        while len(_cache) > CACHED:
+        while len(_cache) > 1 and (len(_cache) > CACHED or sum(r.nbytes for r in _cache.values()) > CACHED_BYTES):
             _cache.popitem(last=False)
     _cache.move_to_end(key)
     return _cache[key]
