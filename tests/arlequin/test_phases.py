@@ -1,5 +1,6 @@
 """Phases of the set-up, as a progress bar shows them."""
 
+import io
 import time
 
 import pytest
@@ -32,8 +33,15 @@ def test_names_in_order() -> None:
     assert said == []  # nobody listens any more
 
 
-def test_bar_shows_the_phase() -> None:
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_bar_shows_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal: elsewhere there is no bar, which listens to nothing."""
     shown: list[str] = []
+    monkeypatch.setattr("sys.stderr", Terminal())
     with ProgressBar("run") as bar, pytest.MonkeyPatch.context() as patch:
         patch.setattr(bar._progress, "refresh", lambda: shown.append(bar._progress.tasks[0].fields["rate"]))
         aq.simulate(glued(), aq.Theta(0.5), duration=1e-6, step=1e-6, progress=bar)
