@@ -12,7 +12,7 @@ setup:
 	@bash .ci/setup
 
 demo: setup
-	$(BIN)/arlequin run multiscale_bar
+	$(BIN)/arlequin run multiscale_bar --compare
 	$(BIN)/arlequin plot runs/multiscale_bar.zarr
 
 test: setup

@@ -24,7 +24,7 @@ from typing import Any
 __version__ = "0.2.0"
 _STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 _HOMES = {name: home for home, name in re.findall(r"^from (\S+) import \w+ as (\w+)$", _STUB, re.MULTILINE)}
-_MODULES = ("mesh", "rough")
+_MODULES = ("mesh", "plots", "rough")
 
 __all__ = sorted(_HOMES)
 

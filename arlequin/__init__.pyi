@@ -1,5 +1,6 @@
 """Public names of `arlequin`, each on a line; `__init__.py` imports them on first use."""
 
+from arlequin import plots as plots
 from arlequin import rough as rough
 from arlequin.junctions.absorber import Absorber as Absorber
 from arlequin.junctions.base import JunctionWarning as JunctionWarning

@@ -7,11 +7,13 @@ A case is a module or package with
     reference(parameters)             independent solution
     check(result, parameters)         -> list of `Check`
     figures(result, parameters)       -> matplotlib figures by name
+    comparisons(result, parameters)   -> parameters by name, of runs that `check` and `figures` compare with (optional)
     scalars(result, parameters)       -> `arlequin.Scalar` by name, collected by sweeps (optional)
     run(parameters, record, progress) -> result; replaces the default run (optional)
 
 `arlequin.cases.case.scalars` lists the scalars of every result. `scalars` only reads the result: it neither runs a
-model nor computes a reference. The first line of the case's docstring is its entry in lists.
+model nor computes a reference. `check` and `figures` run no model either: `arlequin.cases.case.comparison` gives them
+the comparison runs. The first line of the case's docstring is its entry in lists.
 
     >>> from arlequin import cases
     >>> "bar_wall" in cases.names()
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from arlequin.cases.case.checks import Check
     from arlequin.results.recorder import Record
 
-__all__ = ["check", "names", "report", "resume", "run", "sweep"]
+__all__ = ["check", "compare", "names", "report", "resume", "run", "sweep"]
 
 
 def run(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> xarray.DataTree:
@@ -56,12 +58,35 @@ def resume(
     return go_on(path, progress, case)
 
 
+def compare(path: str | Path, case: str | None = None, *, anew: bool = False) -> dict[str, xarray.DataTree]:
+    """The comparison runs of a stored result, by name: those that are missing are computed and stored in it.
+
+    They are the models that the case of the result compares it with in its checks and figures, such as the all-fine
+    model; runs that fail are left out. anew: compute all of them again. case: as of `resume`.
+    """
+    from arlequin.cases.case import comparison
+    from arlequin.cases.case.results import compared, opened
+
+    result = opened(path, "compare")
+    made = compared(result, path, case)
+    comparison.compare(*made, path, anew=anew)
+    models = comparison.models_of(made[0], result, made[1])
+    with comparison.stored_comparisons(path):
+        runs = {name: comparison.comparison(made[0].function("build"), models, name) for name in models}
+    return {name: run for name, run in runs.items() if run is not None}
+
+
 def check(name: str, /, record: Record | str | Path | None = None, **parameters: Any) -> list[Check]:
-    """Run a case and compare it with its reference."""
+    """Run a case and compare it with its reference; comparison runs that the checks need are kept in the record."""
+    from arlequin.cases.case.comparison import computed_comparisons
     from arlequin.cases.case.execution import execute, prepare
+    from arlequin.results.recorder import as_record
 
     case, values = prepare(name, parameters)
-    return list(case.function("check")(execute(case, values, record), values))
+    compare = case.function("check")
+    result = execute(case, values, record)
+    with computed_comparisons(case, as_record(record).path):
+        return list(compare(result, values))
 
 
 def sweep(
@@ -113,7 +138,8 @@ def report(
 ) -> Path:
     """Write the report of a result or a sweep as a self-contained HTML page and return its path.
 
-    Checks and figures of the case are computed from the result. A GIF of `arlequin animate` beside the result is
+    Checks and figures of the case are computed from the result and its stored comparison runs (`compare`); what needs
+    others is left out. A GIF of `arlequin animate` beside the result is
     included if it is newer than the result.
     out: by default beside the result; for a sweep with the ending `-sweep.html`.
     case: the case file; by default the one named in the result, provided that this user has run this version of it;
@@ -121,6 +147,7 @@ def report(
     """
     import xarray
 
+    from arlequin.cases.case.comparison import stored_comparisons
     from arlequin.cases.case.results import beside, opened
     from arlequin.cases.reports.run import write_report
     from arlequin.cases.reports.sweep import write_sweep_report
@@ -132,11 +159,13 @@ def report(
             raise UserError("out: must be given for a result in memory")
         if isinstance(result, xarray.Dataset):
             return write_sweep_report(result, Path(out), case)
-        return write_report(result, Path(out), named=case)
+        with stored_comparisons(None):
+            return write_report(result, Path(out), named=case)
     if is_sweep(result):
         target = beside(result, "-sweep.html") if out is None else Path(out)
         return write_sweep_report(open_sweep(result), target, case)
     film, mark = beside(result, ".gif"), Path(result) / "zarr.json"
     tree = opened(result, "report")
     newer = film.is_file() and film.stat().st_mtime >= mark.stat().st_mtime
-    return write_report(tree, beside(result, ".html") if out is None else Path(out), film if newer else None, case)
+    with stored_comparisons(result):
+        return write_report(tree, beside(result, ".html") if out is None else Path(out), film if newer else None, case)

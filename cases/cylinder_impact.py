@@ -29,7 +29,6 @@ mode at the frequency of Love's exact solution. Times scale with the radius: 0.8
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -37,6 +36,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.disc import ovalling
 from arlequin.cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check, roughness
@@ -77,6 +77,7 @@ SolidScheme = Literal[
 ]  # fmt: skip
 AGREEMENT = 0.01  # force of the Arlequin model against all fine
 SMOOTH = ("unilateral-velocity", "asperities", "multilevel")  # laws without oscillation of the contact force
+ALL_FINE, NEWMARK = "all fine", "Newmark, contact on the gap"  # names of comparison runs
 LARGEST_FREE = 0.8  # of the radius: the overlap stays below the middle of the disc
 
 
@@ -212,25 +213,16 @@ def window(parameters: Parameters) -> int:
     return max(1, round(parameters.ratio / parameters.courant)) if sharp(parameters) else 1
 
 
-def all_fine(parameters: Parameters) -> xarray.DataTree:
-    """Run of the all-fine model with the same parameters."""
-    return _run(replace(parameters, arlequin=False))
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """The all-fine model; two values of θ; Newmark's scheme (β = 1/4, γ = 1/2) with gap-level contact.
 
-
-def newmark(parameters: Parameters) -> xarray.DataTree:
-    """The same with Newmark's scheme (β = 1/4, γ = 1/2) and gap-level contact."""
-    return _run(replace(parameters, scheme="newmark", law="unilateral"))
-
-
-@lru_cache(maxsize=3)
-def _run(parameters: Parameters) -> xarray.DataTree:
-    return build(parameters).run()
-
-
-@lru_cache(maxsize=3)
-def pressures(parameters: Parameters) -> NodePressures:
-    """Pressure of every contact node at every step, by a separate run."""
-    return NodePressures.of(build(replace(parameters, fields_every=1)).run())
+    They end soon after the release of the result. The latter record the pressures at every step.
+    """
+    p = to_release(result, parameters)
+    models = {ALL_FINE: replace(p, arlequin=False)} if p.arlequin else {}
+    for theta in (1.0, 0.5):
+        models[f"θ = {theta:g}, {p.law}"] = replace(p, scheme="theta", theta=theta, fields_every=1)
+    return models | {NEWMARK: replace(p, scheme="newmark", law="unilateral", fields_every=1)}
 
 
 def to_release(result: xarray.DataTree, parameters: Parameters) -> Parameters:
@@ -241,7 +233,7 @@ def to_release(result: xarray.DataTree, parameters: Parameters) -> Parameters:
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
-    checks = agreement(result, p) if p.arlequin else []
+    checks = agreement(result, p)
     if p.law in SMOOTH and window(p) == 1:
         found = roughness(force_means(result))
         checks.append(Check("total variation / 2 peak (1: no oscillation)", found, 1.0, 0.1, "1", "at most"))
@@ -252,8 +244,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
 
 def agreement(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Checks of the Arlequin against the all-fine model."""
+    whole = comparison(build, comparisons(result, parameters), ALL_FINE)
+    if whole is None:
+        return []
     p = to_release(result, parameters)
-    whole = all_fine(p)
     fine = force_means(whole, window(p))
     force = force_means(result, window(p))[: fine.size]
     distance = float(np.linalg.norm(force - fine) / np.linalg.norm(fine)) if fine.any() else float("nan")
@@ -276,26 +270,23 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    p = to_release(result, parameters)
-    own = {"Arlequin": result, "all fine": all_fine(p)} if p.arlequin else {"all fine": result}
-    usual = {"Newmark": newmark(p)}
+    p, others = to_release(result, parameters), comparisons(result, parameters)
+    runs = {name: run for name in others if (run := comparison(build, others, name)) is not None}
+    own = {"Arlequin" if p.arlequin else ALL_FINE: result}
+    if ALL_FINE in runs:
+        own[ALL_FINE] = runs.pop(ALL_FINE)
     name = f"θ = {p.theta:g}, {p.law}" if p.scheme == "theta" else f"{p.scheme}, {p.law}"
 
     def titled(text: str, tree: xarray.DataTree) -> str:
         return f"{text}: total variation / 2 peak = {roughness(force_means(tree)):.3f}"
 
-    panels = {titled(name, result): own, titled("Newmark, contact on the gap", usual["Newmark"]): usual}
-    nodes = {
-        f"θ = 1, {p.law}": pressures(replace(p, scheme="theta", theta=1.0)),
-        f"θ = 0.5, {p.law}": pressures(replace(p, scheme="theta", theta=0.5)),
-        "Newmark, contact on the gap": pressures(replace(p, scheme="newmark", law="unilateral")),
-    }
+    panels = {titled(name, result): own}
+    if NEWMARK in runs:
+        panels[titled(NEWMARK, runs[NEWMARK])] = {"Newmark": runs[NEWMARK]}
     force = force_panels(panels, component="y")
     # the force panels omit a long flight
     force.axes[0].set_xlim(0.0, force.axes[0].get_xlim()[1] * p.duration / parameters.duration)
-    return {
-        "energies": plots.energies(result),
-        "force": force,
-        "pressure": pressure_panels(nodes),
-        "shape": plots.shape(result, "velocity", frame=result.sizes["frame"] // 3, component=1),
-    }
+    drawn = {"energies": plots.energies(result), "force": force}
+    if runs:
+        drawn["pressure"] = pressure_panels({name: NodePressures.of(run) for name, run in runs.items()})
+    return drawn | {"shape": plots.shape(result, "velocity", frame=result.sizes["frame"] // 3, component=1)}

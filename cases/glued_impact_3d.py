@@ -11,7 +11,6 @@ above m (V + |v|), |v| the initial velocity with its part along the wall.
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.impact import centre_velocity, energy_checks, impact_scalars, momentum_check
 from arlequin.cases.shared.solid_impact import force_panels
@@ -26,6 +26,7 @@ from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Thet
 from arlequin.models.checks import integer, non_negative, positive, positive_integer, within
 from arlequin.models.types import Array
 
+ALL_FINE = "all fine"  # name of the comparison run
 REFERENCE_DOFS = 40_000  # of the all-fine model, up to which it is run for comparison
 OVERLAP = 2  # coarse cells of the gluing zone
 REACH = 2  # coarse cells of the fine part in front of the gluing zone, at least
@@ -136,16 +137,11 @@ def build(parameters: Parameters) -> aq.Study:
     return aq.Study(system, aq.Theta(p.theta, solver=p.solver), duration, step, p.fields_every)
 
 
-def reference(parameters: Parameters) -> xarray.DataTree | None:
-    """Run of the all-fine model, None where it is too large."""
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """The all-fine model, unless it is too large."""
     p = replace(parameters, model="fine")
     nodes = (p.cells + 1) ** 2 * (round(p.length / p.size) + 1)
-    return _all_fine(p) if 3 * nodes <= REFERENCE_DOFS else None
-
-
-@lru_cache(maxsize=2)
-def _all_fine(parameters: Parameters) -> xarray.DataTree:
-    return build(parameters).run()
+    return {ALL_FINE: p} if parameters.model == "glued" and 3 * nodes <= REFERENCE_DOFS else {}
 
 
 def force(result: xarray.DataTree) -> Array:
@@ -166,7 +162,7 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
         momentum_check(result, parts, ("x",), "contact"),
         *energy_checks(result),
     ]
-    fine = reference(p) if p.model == "glued" else None
+    fine = comparison(build, comparisons(result, p), ALL_FINE)
     if fine is None:
         return checks
     exact = np.abs(force(fine))
@@ -188,8 +184,8 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
-    fine = reference(parameters) if parameters.model == "glued" else None
-    models = {parameters.model: result} | ({} if fine is None else {"all fine": fine})
+    fine = comparison(build, comparisons(result, parameters), ALL_FINE)
+    models = {parameters.model: result} | ({} if fine is None else {ALL_FINE: fine})
     peak = int(np.abs(result["interface/contact"].dataset["pressure"].sum("point").values).argmax())
     return {
         "energies": plots.energies(result),

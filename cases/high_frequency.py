@@ -13,6 +13,7 @@ import xarray
 import arlequin as aq
 from arlequin.cases import wave_junction
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.figures import four_models
 from arlequin.cases.shared.impact import energy_checks
@@ -85,6 +86,12 @@ def left_behind(result: xarray.DataTree, parameters: Parameters) -> float:
     return stretch_energy(result, "fine", 0.0, where.coarse_start, YOUNG, DENSITY) / start
 
 
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """The other models, with their last fields only."""
+    others = [model for model in MODELS if model != parameters.model]
+    return {model: replace(parameters, model=model, fields_every=10**6) for model in others}
+
+
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     """Energy left before the overlap: none if transmitted (fine) or absorbed, all for the two other couplings."""
     fraction = left_behind(result, parameters)
@@ -105,8 +112,9 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
     finals: dict[str, Any] = {}
+    others = comparisons(result, parameters)
     for model in MODELS:
-        own = replace(parameters, model=model, fields_every=10**6)
-        run = result if model == parameters.model else build(own).run()
-        finals[model] = (run, left_behind(run, own))
+        run = result if model == parameters.model else comparison(build, others, model)
+        if run is not None:
+            finals[model] = (run, left_behind(run, others.get(model, parameters)))
     return {"energies": plots.energies(result), "models": four_models(finals)}

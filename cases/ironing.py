@@ -14,6 +14,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.figures import ironing_forces
 from arlequin.cases.shared.impact import worst_balance
@@ -24,6 +25,8 @@ from arlequin.models.types import Array
 Multiplier = Literal["default", "P1", "P0", "nodes", "gauss"]
 
 PRESSING = 0.2  # time (of 0 to 1) at which sliding starts
+
+METHODS = ("P1", "nodes")  # multipliers of the figure: mortar method, nodal collocation
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,17 @@ def reference(parameters: Parameters) -> float:
     return parameters.friction
 
 
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """Nodal collocation and the mortar method, unless the result is by it."""
+    others: list[Parameters] = [replace(parameters, multiplier=name) for name in METHODS]  # type: ignore[arg-type]
+    return {p.multiplier: p for p in others if p.multiplier != method(parameters)}
+
+
+def method(parameters: Parameters) -> str:
+    """The multiplier; the default one between two bodies is P1."""
+    return "P1" if parameters.multiplier == "default" else parameters.multiplier
+
+
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     p = parameters
     forces = SliderForces.of(result, p)
@@ -190,11 +204,12 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Forces of this run, of nodal collocation and of the mortar method."""
     from arlequin import plots
 
+    own, others = method(parameters), comparisons(result, parameters)
     found = {}
-    for name in ("P1", "nodes"):
-        other = replace(parameters, multiplier=name)
-        run = result if parameters.multiplier == name else build(other).run()
-        found[name] = SliderForces.of(run, other)
+    for name in dict.fromkeys((*METHODS, own)):
+        run = result if name == own else comparison(build, others, name)
+        if run is not None:
+            found[name] = SliderForces.of(run, others.get(name, parameters))
     return {
         "energies": plots.energies(result),
         "forces": ironing_forces(found, parameters.friction),

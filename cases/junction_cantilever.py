@@ -6,7 +6,6 @@ low-pass filter.
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.signal import butter, sosfiltfilt
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.figures import tip_figure
 from arlequin.cases.shared.impact import energy_checks
@@ -22,6 +22,8 @@ from arlequin.cases.shared.vocabulary import Density, FieldsEvery, Poisson, Youn
 from arlequin.cases.shared.waves import drift
 from arlequin.models.checks import finite, positive, positive_integer, within
 from arlequin.models.types import Array
+
+ONE_MESH = "one mesh"  # name of the comparison run
 
 
 @dataclass(frozen=True)
@@ -106,16 +108,9 @@ def first_frequency(parameters: Parameters) -> float:
     return float(1.87510407**2 / (2.0 * np.pi) * p.height / np.sqrt(12.0) * np.sqrt(p.young / p.density) / p.length**2)
 
 
-@lru_cache(maxsize=4)
-def single(parameters: Parameters) -> xarray.DataTree:
-    """Run of the model of one mesh with the same parameters."""
-    return build(parameters).run()
-
-
-def reference(parameters: Parameters) -> tuple[Array, Array]:
-    """Tip motion of the model of one mesh."""
-    alike = replace(parameters, model="single", ratio=1.0, overlap=Parameters.overlap)
-    return tip(single(alike))
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """The model of one mesh with the same parameters."""
+    return {ONE_MESH: replace(parameters, model="single", ratio=1.0, overlap=Parameters.overlap)}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -123,8 +118,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     time, own = tip(result)
     cut = 5.0 * first_frequency(parameters)
     checks = [Check("drift of kinetic and strain energy", drift(result), 0.0, 1e-10, "1", "at most")]
-    if time.size > 50:
-        exact = low_pass(time, reference(parameters)[1], cut)
+    single = comparison(build, comparisons(result, parameters), ONE_MESH) if time.size > 50 else None
+    if single is not None:
+        exact = low_pass(time, tip(single)[1], cut)
         error = float(np.abs(low_pass(time, own, cut) - exact).max() / np.abs(exact).max())
         checks.append(Check("tip motion against the single mesh, low-pass filtered", error, 0.0, 0.01, "1", "at most"))
     return checks + energy_checks(result)
@@ -142,8 +138,10 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
 
+    single = comparison(build, comparisons(result, parameters), ONE_MESH)
+    motions = {"this model": tip(result)} | ({} if single is None else {ONE_MESH: tip(single)})
     return {
         "energies": plots.energies(result),
-        "tip": tip_figure({"this model": tip(result), "one mesh": reference(parameters)}),
+        "tip": tip_figure(motions),
         "shape": plots.shape(result, "displacement", component=1),
     }

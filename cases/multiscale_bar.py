@@ -15,6 +15,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.rods import Rod
 from arlequin.cases.shared.figures import multiscale_figures
@@ -42,6 +43,7 @@ from arlequin.models.checks import non_negative, positive
 SolidScheme = Literal[
     "theta", "newmark", "hht", "modified-mean-acceleration", "generalised-alpha", "central-difference"
 ]  # fmt: skip
+ALL_FINE = "all fine"  # name of the comparison run
 MESH = Path(__file__).parent / "meshes" / "bar_tip.msh"
 
 
@@ -161,14 +163,9 @@ def reference(parameters: Parameters) -> Any:
     return rod_contact(p, rod, None, p.gap, end)
 
 
-def all_fine(parameters: Parameters) -> xarray.DataTree:
-    """Run of the all-fine model with the same parameters."""
-    return _all_fine(parameters, _written(parameters.mesh))
-
-
-@lru_cache(maxsize=2)
-def _all_fine(parameters: Parameters, written: int) -> xarray.DataTree:
-    return build(replace(parameters, model="fine")).run()
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """The all-fine model with the same parameters."""
+    return {ALL_FINE: replace(parameters, model="fine")} if parameters.model == "arlequin" else {}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -177,8 +174,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     edges, pressure = mean_pressures(result)
     impulse = float(np.sum(np.diff(edges) * pressure))
     checks = []
-    if p.model == "arlequin":
-        fine_edges, fine_pressure = mean_pressures(all_fine(p))
+    fine = comparison(build, comparisons(result, p), ALL_FINE)
+    if fine is not None:
+        fine_edges, fine_pressure = mean_pressures(fine)
         fine_impulse = float(np.sum(np.diff(fine_edges) * fine_pressure))
         checks.append(Check("contact impulse against the all-fine model", impulse, fine_impulse, 0.01, "Pa s"))
     if p.poisson == 0.0:
@@ -201,4 +199,4 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
         return multiscale_figures(result, exact)
     # instant at which the impact front is in the middle of the overlap
     front = p.gap / p.velocity + (p.length - read_tip(p.mesh).x[0] - p.overlap / 2) / wave_speed(p)
-    return multiscale_figures(result, exact, all_fine(p), front)
+    return multiscale_figures(result, exact, comparison(build, comparisons(result, p), ALL_FINE), front)

@@ -13,6 +13,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison, is_refused
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.figures import patch_errors, patch_survey
 from arlequin.cases.shared.impact import worst_balance
@@ -107,28 +108,53 @@ def worst_error(result: xarray.DataTree, parameters: Parameters) -> float:
     return float(max(errors.max() for errors in stress_errors(result, parameters).values()))
 
 
-def trial(parameters: Parameters) -> float | None:
-    """Worst error of a run; None if it is refused because the multipliers are not determined."""
-    try:
-        return worst_error(build(parameters).run(), parameters)
-    except aq.UserError as refusal:
-        if refusal.code != 1:  # usage error
-            raise
-        return None
+def variant(parameters: Parameters) -> str:
+    """Name of the comparison run with these parameters."""
+    p = parameters
+    return f"{p.multiplier}, slave {p.slave}{', stabilised' if p.stabilised else ''}"
 
 
-def survey(parameters: Parameters) -> dict[tuple[Multiplier, Slave], tuple[float | None, float | None]]:
-    """Worst errors of the plain and stabilised forms by multiplier and slave; P2 with quadratic cells only.
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """Plain and stabilised forms by multiplier and slave; P2 with quadratic cells only.
 
     Not for six-node triangles: the integrals of their corner functions are zero.
     """
     p = parameters
     left_out = {"P2"} if p.order == 1 or p.cells == "tet" else set()
-    found = {}
-    for name, slave in product([name for name in MULTIPLIERS[1:] if name not in left_out], SLAVES):
-        own = replace(p, multiplier=name, slave=slave, stabilised=False)
-        found[name, slave] = trial(own), trial(replace(own, stabilised=True))
-    return found
+    names = [name for name in MULTIPLIERS[1:] if name not in left_out]
+    runs = [
+        replace(p, multiplier=name, slave=slave, stabilised=stabilised)
+        for name, slave, stabilised in product(names, SLAVES, (False, True))
+    ]
+    return {variant(own): own for own in runs}
+
+
+def trial(parameters: Parameters) -> float | None:
+    """Worst error of a run; None if it is refused because the multipliers are not determined, nan if it is absent."""
+    name, own = variant(parameters), {variant(parameters): parameters}
+    try:
+        run = comparison(build, own, name)
+    except aq.UserError as refusal:
+        if refusal.code != 1:  # usage error
+            raise
+        return None
+    if run is None:
+        return None if is_refused(own, name) else np.nan
+    return worst_error(run, parameters)
+
+
+def survey(
+    result: xarray.DataTree, parameters: Parameters
+) -> dict[tuple[Multiplier, Slave], tuple[float | None, float | None]]:
+    """Worst errors of the plain and stabilised forms by multiplier and slave; without those that are absent."""
+    found: dict[tuple[Multiplier, Slave], list[float | None]] = {}
+    for own in comparisons(result, parameters).values():
+        found.setdefault((own.multiplier, own.slave), []).append(trial(own))
+    return {
+        which: (plain, stabilised)
+        for which, (plain, stabilised) in found.items()
+        if any(error is None or np.isfinite(error) for error in (plain, stabilised))
+    }
 
 
 def mean_pressure(result: xarray.DataTree, parameters: Parameters) -> float:
@@ -157,7 +183,8 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
 
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     """Largest errors of all multipliers; in 2D also the error field of this run."""
-    out = {"multipliers": patch_survey(survey(parameters), parameters.cells, int(parameters.order))}
+    errors = survey(result, parameters)
+    out = {"multipliers": patch_survey(errors, parameters.cells, int(parameters.order))} if errors else {}
     if not parameters.solid:
         out["stress"] = patch_errors(result, stress_errors(result, parameters))
     return out

@@ -1,5 +1,6 @@
-"""Phases of a set-up: what a program that waits is told about assembly, overlap, factorisation."""
+"""Phases of a set-up: what a program that waits is told about assembly, overlap, factorisation, and their times."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -8,6 +9,12 @@ Listener = Callable[[str], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _names: ContextVar[tuple[str, ...]] = ContextVar("names", default=())
+_seconds: dict[str, float] = {}
+
+
+def seconds_in(name: str) -> float:
+    """Time that this process has spent in the phases of this name, s."""
+    return _seconds.get(name, 0.0)
 
 
 @contextmanager
@@ -21,9 +28,12 @@ def phase(name: str) -> Iterator[None]:
     >>> said
     ['assembling parts', 'factoring', 'assembling parts', '']
     """
-    listener = _listener.get()
+    listener, begin = _listener.get(), time.perf_counter()
     if listener is None:
-        yield
+        try:
+            yield
+        finally:
+            _seconds[name] = seconds_in(name) + time.perf_counter() - begin
         return
     outer = _names.get()
     token = _names.set((*outer, name))
@@ -31,6 +41,7 @@ def phase(name: str) -> Iterator[None]:
     try:
         yield
     finally:
+        _seconds[name] = seconds_in(name) + time.perf_counter() - begin
         _names.reset(token)
         listener(outer[-1] if outer else "")
 

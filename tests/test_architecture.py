@@ -169,6 +169,13 @@ def test_type_checkers_see_the_public_names():
         assert name == shown and getattr(arlequin, name) is getattr(importlib.import_module(home), name)
 
 
+def test_plots_are_found_without_an_import():
+    """And load Matplotlib with the first figure."""
+    code = "import sys, arlequin as aq; aq.plots.energies; print('matplotlib' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert run.stdout.strip() == "False" and "plots" in dir(arlequin)
+
+
 def test_a_usage_error_loads_neither_plots_nor_kernels():
     code = "import sys, arlequin, arlequin.cases.cli.command; print(*sys.modules, sep='\\n')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

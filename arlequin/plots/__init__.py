@@ -3,7 +3,9 @@
 Functions return a matplotlib `Figure` without a window; `animation` writes a file. Matplotlib is imported by the
 functions.
 
-    energies(result).savefig("energies.png")
+    import arlequin as aq
+
+    aq.plots.energies(result).savefig("energies.png")
 """
 
 from arlequin.plots.animation import animation

@@ -14,7 +14,14 @@ from arlequin.models.errors import UserError
 from arlequin.results.files import file_errors
 from arlequin.results.zarr_reading import read_tree
 
-SECONDS = ("step", "duration", "setup_time", "wall_time", "wall_time_per_step")  # attributes that are times
+SECONDS = (
+    "step",
+    "duration",
+    "setup_time",
+    "wall_time",
+    "wall_time_per_step",
+    "compile_time",
+)  # attributes that are times
 
 
 def open(path: str | Path) -> xarray.DataTree:
@@ -84,6 +91,8 @@ def summary(result: xarray.DataTree) -> Summary:
     for name, value in attributes.items():
         text = f"{value:.6g}" if isinstance(value, float) else str(value)
         facts[name.replace("_", " ")] = f"{text} s" if name in SECONDS else text
+    if "wall time" in facts and "compile time" in facts:
+        facts["wall time"] += f" (+ {facts.pop('compile time')} compiling kernels, once on this machine)"
     energies = []
     if "energy" in root and len(time):
         values = root["energy"].values

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 AUXILIARY = ("frame_time", "position")
 # Attribute of the root: every chunk of what is recorded is there, also of nan, so that one that is missing is damage.
 WHOLE = "chunks_whole"
+# Folder in a result that is no part of the store: results of the runs that it is compared with.
+COMPARISON = "comparison"
 
 
 def create(folder: Path, columns: Sequence[Column], attributes: Attributes) -> None:

@@ -23,7 +23,7 @@ from xarray.core import indexing
 from arlequin.models.errors import FAILURE, UserError
 from arlequin.results.damage import DamageWarning, warn_and_skip, warn_damaged
 from arlequin.results.files import kept_rows
-from arlequin.results.zarr_layout import AUXILIARY, WHOLE
+from arlequin.results.zarr_layout import AUXILIARY, COMPARISON, WHOLE
 from arlequin.results.zarr_metadata import GROWING, ArrayEntry, Metadata, read_metadata
 
 
@@ -172,9 +172,13 @@ def read_through(tree: xarray.DataTree) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files of a result."""
-    files = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
-    return sum(os.lstat(file).st_size for file in files)
+    """Bytes of all files of a result, without those of its comparison runs."""
+    apart = os.path.join(folder, COMPARISON)
+    total = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(place, name) != apart]
+        total += sum(os.lstat(os.path.join(place, name)).st_size for name in names)
+    return total
 
 
 def _is_short(attributes: dict[str, Any], instants: int) -> bool:

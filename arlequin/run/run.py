@@ -1,5 +1,6 @@
 """The time loop: steps of one system or of an ensemble, audited, recorded and saved."""
 
+import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from arlequin.models.errors import UserError
 from arlequin.models.limits import check_work
+from arlequin.models.phases import seconds_in
 from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
 from arlequin.results.checkpoint import Checkpoint
 from arlequin.results.history import TimeSeries
@@ -70,7 +72,7 @@ class Run:
 
         With `record.resume` the run resumes from its checkpoint; `complete` is true where it had finished.
         """
-        begin = clock.perf_counter()
+        begin, self._compiled = running_clock(), compile_seconds()
         members = None
         if isinstance(system, Ensemble):
             members = Members.of(system.systems)
@@ -104,7 +106,7 @@ class Run:
         located = self._stepper.locates_events
         self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
         self._every = record.fields_every
-        setup = clock.perf_counter() - begin
+        setup = running_clock() - begin
         about = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
             about["linear_solver"] = self._stepper.linear_solver
@@ -148,9 +150,14 @@ class Run:
             raise
         finally:
             self.result = self._recorder.close(
-                {**self._statistics.attributes(), **self.attributes, "complete": complete},
+                {**self._statistics.attributes(), **self._compile_time(), **self.attributes, "complete": complete},
                 {("", "balance"): self._audit.balance[: self._history.count]},
             )
+
+    def _compile_time(self) -> dict[str, float]:
+        """Time that the compilation of kernels took meanwhile, s; empty where none were compiled."""
+        seconds = compile_seconds() - self._compiled
+        return {"compile_time": seconds} if seconds > 0.0 else {}
 
     def to(self, n: int) -> None:
         """Steps to t = n Δt."""
@@ -189,8 +196,8 @@ class Run:
 
     def _begin(self) -> None:
         """Record the initial state, or restore everything from the checkpoint."""
-        self._statistics.begin = clock.perf_counter()
-        self._due = self._statistics.begin + _SHOWN
+        self._statistics.begin = running_clock()
+        self._due = clock.perf_counter() + _SHOWN
         found = self._found
         if found is None:
             first = StepBatch.initial(self.assembly, self.state, self._audit.start)
@@ -265,6 +272,17 @@ def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepp
     return scheme.prepare_ensemble(driven, step)
 
 
+def compile_seconds() -> float:
+    """Time that this process has spent with the compilation of kernels, s."""
+    loaded = sys.modules.get("arlequin.models.kernel_cache")  # not imported here: it loads the compiler
+    return 0.0 if loaded is None else seconds_in(loaded.COMPILING)
+
+
+def running_clock() -> float:
+    """A clock, s, that stands still while kernels are compiled: `setup_time` and `wall_time` are without it."""
+    return clock.perf_counter() - compile_seconds()
+
+
 class _Statistics:
     """Solver statistics of the steps."""
 
@@ -275,7 +293,7 @@ class _Statistics:
         self.newton = 0
         self.most_newton = 0
         self.worst_residual = 0.0
-        self.begin = clock.perf_counter()
+        self.begin = running_clock()
 
     def add(self, batch: StepBatch) -> None:
         self.steps += len(batch)
@@ -287,15 +305,15 @@ class _Statistics:
 
     def state_dict(self) -> dict[str, Any]:
         """The statistics, with the time spent so far (`begin`), s."""
-        return {**vars(self), "begin": clock.perf_counter() - self.begin}
+        return {**vars(self), "begin": running_clock() - self.begin}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore from `state_dict()`."""
         vars(self).update(state)
-        self.begin = clock.perf_counter() - state["begin"]
+        self.begin = running_clock() - state["begin"]
 
     def attributes(self) -> dict[str, float | int]:
-        taken = clock.perf_counter() - self.begin
+        taken = running_clock() - self.begin
         return {
             "steps": self.steps,
             "wall_time": taken,

@@ -105,7 +105,7 @@ class Case:
             raise blamed from error
 
     def function(self, name: str) -> Any:
-        """The function `build`, `reference`, `check`, `figures`, `scalars` or `run`; UserError if there is none."""
+        """A function of the module, such as `build` or `check`; UserError if there is none."""
         if not self.has(name):
             raise UserError(f"{self.name}: the case has no function `{name}`")
         return getattr(self.module, name)

@@ -65,8 +65,22 @@ def made_by(result: xarray.DataTree, named: str | None = None) -> tuple[registry
         return None
 
 
+def compared(result: xarray.DataTree, path: str | Path, named: str | None = None) -> tuple[registry.Case, Any]:
+    """The case that produced a result, and its parameters; UserError without case, or if it cannot be loaded."""
+    from arlequin.cases.case.parameters import make
+    from arlequin.results.reading import summary
+
+    case = case_of(result.attrs, named)
+    if case is None:
+        raise UserError(f"{path}: not the result of a case: nothing to compare it with")
+    return case, make(case.parameters, summary(result).parameters)
+
+
 def figures_of(result: xarray.DataTree, made: tuple[registry.Case, Any] | None) -> dict[str, Figure]:
-    """Figures of the case that produced a result, with its energies; generic figures without a case."""
+    """Figures of the case that produced a result, with its energies; generic figures without a case.
+
+    Within `comparison.stored_comparisons` without the comparison runs that are not stored; else these are computed.
+    """
     from arlequin import plots
     from arlequin.results.damage import warn_and_skip
 

@@ -18,7 +18,9 @@ from arlequin.models.errors import UserError
 if TYPE_CHECKING:
     import xarray
     from rich.console import Console
+    from rich.status import Status
 
+    from arlequin.cases.case.parameters import Field
     from arlequin.results.recorder import Record
 
 READ_THROUGH = 2**30  # bytes up to which `show` reads all arrays of a result
@@ -79,6 +81,7 @@ def _parameters(case: registry.Case) -> Console:
 def run(arguments: Namespace) -> int:
     """Run a case, store its result and print the summary."""
     from arlequin.cases.case.execution import prepare
+    from arlequin.cases.case.parameters import fields
     from arlequin.results.reading import summary
 
     name, values = _split(arguments.words)
@@ -86,9 +89,42 @@ def run(arguments: Namespace) -> int:
     path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
     result = _execute(case, parameters, path, replace=arguments.force or arguments.out is None)
     out = tables.console()
-    for part in tables.summary_of(summary(result)):
+    for part in tables.summary_of(summary(result), fields(case.parameters), short=not arguments.all):
         out.print(part)
     out.print(f"written to {path}")
+    return _compare(case, parameters, path) if arguments.compare else 0
+
+
+def compare(arguments: Namespace) -> int:
+    """Compute and store the comparison runs of a result."""
+    from arlequin.cases.case.results import compared, opened
+
+    path = Path(arguments.path)
+    with read(path) as damaged:
+        case, parameters = compared(opened(path, "compare"), path, arguments.case)
+        _compare(case, parameters, path, anew=arguments.force)
+    return 1 if damaged else 0
+
+
+def _compare(case: registry.Case, parameters: Any, path: Path, anew: bool = False) -> int:
+    """Compute and store comparison runs; runs that fail are reported, which some cases expect of some models."""
+    from arlequin.cases.case import comparison
+    from arlequin.run.progress import ProgressBar
+
+    out = tables.console()
+    try:
+        done, failed = comparison.compare(
+            case, parameters, path, lambda name: ProgressBar(f"{case.short}: {name}"), anew
+        )
+    except KeyboardInterrupt:
+        line = f"interrupted; finished comparison runs are kept, `arlequin compare {path}` continues"
+        raise UserError(line, code=1) from None
+    for name, message in failed.items():
+        tables.print_line(f"{name}: {message}")
+    if not done and not failed:
+        out.print(f"{path}: no comparison run is missing")
+    if done:
+        out.print(f"comparison runs stored in {path}: {', '.join(done)}")
     return 0
 
 
@@ -108,7 +144,7 @@ def resume(arguments: Namespace) -> int:
             return 1 if damaged else 0
         with _stopped(path, time.time()), ProgressBar(path.stem, begin=done) as bar:
             result = go_on(path, bar, arguments.case)
-        for part in tables.summary_of(summary(result)):
+        for part in tables.summary_of(summary(result), _fields_of(result), short=True):
             out.print(part)
     out.print(f"written to {path}")
     return 1 if damaged else 0
@@ -116,6 +152,7 @@ def resume(arguments: Namespace) -> int:
 
 def check(arguments: Namespace) -> int:
     """Run a case and compare it with its reference; exit code 1 if a check fails."""
+    from arlequin.cases.case.comparison import computed_comparisons
     from arlequin.cases.case.execution import prepare
 
     name, values = _split(arguments.words)
@@ -123,7 +160,10 @@ def check(arguments: Namespace) -> int:
     compare = case.function("check")
     path = Path(arguments.out) if arguments.out is not None else None
     result = _execute(case, parameters, path, replace=arguments.force)
-    with tables.working("comparing with the reference"):
+    with (
+        tables.working("comparing with the reference") as status,
+        computed_comparisons(case, path, _bars(case, status)),
+    ):
         checks = list(compare(result, parameters))
     if not checks:
         raise UserError(f"{name}: its `check` returns no checks", code=1)
@@ -134,6 +174,22 @@ def check(arguments: Namespace) -> int:
     if path is not None:
         out.print(f"written to {path}")
     return 1 if failed else 0
+
+
+def _bars(case: registry.Case, status: Status | None) -> Any:
+    """Progress bars of comparison runs by name, each in place of the status line."""
+    from arlequin.run.progress import ProgressBar
+
+    @contextlib.contextmanager
+    def bar(name: str) -> Iterator[ProgressBar]:
+        if status is not None:
+            status.stop()
+        with ProgressBar(f"{case.short}: {name}") as shown:
+            yield shown
+        if status is not None:
+            status.start()
+
+    return bar
 
 
 def sweep(arguments: Namespace) -> int:
@@ -161,13 +217,21 @@ def show(arguments: Namespace) -> int:
                 parts = summary_of(open_sweep(arguments.path))
             else:
                 result = open_result(arguments.path)
-                parts = tables.summary_of(summary(result))
+                parts = tables.summary_of(summary(result), _fields_of(result))
             for part in parts:
                 out.print(part)
             if result is not None:
                 _read_through(arguments.path, result)
     out.print(tables.table(versions(), ("package", "installed version")))
     return 1 if damaged else 0
+
+
+def _fields_of(result: xarray.DataTree) -> tuple[Field, ...]:
+    """The parameters of the built-in case of a result; none for a user's file, which is not executed for a summary."""
+    from arlequin.cases.case.parameters import fields
+
+    name = str(result.attrs.get("case", ""))
+    return fields(registry.load(name).parameters) if name in registry.names() else ()
 
 
 def _read_through(path: str, result: xarray.DataTree) -> None:

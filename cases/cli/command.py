@@ -24,6 +24,7 @@ from arlequin.run.interrupts import pending
 EPILOG = "`arlequin run CASE --help` lists the parameters of a case. CASE is a name or a path to a Python file."
 
 DEBUG = "ARLEQUIN_DEBUG"
+COMPARE_TEXT = "then run the models that the case compares it with, as `arlequin compare` does"
 _MODERATE = "use less extreme parameters"
 
 
@@ -131,8 +132,12 @@ def _parser() -> argparse.ArgumentParser:
     new = commands.add_parser("new", help="write a template of a case", allow_abbrev=False)
     new.add_argument("path", metavar="FILE", help="Python file to write, such as my_study.py")
     new.set_defaults(action=actions.new)
-    _add_run(commands, actions.run, "run a case", "default: runs/CASE.zarr, overwritten by each run")
+    _add_run(
+        commands, actions.run, "run a case", "default: runs/CASE.zarr, overwritten by each run", compare=COMPARE_TEXT,
+        all="print all parameters and statistics, not only those given and the main ones",
+    )  # fmt: skip
     _add_run(commands, actions.check, "run a case and compare it with its reference", "default: not stored")
+    _add_compare(commands)
     _add_sweep(commands)
     resume = commands.add_parser("resume", help="resume an interrupted run", allow_abbrev=False)
     resume.add_argument("path", metavar="RESULT", help="result of the interrupted run")
@@ -188,14 +193,21 @@ def _add_case(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(
-    commands: argparse._SubParsersAction[_Parser], action: Callable[[argparse.Namespace], int], text: str, where: str
+    commands: argparse._SubParsersAction[_Parser],
+    action: Callable[[argparse.Namespace], int],
+    text: str,
+    where: str,
+    **more: str,
 ) -> None:
+    """more: texts of further options without value, by name."""
     name = action.__name__
+    options = {f"--{option}": what for option, what in more.items()}
     parser = commands.add_parser(
         name,
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        usage=f"arlequin {name} CASE [name=value ...] [--out PATH] [--force]",
+        usage=f"arlequin {name} CASE [name=value ...] [--out PATH] "
+        + " ".join(f"[{option}]" for option in (*options, "--force")),
         epilog=EPILOG.replace(" run ", f" {name} "),
         add_help=False,
         allow_abbrev=False,
@@ -203,8 +215,25 @@ def _add_run(
     parser.add_argument("words", metavar="CASE name=value", nargs="*", help="case and its parameters")
     parser.add_argument("--out", metavar="PATH", help=f"result folder ({where})")
     parser.add_argument("--force", action="store_true", help="overwrite an existing result")
+    for option, what in options.items():
+        parser.add_argument(option, action="store_true", help=what)
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE if given")
     parser.set_defaults(parser=parser, action=action, describe=actions.describe)
+
+
+def _add_compare(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="run the models that a result is compared with",
+        description="Run the models that the checks and figures of the case compare a result with, such as the "
+        "all-fine model, and store them in the result, where `plot` and `report` find them. Stored ones are not run "
+        "again; interrupted ones are resumed.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("path", metavar="RESULT")
+    _add_case(parser)
+    parser.add_argument("--force", action="store_true", help="run also those that are stored")
+    parser.set_defaults(action=actions.compare)
 
 
 def _add_sweep(commands: argparse._SubParsersAction[_Parser]) -> None:

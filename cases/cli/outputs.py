@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from arlequin.cases.case.comparison import stored_comparisons
 from arlequin.cases.case.results import beside, figures_of, made_by, opened
 from arlequin.cases.cli import tables
 from arlequin.models.errors import FAILURE, UserError
@@ -38,7 +39,8 @@ def plot(arguments: Namespace) -> int:
         with tables.working("drawing"):
             if swept is None:
                 result = opened(arguments.path, "plot")
-                figures = figures_of(result, made_by(result, arguments.case))
+                with stored_comparisons(arguments.path):
+                    figures = figures_of(result, made_by(result, arguments.case))
             else:
                 figures = _figures_of(arguments.path, swept)
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
+    from rich.status import Status
     from rich.table import Table
 
     from arlequin.cases.case.checks import Check
@@ -35,15 +36,15 @@ def console() -> Console:
 
 
 @contextlib.contextmanager
-def working(text: str) -> Iterator[None]:
+def working(text: str) -> Iterator[Status | None]:
     """Status line on the terminal during a longer computation, such as that of a reference."""
     from rich.console import Console
 
     if not sys.stderr.isatty():
-        yield
+        yield None
         return
-    with Console(stderr=True).status(f"{text} …"):
-        yield
+    with Console(stderr=True).status(f"{text} …") as status:
+        yield status
 
 
 def print_line(line: str) -> None:
@@ -135,17 +136,41 @@ def list_of_checks(checks: Iterable[Check]) -> Table:
     return table(rows_of_checks(checks), CHECKED, numbers=CHECKED_NUMBERS)
 
 
-def summary_of(summary: Summary) -> list[Table]:
-    """Tables of a result: facts, parameters and energies."""
-    tables = [table((name, text) for name, text in summary.facts.items() if text)]
-    if summary.parameters:
-        rows = [(name, value(given)) for name, given in summary.parameters.items()]
-        tables.append(table(rows, ("parameter", "value")))
+# what `run` prints of a result: the size of the model, the course of the run, and its costs
+MAIN_FACTS = (
+    "case", "steps", "runs", "time", "frames", "scheme", "step", "dofs", "constraints", "contact points",
+    "largest energy imbalance", "setup time", "wall time", "wall time per step",
+)  # fmt: skip
+
+
+def summary_of(summary: Summary, fields: Sequence[Field] = (), short: bool = False) -> list[Table]:
+    """Tables of a result: facts, parameters with the units of `fields`, and energies.
+
+    short: the main facts, and the parameters that differ from their defaults.
+    """
+    facts = {name: text for name, text in summary.facts.items() if text and (not short or name in MAIN_FACTS)}
+    known = {f.name: f for f in fields}
+    parameters = dict(summary.parameters)
+    if short and parameters and known.keys() >= parameters.keys():
+        parameters = {name: given for name, given in parameters.items() if given != known[name].default}
+        usual = len(summary.parameters) - len(parameters)
+        facts["parameters"] = f"{f'{len(parameters)} given, ' if parameters else ''}{usual} with their default"
+        facts["parameters"] += ": listed by --all" if usual else ""
+    tables = [table(facts.items())]
+    if parameters:
+        columns = 3 if known else 2
+        rows = [(name, value(given), _unit(known.get(name))) for name, given in parameters.items()]
+        tables.append(table([row[:columns] for row in rows], ("parameter", "value", "unit")[:columns]))
     if summary.energies:
         rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
         headers = ("energy (J)", "initial", "final", "largest")
         tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
     return tables
+
+
+def _unit(field: Field | None) -> str:
+    """Unit of a parameter; empty without one."""
+    return "" if field is None or field.quantity.unit == "1" else field.quantity.unit
 
 
 def value(given: Any) -> str:

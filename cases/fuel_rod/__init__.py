@@ -43,14 +43,16 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import Variant, comparison
 from arlequin.cases.fuel_rod.measures import supports
-from arlequin.cases.fuel_rod.model import beam, grids, nodal, part, settled, shaking
+from arlequin.cases.fuel_rod.model import beam, grids, nodal, part, settled, settling, shaking
 from arlequin.cases.fuel_rod.parameters import Parameters
 from arlequin.cases.fuel_rod.zoom import Zoom
 from arlequin.cases.reference.rod_modes import RodModes
 from arlequin.cases.reference.sprung_rod import spring_forces
 from arlequin.cases.shared.impact import worst, worst_balance
 
+STATICS = "insertion of the supports"  # name of the comparison run
 FREQUENCIES = 4  # compared with the closed forms
 
 
@@ -74,10 +76,20 @@ class PreloadForces:
     expected: np.ndarray
 
 
-def preload(parameters: Parameters) -> PreloadForces:
-    """Preload by statics and by beam theory on linear springs, if all supports are in contact."""
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Variant]:
+    """The statics of the insertion, for the preload of the supports."""
     p = parameters
-    result = settled(p)
+    known = p.preload * (1.0 - p.relaxation) and p.law == "shock" and len(p.open) < p.grids
+    return {STATICS: Variant(settling, p)} if known else {}
+
+
+def preload(parameters: Parameters, statics: xarray.DataTree | None = None) -> PreloadForces:
+    """Preload by statics and by beam theory on linear springs, if all supports are in contact.
+
+    statics: result of `settling`; None: it is computed.
+    """
+    p = parameters
+    result = settled(p) if statics is None else statics
     labels, found, at, stiff, ways = [], [], [], [], []
     for grid in grids(p):
         if grid.gap > 0.0:
@@ -125,8 +137,9 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     if not p.tension:
         for n, (value, exact) in enumerate(zip(frequencies(p, "free"), modes.free(FREQUENCIES), strict=True), 1):
             checks.append(Check(f"frequency {n} of the free rod", float(value), float(exact), 1e-3, "Hz"))
-    if p.preload * (1.0 - p.relaxation) and p.law == "shock" and len(p.open) < p.grids:
-        hand = preload(p)
+    statics = comparison(build, comparisons(result, p), STATICS)
+    if statics is not None:
+        hand = preload(p, statics)
         at = int(np.abs(hand.found - hand.expected).argmax())
         limit = 1e-4 * float(hand.expected.max())
         name = f"preload, largest error: {hand.labels[at]}"

@@ -260,8 +260,13 @@ def shaking(parameters: Parameters) -> Any:
 
 def settled(parameters: Parameters) -> xarray.DataTree:
     """Static equilibrium of the rod after the insertion of the supports, without friction."""
+    return settling(parameters).run()
+
+
+def settling(parameters: Parameters) -> aq.Study:
+    """Statics of the insertion of the supports, without friction."""
     p = parameters
-    return insertion(part(replace(p, excitation="none")), grids(p)).run()
+    return insertion(part(replace(p, excitation="none")), grids(p))
 
 
 def nodal(group: xarray.Dataset) -> np.ndarray:

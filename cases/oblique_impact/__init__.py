@@ -30,6 +30,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.reference.maw import maw
 from arlequin.cases.reference.oblique import Oblique, ObliqueImpact
@@ -197,22 +198,24 @@ def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Sca
     }
 
 
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """Impacts at other angles."""
+    return {f"ψ₁ = {psi:g}": replace(parameters, incidence=psi) for psi in CURVE if psi != parameters.incidence}
+
+
 def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.oblique_impact.plots import curve_figure, force_figure
 
     p, body = parameters, reference(parameters)
     computed = {p.incidence: ImpactForces.of(result, p).reflection}
-    for incidence in CURVE:
-        other = replace(p, incidence=incidence)
-        computed[incidence] = ImpactForces.of(_run(other), other).reflection
+    others = comparisons(result, p)
+    for name, other in others.items():
+        run = comparison(build, others, name)
+        if run is not None:
+            computed[other.incidence] = ImpactForces.of(run, other).reflection
     return {
         "curve": curve_figure(body, exact, computed),
         "force": force_figure(ImpactForces.of(result, p), exact(body, p.incidence)),
         "energies": plots.energies(result),
     }
-
-
-@lru_cache(maxsize=len(CURVE))
-def _run(parameters: Parameters) -> xarray.DataTree:
-    return build(parameters).run()

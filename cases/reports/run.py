@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.cases.case.comparison import absent_names
 from arlequin.cases.case.results import figures_of, made_by
 from arlequin.cases.cli import tables
 from arlequin.cases.reports import page
@@ -88,6 +89,8 @@ def _figures(result: xarray.DataTree, about: Summary, made: tuple[Case, Any] | N
     from arlequin import plots
 
     yield from report_parts.pictures(plots.overview(result) if _stopped_early(about) else figures_of(result, made))
+    if absent := absent_names():
+        yield page.paragraph(f"Checks and figures are without the comparison runs {', '.join(absent)}.")
 
 
 def _view(result: xarray.DataTree) -> Iterator[str]:

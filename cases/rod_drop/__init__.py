@@ -39,7 +39,6 @@ them; counted for each card, that of the default is 3.6 ms, and its largest forc
 """
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +46,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.reference.ballistic import FreeFall
 from arlequin.cases.rod_drop.measures import SHORT, ContactSpells, depth_limit, drop_time, fall
 from arlequin.cases.rod_drop.parameters import POISSON, Parameters
@@ -107,9 +107,10 @@ def momentum_error(result: xarray.DataTree, parameters: Parameters) -> float:
     return float(np.abs(momentum - momentum[0] - given).max() / max(np.abs(momentum).max(), mass * p.gravity * p.step))
 
 
-@lru_cache(maxsize=2)
-def first_contacts(parameters: Parameters) -> dict[str, xarray.DataTree]:
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
     """The first 0.1 s of the fall by the velocity law, the gap law with two schemes, and the shock element."""
+    if parameters.straight:
+        return {}
     p, duration = parameters, min(parameters.duration, FIRST)
     start = replace(p, duration=duration, drop=min(p.drop, 0.5 * float(reference(p).depth(duration))))
     runs: dict[str, dict[str, Any]] = {
@@ -118,7 +119,7 @@ def first_contacts(parameters: Parameters) -> dict[str, xarray.DataTree]:
         "gap, θ = 1/2": {"law": "gap", "scheme": "theta"},
         "shock element, θ = 1/2": {"law": "shock", "scheme": "theta"},
     }
-    return {name: build(replace(start, **changes)).run() for name, changes in runs.items()}
+    return {name: replace(start, **changes) for name, changes in runs.items()}
 
 
 def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
@@ -197,9 +198,12 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     if not p.straight:
         card = drop_figures.busiest(result)
         drawn["forces"] = drop_figures.force_figure({f"law={p.law}, scheme={p.scheme}": result}, card, 10.0 * WINDOW)
-        runs = first_contacts(p)
-        early = drop_figures.busiest(next(iter(runs.values())))
-        drawn["first_contacts"] = drop_figures.force_figure(runs, early, WINDOW)
+        others = comparisons(result, p)
+        found = {name: comparison(build, others, name) for name in others}
+        runs = {name: run for name, run in found.items() if run is not None}
+        if runs:
+            early = drop_figures.busiest(next(iter(runs.values())))
+            drawn["first_contacts"] = drop_figures.force_figure(runs, early, WINDOW)
         drawn["orbit"] = drop_figures.orbit_figure(result, build(p).system, card)
         drawn["cards"] = drop_figures.map_figure(result, p.centres)
     return drawn

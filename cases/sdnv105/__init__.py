@@ -63,6 +63,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.reference.rocking_motion import Shaking
 from arlequin.cases.sdnv105.checks import (
     duration,
@@ -137,13 +138,23 @@ def restitution(hits: list[Landing]) -> float:
     return float(np.sqrt(hits[1].kinetic_energy / hits[0].kinetic_energy)) if len(hits) > 1 else np.nan
 
 
-def restitutions(parameters: Parameters) -> dict[float, float]:
-    """√(E₂/E₁) of the first impact against Young's modulus, Pa; small kinematics, which rock alike and run faster."""
-    p = replace(parameters, model="elastic", kinematics="small", impacts=2, support_acceleration=0.0, duration=None)
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """Two impacts of blocks of other Young's moduli; small kinematics, which rock alike and run faster."""
+    p = parameters
+    if not (p.rocks and p.model == "elastic" and p.table == "rigid"):
+        return {}
+    p = replace(p, kinematics="small", impacts=2, support_acceleration=0.0, duration=None)
+    own = [replace(p, young=factor * p.young) for factor in (0.1, 1.0, 10.0, 100.0, 1000.0)]
+    return {f"E = {other.young:g} Pa": other for other in own}
+
+
+def restitutions(result: xarray.DataTree, parameters: Parameters) -> dict[float, float]:
+    """√(E₂/E₁) of the first impact against Young's modulus, Pa, of the comparison runs."""
+    others = comparisons(result, parameters)
     found = {}
-    for factor in (0.1, 1.0, 10.0, 100.0, 1000.0):
-        own = replace(p, young=factor * p.young)
-        hits = landings(build(own).run(), own)
+    for name, own in others.items():
+        run = comparison(build, others, name)
+        hits = [] if run is None else landings(run, own)
         if len(hits) == 2:
             found[own.young] = restitution(hits)
     return found
@@ -184,6 +195,7 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
         "energies": plots.energies(result),
         "reactions": reaction_figure(block, stands),
     }
-    if exact is not None and p.model == "elastic" and p.table == "rigid":
-        drawn["restitution"] = restitution_figure(restitutions(p), exact.block.velocity_ratio)
+    ratios = restitutions(result, p)
+    if exact is not None and ratios:
+        drawn["restitution"] = restitution_figure(ratios, exact.block.velocity_ratio)
     return drawn

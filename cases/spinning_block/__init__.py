@@ -11,10 +11,7 @@ next step has no solution.
 Source of the scheme that keeps them: Simo & Tarnow, ZAMP 43, 1992; Gonzalez, CMAME 190, 2000.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,11 +19,14 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.vocabulary import Density, FieldsEvery, ThetaValue, Young, scheme_of
 from arlequin.models.checks import non_negative, positive, positive_integer, within
 from arlequin.models.types import Array
+
+SCHEMES = ("midpoint", "theta", "newmark", "central-difference")
 
 
 @dataclass(frozen=True)
@@ -188,13 +188,10 @@ def check(result: xarray.DataTree, parameters: Parameters) -> list[Check]:
     ]
 
 
-def as_far_as_it_goes(study: aq.Study) -> xarray.DataTree:
-    """Run of a scheme that may become unstable: the steps before one that does not converge."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "run.zarr"
-        with suppress(aq.UserError):
-            study.run(record=path)
-        return aq.open(path).load()
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
+    """The other schemes over the same steps."""
+    others: list[Parameters] = [replace(parameters, scheme=name) for name in SCHEMES]  # type: ignore[arg-type]
+    return {p.scheme: p for p in others if p.scheme != parameters.scheme}
 
 
 def scalars(result: xarray.DataTree, parameters: Parameters) -> dict[str, aq.Scalar]:
@@ -213,9 +210,12 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     from arlequin import plots
     from arlequin.cases.spinning_block.plots import drifts
 
+    others = comparisons(result, parameters)
     found = {}
-    for name in ("midpoint", "theta", "newmark", "central-difference"):
-        other = replace(parameters, scheme=name)
-        run = result if parameters.scheme == name else as_far_as_it_goes(build(other))
-        found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, InvariantDrift.of(run, other))
+    for name in SCHEMES:
+        # a scheme may become unstable: the steps before one that does not converge
+        run = result if parameters.scheme == name else comparison(build, others, name, partial=True)
+        if run is not None:
+            drift = InvariantDrift.of(run, others.get(name, parameters))
+            found[name if name != "theta" else f"θ = {parameters.theta:g}"] = (run, drift)
     return {"energies": plots.energies(result), "drifts": drifts(found, parameters.spin)}

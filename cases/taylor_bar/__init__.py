@@ -33,6 +33,7 @@ import xarray
 
 import arlequin as aq
 from arlequin.cases.case.checks import Check
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.case.parameters import Quantity
 from arlequin.cases.shared.impact import worst_balance
 from arlequin.cases.shared.meshes import quarter_cylinder
@@ -185,13 +186,17 @@ def figures(result: xarray.DataTree, parameters: Parameters) -> dict[str, Any]:
     drawn = {"energies": plots.energies(result), "history": history_figure(result, shapes(result), limits)}
     if parameters.dimension == "axisymmetric":
         drawn["shape"] = plots.shape(result, "plastic_strain")
-    if parameters.friction and parameters.dimension == "axisymmetric":
-        drawn["foot_forces"] = foot_forces_figure(first_contact(parameters))
+    others = comparisons(result, parameters)
+    found = {name: comparison(build, others, name) for name in others}
+    runs = {name: run for name, run in found.items() if run is not None}
+    if runs:
+        drawn["foot_forces"] = foot_forces_figure(runs)
     return drawn
 
 
-def first_contact(parameters: Parameters) -> dict[str, xarray.DataTree]:
+def comparisons(result: xarray.DataTree, parameters: Parameters) -> dict[str, Parameters]:
     """The first 10 µs by the scheme of the parameters and by Newmark's, at the same step."""
+    if not (parameters.friction and parameters.dimension == "axisymmetric"):
+        return {}
     start = replace(parameters, duration=min(parameters.duration, FIRST))
-    runs = {"impulses on the velocity": start, "Newmark, contact on the gap": replace(start, scheme="newmark")}
-    return {name: build(p).run() for name, p in runs.items()}
+    return {"impulses on the velocity": start, "Newmark, contact on the gap": replace(start, scheme="newmark")}

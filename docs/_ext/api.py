@@ -171,7 +171,7 @@ GROUPS = (
     Group(
         "plots",
         "Figures",
-        "Each function draws a matplotlib figure of a result: `from arlequin import plots`.",
+        "Each function draws a matplotlib figure of a result: `aq.plots.energies(result)`.",
         (),
         (("arlequin.plots", None),),
     ),
@@ -184,6 +184,7 @@ GROUPS = (
             ("arlequin.cases", None),
             ("arlequin.cases.case.parameters", ("Quantity",)),
             ("arlequin.cases.case.checks", ("Check",)),
+            ("arlequin.cases.case.comparison", ("comparison", "Variant")),
             ("arlequin.cases.case.scalars", ("of", "errors")),
         ),
     ),
@@ -216,7 +217,11 @@ GROUPS = (
 )
 ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?(?:numpy|typing)\.(\w+)\]\]")
 SHORT = {"float64": "Array", "int64": "Indices"}  # names of array types in `arlequin.models.types`
-AS_MODULES = ("mesh", "rough")  # names of `arlequin` that are modules, with pages or parts of pages of their own
+AS_MODULES = (
+    "mesh",
+    "plots",
+    "rough",
+)  # names of `arlequin` that are modules, with pages or parts of pages of their own
 
 
 def public(module: str) -> list[str]:

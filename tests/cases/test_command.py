@@ -43,6 +43,25 @@ def test_run_writes_and_replaces_the_default_path(capsys):
     assert result.attrs["case"] == CASE and '"stiffness": 18.0' in result.attrs["parameters"]
 
 
+def test_run_prints_what_was_given_with_units_and_all_on_demand(capsys):
+    def printed(*words):
+        assert main(["run", *words]) == 0
+        return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    lines = printed(CASE, "stiffness=18", "steps=5")
+    assert ["stiffness", "18", "N/m"] in lines and ["steps", "5"] in lines
+    assert ["parameters", "2", "given,", "7", "with", "their", "default:", "listed", "by", "--all"] in lines
+    assert not any(line[:1] == ["mass"] or line[:1] == ["version"] for line in lines)
+    assert ["parameters", "9", "with", "their", "default:", "listed", "by", "--all"] in printed(CASE)
+    lines = printed(CASE, "stiffness=18", "--all")
+    assert ["stiffness", "18", "N/m"] in lines and ["mass", "2", "kg"] in lines and ["limit", "none", "m"] in lines
+    lines = printed("bar_wall", "elements=12", "--out", "a.zarr")
+    assert {"dofs", "constraints", "contact", "wall", "setup", "scheme"} <= {line[0] for line in lines if line}
+    assert main(["show", "a.zarr"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["length", "0.1", "m"] in lines and any(line[:1] == ["version"] for line in lines)
+
+
 def test_words_and_options_in_any_order():
     for words in (
         ["run", "--out", "a.zarr", CASE, "steps=3"],

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.cases.case.comparison import comparison
 from arlequin.cases.cylinder_impact import (
     Parameters,
-    all_fine,
     build,
     check,
     figures,
     force_means,
-    newmark,
-    pressures,
     released,
     step,
     to_release,
@@ -22,12 +20,29 @@ from arlequin.cases.cylinder_impact import (
 )
 from arlequin.cases.shared.impact import centre_velocity, roughness, worst, worst_balance
 from arlequin.cases.shared.meshes import disc_of_square
-from arlequin.cases.shared.solid_impact import frequency
+from arlequin.cases.shared.solid_impact import NodePressures, frequency
 from arlequin.models.errors import UserError
 
 
 def slow(**changes):
     return pytest.param(changes, marks=pytest.mark.slow)
+
+
+def run(p):
+    """A run that is kept for the tests and checks that need it again."""
+    return comparison(build, {"run": p}, "run")
+
+
+def all_fine(p):
+    return run(replace(p, arlequin=False))
+
+
+def newmark(p):
+    return run(replace(p, scheme="newmark", law="unilateral"))
+
+
+def pressures(p):
+    return NodePressures.of(run(replace(p, fields_every=1)))
 
 
 SMALL = {"size": 5e-4, "ratio": 4, "free": 4e-3, "overlap": 2e-3}

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from arlequin.cases import multiscale_bar
-from arlequin.cases.multiscale_bar import Parameters, all_fine, build, check, figures, read_tip
+from arlequin.cases.case.comparison import comparison
+from arlequin.cases.multiscale_bar import Parameters, build, check, comparisons, figures, read_tip
 from arlequin.cases.shared.impact import mean_pressures, worst, worst_balance
 from arlequin.models.errors import UserError
+
+
+def all_fine(p):
+    return comparison(build, comparisons(None, p), "all fine")
 
 
 def impulse(result):

@@ -1,0 +1,350 @@
+"""Comparison runs: other models or schemes that the checks and figures of a case set against a result.
+
+A case declares them by name, and its `check` and `figures` get their results by name:
+
+    def comparisons(result, parameters):
+        return {"all fine": replace(parameters, model="fine")}
+
+    fine = comparison(build, comparisons(result, parameters), "all fine")
+
+`comparison` gives an xarray.DataTree, or None where the run is absent. Who asks decides whether a solver runs:
+
+    arlequin check                    runs what its checks need; with --out they are stored in the result
+    arlequin compare, run --compare   run and store all of them
+    arlequin plot, report             read what is stored
+    Python                            runs in memory; the last results are cached
+
+They are stored in the folder `comparison` of a result, each a complete result of its own, in `NAME-DIGEST` with the
+digest of its parameters. A run that was interrupted is resumed; of one that failed the steps before are kept, and its
+message in `NAME-DIGEST.json`. Recording the result anew removes all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from arlequin.cases.case.parameters import as_json
+from arlequin.cases.case.scalars import identifier
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.results.damage import ResultWarning
+from arlequin.results.zarr_layout import COMPARISON
+
+if TYPE_CHECKING:
+    import xarray
+
+    from arlequin.cases.case.registry import Case
+    from arlequin.run.simulate import Study
+
+Progress = Callable[[int, int], None]
+Bar = Callable[[str], AbstractContextManager[Progress | None]]  # a progress bar for the run of this name
+
+CACHED, CACHED_BYTES = 8, 2**30  # results in memory: at most so many, and so many bytes unless there is one only
+
+
+class FailedRun(UserError):
+    """The error of a comparison run that failed; its message is stored."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A model that another function than `build` of the case makes of its parameters."""
+
+    build: Callable[[Any], Study]
+    parameters: Any
+
+
+def comparison(
+    build: Callable[[Any], Study], models: Mapping[str, Any], name: str, partial: bool = False
+) -> xarray.DataTree | None:
+    """The run of `build(models[name])`; None if there is no such model, or the run is not stored and may not be run.
+
+    build: the function `build` of the case; models: parameters, or a `Variant`, by name, those of its function
+    `comparisons`. A run that fails raises its UserError; where it is only read, and has failed before, it is None.
+    partial: give the steps before the failure instead, for schemes that are expected to fail.
+    """
+    if name not in models:
+        return None
+    source = _source.get() or _Source(computes=True)
+    return source.find(_variant(build, models[name]), name, partial)
+
+
+def is_refused(models: Mapping[str, Any], name: str) -> bool:
+    """Whether the stored result has no run of this name because it failed; its message is stored instead."""
+    source = _source.get()
+    return source is not None and name in models and source.has_failed(models[name], name)
+
+
+def key_of(name: str, parameters: Any) -> str:
+    """Name of the folder of a comparison run.
+
+    >>> from arlequin.cases.two_bars import Parameters
+    >>> key_of("θ = 1, all fine", Parameters())[:15]
+    'theta_1_all_fin'
+    """
+    parameters = parameters.parameters if isinstance(parameters, Variant) else parameters
+    return f"{identifier(name)}-{hashlib.sha256(as_json(parameters).encode()).hexdigest()[:12]}"
+
+
+@contextlib.contextmanager
+def stored_comparisons(path: str | Path | None) -> Iterator[None]:
+    """Context in which comparison runs are read from the result at `path` and never computed; None: there are none.
+
+    At the end a `ResultWarning` lists them with the command that computes them.
+    """
+    source = _Source(None if path is None else Path(path) / COMPARISON)
+    token = _source.set(source)
+    try:
+        yield
+    finally:
+        _source.reset(token)
+    if source.absent:
+        warnings.warn(absent_line(source.absent, path), ResultWarning, stacklevel=3)
+
+
+def absent_names() -> tuple[str, ...]:
+    """Names of the comparison runs that were asked for in this context and are not stored."""
+    source = _source.get()
+    return () if source is None else tuple(source.absent)
+
+
+def absent_line(names: list[str], path: str | Path | None) -> str:
+    """One line that names absent comparison runs and the command that computes them."""
+    shown = [f'"{name}"' for name in names]
+    many = f"{', '.join(shown[:4])} and {len(names) - 4} more" if len(names) > 5 else ", ".join(shown)
+    runs = "the comparison run" if len(names) == 1 else "the comparison runs"
+    if path is None:
+        return f"without {runs} {many}: they are read from a stored result (`arlequin compare RESULT`)"
+    return f"without {runs} {many}: `arlequin compare {path}` computes what is missing"
+
+
+@contextlib.contextmanager
+def computed_comparisons(case: Case, path: str | Path | None, bar: Bar | None = None) -> Iterator[None]:
+    """Context in which missing comparison runs are computed, and stored in the result at `path` unless it is None.
+
+    The result is locked meanwhile: it cannot be recorded anew.
+    """
+    with contextlib.ExitStack() as stack:
+        folder = None if path is None else _folder_in(Path(path))
+        if path is not None:
+            stack.enter_context(_locked(Path(path)))
+        token = _source.set(_Source(folder, case.name, True, bar or _no_bar))
+        stack.callback(_source.reset, token)
+        yield
+
+
+def compare(
+    case: Case, parameters: Any, path: str | Path, bar: Bar | None = None, anew: bool = False
+) -> tuple[list[str], dict[str, str]]:
+    """Compute and store the missing comparison runs of the complete result at `path`.
+
+    anew: also those that are stored. Returns the names of the runs that were computed, and the messages of those that
+    failed, by name.
+    """
+    from arlequin.results.reading import open as open_result
+
+    result = open_result(path)
+    if not result.attrs.get("complete"):
+        raise UserError(f"{path}: incomplete: `arlequin resume {path}` first", FAILURE)
+    models = models_of(case, result, parameters)
+    done: list[str] = []
+    failed: dict[str, str] = {}
+    with computed_comparisons(case, path, bar):
+        source = _source.get()
+        assert source is not None and source.folder is not None
+        for name, own in models.items():
+            if not anew and source.stored(own, name) is not None:
+                continue
+            try:
+                source.record(_variant(case.function("build"), own), name, anew)
+                done.append(name)
+            except FailedRun as error:
+                failed[name] = str(error)
+    return done, failed
+
+
+def models_of(case: Case, result: xarray.DataTree, parameters: Any) -> dict[str, Any]:
+    """The models that a case compares a result with: their parameters by name."""
+    return dict(case.call("comparisons", result, parameters)) if case.has("comparisons") else {}
+
+
+def _variant(build: Callable[[Any], Study], model: Any) -> Variant:
+    return model if isinstance(model, Variant) else Variant(build, model)
+
+
+@contextlib.contextmanager
+def _no_bar(name: str) -> Iterator[None]:
+    yield None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where comparison runs are, whether missing ones are computed, and the names of those that were not found."""
+
+    folder: Path | None = None
+    case: str = ""
+    computes: bool = False
+    bar: Bar = _no_bar
+    absent: list[str] = field(default_factory=list)
+
+    def place(self, model: Any, name: str) -> Path | None:
+        """Folder of a run; None in memory."""
+        return None if self.folder is None else self.folder / key_of(name, model)
+
+    def has_failed(self, model: Any, name: str) -> bool:
+        """Whether the message of a failed run is stored."""
+        place = self.place(model, name)
+        return place is not None and _message(place).is_file()
+
+    def stored(self, model: Any, name: str, partial: bool = False) -> xarray.DataTree | None:
+        """The stored run; partial: also one that has failed. None where there is none, or it cannot be read."""
+        from arlequin.results.reading import open as open_result
+
+        place = self.place(model, name)
+        if place is None or not (place / "zarr.json").is_file():
+            return None
+        try:
+            found = open_result(place)
+        except UserError as error:
+            warnings.warn(str(error), ResultWarning, stacklevel=2)
+            return None
+        return found if found.attrs.get("complete") or (partial and self.has_failed(model, name)) else None
+
+    def find(self, model: Variant, name: str, partial: bool) -> xarray.DataTree | None:
+        """The stored run, or else the computed one; None where nothing is computed."""
+        found = self.stored(model, name, partial)
+        if found is not None:
+            return found
+        if not self.computes:
+            if name not in self.absent and not self.has_failed(model, name):
+                self.absent.append(name)
+            return None
+        if self.folder is None:
+            with self.bar(name) as progress:
+                return _in_memory(model, progress, partial)
+        try:
+            return self.record(model, name)
+        except FailedRun:
+            found = self.stored(model, name, partial) if partial else None
+            if found is None:
+                raise
+            return found
+
+    def record(self, model: Variant, name: str, anew: bool = False) -> xarray.DataTree:
+        """Compute a run into its folder, from its checkpoint if it was interrupted, unless anew."""
+        from arlequin.results.recorder import Record
+        from arlequin.results.stores import refuse_to_replace
+
+        place = self.place(model, name)
+        assert place is not None
+        refuse_to_replace(place, str(place), overwrite=True)
+        record = Record(
+            place, overwrite=True, resume=not anew and _resumable(place), attributes=self.about(model, name)
+        )
+        with self.bar(name) as progress:
+            try:
+                study = model.build(model.parameters)
+                found = study.run(replace(record, fields_every=study.fields_every), progress=progress)
+            except UserError as error:
+                if isinstance(error.__cause__, OSError):  # such as a full disk
+                    raise
+                _write_message(place, str(error))
+                raise FailedRun(str(error), error.code) from error
+        _message(place).unlink(missing_ok=True)
+        return found
+
+    def about(self, model: Variant, name: str) -> dict[str, str]:
+        """Attributes of a run."""
+        return {"case": self.case, "parameters": as_json(model.parameters), "model": name}
+
+
+_source: ContextVar[_Source | None] = ContextVar("comparisons", default=None)
+_cache: OrderedDict[Any, xarray.DataTree] = OrderedDict()
+
+
+def _in_memory(model: Variant, progress: Progress | None = None, partial: bool = False) -> xarray.DataTree:
+    """A run in memory; the last ones are cached, by parameters and the times of the files that these name."""
+    key = model.build, as_json(model.parameters), _times(model.parameters), partial
+    if key not in _cache:
+        study = model.build(model.parameters)
+        _cache[key] = _as_far_as_it_goes(study, progress) if partial else study.run(progress=progress)
+        while len(_cache) > 1 and (len(_cache) > CACHED or sum(r.nbytes for r in _cache.values()) > CACHED_BYTES):
+            _cache.popitem(last=False)
+    _cache.move_to_end(key)
+    return _cache[key]
+
+
+def _as_far_as_it_goes(study: Study, progress: Progress | None) -> xarray.DataTree:
+    """A run, or the steps before one that fails."""
+    from arlequin.results.reading import open as open_result
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "run.zarr"
+        with contextlib.suppress(UserError):
+            study.run(path, progress=progress)
+        return open_result(path).load()
+
+
+def _times(parameters: Any) -> tuple[int, ...]:
+    """Modification times, ns, of the files that parameters name, such as a mesh."""
+    texts = [value for value in dataclasses.asdict(parameters).values() if isinstance(value, str)]
+    return tuple(os.stat(text).st_mtime_ns for text in texts if os.sep in text and os.path.isfile(text))
+
+
+def _resumable(place: Path) -> bool:
+    """Whether an interrupted run of this version has a checkpoint."""
+    from arlequin.results.checkpoint import Checkpoint
+    from arlequin.run.provenance import version
+
+    try:
+        found = Checkpoint.read(place)
+    except UserError:
+        return False
+    return found is not None and found.study.get("version") == version()
+
+
+def _folder_in(path: Path) -> Path:
+    """The folder of the comparison runs of a result; UserError where it is a link, which could lead elsewhere."""
+    folder = path / COMPARISON
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UserError(f"{folder}: not a folder: remove it", FAILURE)
+    return folder
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Context in which no other process may write a result."""
+    from arlequin.results.files import file_errors
+    from arlequin.results.writer_lock import writer_lock
+
+    with file_errors(str(path)):
+        held = writer_lock(path, str(path))
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def _message(place: Path) -> Path:
+    """File with the message of a failed run."""
+    return place.with_name(f"{place.name}.json")
+
+
+def _write_message(place: Path, text: str) -> None:
+    from arlequin.results.files import file_errors
+
+    with file_errors(str(place)):
+        place.parent.mkdir(exist_ok=True)
+        _message(place).write_text(json.dumps({"failed": text}, ensure_ascii=False), encoding="utf-8")
