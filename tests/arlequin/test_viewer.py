@@ -34,7 +34,9 @@ def solid() -> xarray.DataTree:
 def plane() -> xarray.DataTree:
     plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(4, 3)), STEEL, plane="strain")
     beam = aq.Beam("beam", aq.mesh.interval(0.0, 0.02, 5), STEEL, aq.Section.rectangle(1e-3, 1e-3), dimension=2)
-    return aq.simulate(aq.System([plate, beam], velocity={"plate": (1.0, 2.0)}), aq.Theta(0.5), duration=1e-6, step=1e-7)
+    return aq.simulate(
+        aq.System([plate, beam], velocity={"plate": (1.0, 2.0)}), aq.Theta(0.5), duration=1e-6, step=1e-7
+    )
 
 
 def decoded(text: str) -> Any:
