@@ -42,6 +42,7 @@ GROUPS = (
             "CycleJump",
             "Record",
             "open",
+            "view",
             "natural_frequencies",
             "mean_power",
             "worn_volume",
@@ -80,7 +81,11 @@ GROUPS = (
             "PlateauSpectrum",
             "SpanForce",
         ),
-        (("arlequin.models.mesh", None),),
+        (
+            ("arlequin.models.fem.continuum", ("Continuum",)),
+            ("arlequin.models.part", ("Surface",)),
+            ("arlequin.models.mesh", None),
+        ),
     ),
     Group(
         "materials",
@@ -201,7 +206,7 @@ GROUPS = (
             ("arlequin.models.fem.elements", ("FiniteElement", "register")),
             ("arlequin.models.materials.elastic", ("Material",)),
             ("arlequin.models.materials.point", ("PointMaterial", "PointResponse")),
-            ("arlequin.models.part", ("Part", "Assembled", "Surface")),
+            ("arlequin.models.part", ("Part", "Assembled")),
             ("arlequin.junctions.base", ("JunctionProtocol", "JunctionOperator")),
             ("arlequin.junctions.coupling", ("Coupling", "Shapes")),
             ("arlequin.junctions.mediator", ("Mediator", "GluingZone", "MultiplierSpace")),
@@ -233,13 +238,46 @@ def public(module: str) -> list[str]:
     return [name for name, _ in own if not name.startswith("_")]
 
 
+_CONTRACTS = next(group for group in GROUPS if group.file == "contracts")
+# members that a study calls; of extension points, which a study implements, all are documented
+CALLED = {
+    "AsperityTable": ("height", "slope"),
+    "Beam": ("between", "boundary", "resultants", "stress"),
+    "GeneralisedAlpha": ("with_radius",),
+    "Junction": ("condition",),
+    "LinearElastic": ("lame", "lame_plane_stress", "shear"),
+    "Modal": ("frequencies",),
+    "PointMasses": ("boundary",),
+    "Rigid": ("mass", "centre"),
+    "RigidBody": ("boundary",),
+    "RigidPlane": ("gap",),
+    "Section": ("rectangle", "circle", "tube"),
+    "Continuum": ("boundary", "positions"),
+    "Solid": ("stress", "stress_components"),
+    "Bar": ("stress",),
+    "Study": ("run", "steps"),
+    "Surface": ("positions", "areas", "normals"),
+    "Turbulence": ("frequencies", "rms"),
+    "View": ("save", "show"),
+}
+IMPLEMENTED = ("Weight", "Coupling", "Mediator")
+
+
+def members(module: str, name: str) -> str:
+    """The option of autodoc for the members of a class that the reference documents; empty for none."""
+    if name in CALLED:
+        return f"   :members: {', '.join(CALLED[name])}"
+    extension = any(module == own and name in (names or ()) for own, names in _CONTRACTS.modules)
+    return "   :members:" if extension or name in IMPLEMENTED else ""
+
+
 def directive(module: str, name: str) -> Iterator[str]:
     """The lines that document one name."""
     value = getattr(import_module(module), name)
     kind = "autoclass" if inspect.isclass(value) else "autofunction" if callable(value) else "autodata"
     yield f".. {kind}:: {module}.{name}"
-    if kind == "autoclass":
-        yield "   :members:"
+    if kind == "autoclass" and (option := members(module, name)):
+        yield option
     yield ""
 
 
