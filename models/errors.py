@@ -1,5 +1,7 @@
 """The exception of all errors that a user can cause."""
 
+import sys
+import warnings
 from typing import Any
 
 USAGE = 2
@@ -47,3 +49,12 @@ def _shown(value: Any) -> str:
 
 class ModelWarning(UserWarning):
     """Warning of a model whose results would mislead; it names the cure."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Issue a warning at the line of the user's code that led here, the innermost one outside of this package."""
+    frame, level = sys._getframe(1), 2
+    package = __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

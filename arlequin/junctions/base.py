@@ -1,6 +1,5 @@
 """The protocol of junctions, their operator, and the checks of their parts."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +9,7 @@ from scipy.sparse.linalg import splu
 
 from arlequin.junctions.absorber import AbsorbingRows
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, warn_user
 from arlequin.models.fem.bar import Bar
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.solid import Solid
@@ -24,8 +23,7 @@ class JunctionWarning(UserWarning):
 
 def warn(message: str) -> None:
     """Issue a `JunctionWarning` at the line that builds the junction."""
-    # warn ← check ← __post_init__ ← __init__ ← the user
-    warnings.warn(message, JunctionWarning, stacklevel=5)
+    warn_user(message, JunctionWarning)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
 """Junction of a beam and a solid that overlap along the beam's axis: zone, weights and constraint operator."""
 
-import warnings
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,8 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from arlequin.junctions.base import JunctionOperator, warn
 from arlequin.junctions.coupling import scatter
-from arlequin.junctions.junction import JunctionOperator
 from arlequin.junctions.weights import Linear, Weight
 from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
@@ -382,10 +381,10 @@ class BeamJunction:
         text = f"junction '{self.name}': "
         if abs(area - self._beam.section.area) > OFF * self._beam.section.area:
             text += f"the solid's section is {area:.6g} m2, the beam's {self._beam.section.area:.6g} m2"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warn(text)
         elif off > OFF * size:
             text += f"the beam's axis lies {off:.6g} m off the centroid of the solid's section"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warn(text)
 
 
 def _cells_of(grid: Array, s: Array) -> Indices:

@@ -1,11 +1,10 @@
 """Doubtful models: those that run, but hardly mean what they say. Each is told of in one line, with the cure."""
 
-import warnings
 from itertools import pairwise
 
 import numpy as np
 
-from arlequin.models.errors import ModelWarning, UserError
+from arlequin.models.errors import ModelWarning, UserError, warn_user
 from arlequin.models.materials.elastic import AssumedDensity
 from arlequin.models.part import Surface
 from arlequin.models.types import Array
@@ -32,7 +31,7 @@ def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -
     if step is not None:
         lines += _steps(assembly, u, v, step)
     for line in lines:
-        warnings.warn(line, ModelWarning, stacklevel=2)
+        warn_user(line, ModelWarning)
 
 
 def _places(assembly: Assembly, u: Array) -> list[str]:

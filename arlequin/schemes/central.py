@@ -532,11 +532,12 @@ def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
 def _runs(first: int, pulled: NDArray[np.bool_], axes: int) -> tuple[Indices, Indices]:
     """Runs (s, 2) of nodes, from `first` on, none of whose degrees of freedom (n · axes,) is pulled, and of the others.
 
-    Runs of fewer than `_SHORT` nodes that are not pulled count as pulled.
+    Beside pulled ones, runs of fewer than `_SHORT` nodes that are not pulled count as pulled.
     """
     free = np.logical_not(pulled.reshape(-1, axes).any(axis=1))
-    for start, end in _bounds(free):
-        free[start:end] = end - start >= _SHORT
+    if not free.all():
+        for start, end in _bounds(free):
+            free[start:end] = end - start >= _SHORT
     return first + _bounds(free), first + _bounds(~free)
 
 

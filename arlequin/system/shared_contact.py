@@ -1,12 +1,11 @@
 """Contact where a part shares its mass and stiffness with another one: it runs, but pushes back too little."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from arlequin.junctions.base import JunctionProtocol
-from arlequin.models.errors import ModelWarning
+from arlequin.models.errors import ModelWarning, warn_user
 from arlequin.models.part import MeshedPart, Surface, Weighting
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
@@ -40,7 +39,7 @@ def warn_of_shared_contact(system: System, weights: Mapping[str, Weighting]) -> 
                     "will be too small; end the zone some cells before the contact"
                 )
     for line in found:
-        warnings.warn(line, ModelWarning, stacklevel=2)
+        warn_user(line, ModelWarning)
 
 
 def _partners(junctions: Sequence[JunctionProtocol], surface: Surface) -> dict[str, str]:

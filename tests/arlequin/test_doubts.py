@@ -56,6 +56,7 @@ def test_doubtful_models(system: Callable[[], aq.System], step: float, message: 
         run(system(), step)
     lines = [str(each.message) for each in found if each.category is ModelWarning]
     assert len(lines) == 1 and message in lines[0] and "\n" not in lines[0]
+    assert {each.filename for each in found} == {__file__}, "at the line that runs the model"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_pressure_in_statics() -> None:
     def force(t: float) -> tuple[float, float]:
         return push * max(2.0 * t - 1.0, 0.0), -normal * min(2.0 * t, 1.0)
 
-    pushed = block(law, stiffness, velocity=0.0, normal=aq.Unilateral("gap"), gravity=0.0, forces={"all": force})
+    pushed = block(law, stiffness, velocity=(0.0, 0.0), normal=aq.Unilateral("gap"), gravity=0.0, forces={"all": force})
     result = aq.simulate(pushed, aq.Static(), duration=1.0, step=0.05)
     mu = law.start / (1.0 + normal / law.pressure)  # on 1 m²
     u = result["part/block"]["displacement"].values[-1, 0, 0]

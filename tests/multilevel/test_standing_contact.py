@@ -65,10 +65,8 @@ def test_steps_are_those_of_the_compiled_solver(law: str, monkeypatch: pytest.Mo
 
 
 def test_the_compiled_solver_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arlequin.multilevel.solvers import _kernels
-
     first = solve("asperities", 0.0, np.zeros(len(W)))
-    monkeypatch.setattr(_kernels, "solve_contact", lambda *_: pytest.fail("the statuses stand"))
+    monkeypatch.setattr(contact, "_solve_kernels", lambda *_: pytest.fail("the statuses stand"))
     assert solve("asperities", 0.01, first.impulse).iterations <= 3
 
 
@@ -78,17 +76,15 @@ def test_the_compiled_solver_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> N
 def test_steps_in_which_some_points_slip_are_those_of_the_compiled_solver(
     law: str, friction: float, lifted: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from arlequin.multilevel.solvers import _kernels
-
-    own, compiled = _kernels.solve_contact, []
-    monkeypatch.setattr(_kernels, "solve_contact", lambda *given: compiled.append(0) or own(*given))
+    own, compiled = contact._solve_kernels, []
+    monkeypatch.setattr(contact, "_solve_kernels", lambda *given: compiled.append(0) or own(*given))
     guess = np.zeros(len(W))
     for i in range(4):
         step = solve(law, 0.05 * i, guess, friction=friction, lifted=lifted)
         assert len(compiled) == 1, "of the first step alone"
         with monkeypatch.context() as other:
             other.setattr(contact, "STANDING_FROM", 10**9)
-            other.setattr(_kernels, "solve_contact", own)
+            other.setattr(contact, "_solve_kernels", own)
             same = solve(law, 0.05 * i, guess, friction=friction, lifted=lifted)
         assert step.residual <= 1e-12 and (step.status == same.status).all()
         assert (step.status == SLIP).any() and (step.status == STICK).any()
