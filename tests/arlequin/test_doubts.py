@@ -67,6 +67,7 @@ def test_doubtful_models(system: Callable[[], aq.System], step: float, message: 
         (lambda: pair(1.0), 1e-6),  # far apart, but facing each other
         (thrown, 1e-6),
         (lambda: thrown(0.0), 1e-3),
+        (lambda: replace(thrown(), velocity=(0.0, 10.0)), 1e-3),  # along the wall
         (lambda: replace(glued(aq.Strip(0.04, 0.08)), velocity=(1.0, 0.0)), 2.5e-5),  # as long as both parts
     ],
 )
