@@ -32,6 +32,16 @@ class Interface:
     of friction (`Coulomb(0.0)` for none). direction, from slave to master: collocated points are projected along it,
     not onto the closest point; contact between two points (masses, ends of beams) needs it, see
     `arlequin.multilevel.pairing.collocation.PointPairing`.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> block = aq.Solid("block", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.05), cells=(4, 2)), steel, plane="strain")
+    >>> floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    >>> foot = aq.Interface("foot", block.boundary("bottom"), floor, aq.Unilateral("gap"), friction=aq.Coulomb(0.3))
+    >>> system = aq.System([block], interfaces=[foot], gravity=lambda t: (0.0, -10.0 * t))  # m/s²
+    >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+    >>> round(float(result["interface/foot"]["force"].sel(component="y")[-1]), 6)  # ρ g · 0.1 · 0.05, N/m
+    390.0
     """
 
     name: str

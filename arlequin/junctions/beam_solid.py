@@ -209,6 +209,17 @@ class BeamJunction:
 
     The solid's section should be the beam's, with the axis through its centroid. In plane strain give the beam the
     modulus E/(1 − ν²).
+
+    >>> import arlequin as aq
+    >>> steel, section = aq.LinearElastic(young=2e11, density=7800), aq.Section.rectangle(height=0.02, width=1.0)
+    >>> clamped, pull = {"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}, {"right": lambda x, t: (1e8 * t, 0.0)}  # m, Pa
+    >>> beam = aq.Beam("beam", aq.mesh.interval(0.0, 0.06, cells=6), steel, section, dimension=2, imposed=clamped)
+    >>> mesh = aq.mesh.rectangle((0.04, 0.1), (-0.01, 0.01), cells=(12, 4))
+    >>> solid = aq.Solid("solid", mesh, steel, plane="stress", tractions=pull)
+    >>> result = aq.simulate(aq.System([beam, solid], [aq.BeamJunction(beam, solid)]), aq.Static(), duration=1, step=1)
+    >>> round(float(result["part/solid"]["displacement"][-1, :, 0].max()), 12)  # σL/E of 0.1 m, m
+    5e-05
+
     Source: Ben Dhia & Rateau, IJNME 62, 2005; mean rotations after Cowper, Journal of Applied Mechanics 33, 1966.
     """
 

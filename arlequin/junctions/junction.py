@@ -79,6 +79,17 @@ class Junction:
     overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`. floor:
     weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and stiffness.
     absorbing: an `Absorber` of waves that the coarse mesh cannot resolve.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=6), steel, imposed={"left": {"x": 0.0}})
+    >>> pull = {"right": lambda x, t: 1e8 * t}  # Pa
+    >>> fine = aq.Bar("fine", aq.mesh.interval(0.04, 0.1, cells=30), steel, tractions=pull)
+    >>> system = aq.System([coarse, fine], junctions=[aq.Junction(coarse, fine)])
+    >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+    >>> round(float(result["part/fine"]["displacement"][-1, -1, 0]), 12)  # σL/E of 0.1 m, m
+    5e-05
+
     Source: Ben Dhia 1998; Ben Dhia & Rateau, IJNME 62, 2005.
     """
 

@@ -70,6 +70,16 @@ class Tie(SurfaceJunction):
     Coincident nodes, or interpolated ones; nodes that do not lie on the coarse surface stay free. Each row is
     scaled by an equal share of the tied area, so that multipliers are tractions, Pa. The patch test fails where the
     nodes do not coincide.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> held, pull = {"left": {"x": 0.0}}, {"right": lambda x, t: 1e8 * t}  # m, Pa
+    >>> first = aq.Bar("first", aq.mesh.interval(0.0, 0.06, cells=6), steel, imposed=held)
+    >>> second = aq.Bar("second", aq.mesh.interval(0.06, 0.1, cells=20), steel, tractions=pull)
+    >>> system = aq.System([first, second], junctions=[aq.Tie(first.boundary("right"), second.boundary("left"))])
+    >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+    >>> round(float(result["part/second"]["displacement"][-1, -1, 0]), 12)  # σL/E of 0.1 m, m
+    5e-05
     """
 
     def operator(self) -> JunctionOperator:
@@ -122,6 +132,17 @@ class Mortar(SurfaceJunction):
     """∫_Γ φ*·(v_coarse − v_fine) dΓ = 0 on the common part Γ of two flat surfaces, φ* first order on one of them.
 
     mediator: whose surface mesh carries the multipliers. Exact on the clipped pieces, so that the patch test holds.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> left, right = (aq.mesh.rectangle(x, (0.0, 0.02), cells=(6, n)) for x, n in (((0.0, 0.06), 2), ((0.06, 0.1), 3)))
+    >>> first = aq.Solid("first", left, steel, plane="stress", imposed={"left": {"x": 0.0}, "bottom": {"y": 0.0}})
+    >>> second = aq.Solid("second", right, steel, plane="stress", tractions={"right": lambda x, t: (1e8 * t, 0.0)})
+    >>> system = aq.System([first, second], [aq.Mortar(first.boundary("right"), second.boundary("left"))])
+    >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=1.0)
+    >>> round(float(result["part/second"]["displacement"][-1, :, 0].max()), 12)  # σL/E of 0.1 m, m
+    5e-05
+
     Source: Bernardi, Maday & Patera, 1994; Puso, IJNME 59, 2004.
     """
 

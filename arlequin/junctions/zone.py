@@ -63,7 +63,19 @@ class FullOverlap(Zone):
 
 @dataclass(frozen=True)
 class Strip(Zone):
-    """S_g between the planes `axis` = start, where the fine part's weight is 0, and = end (m), where it is 1."""
+    """S_g between the planes `axis` = start, where the fine part's weight is 0, and = end (m), where it is 1.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.06, cells=6), steel)
+    >>> fine = aq.Bar("fine", aq.mesh.interval(0.02, 0.1, cells=40), steel)
+    >>> glue = aq.Junction(coarse, fine, zone=aq.Strip(start=0.03, end=0.05))
+    >>> result = aq.simulate(aq.System([coarse, fine], [glue], velocity=1.0), aq.Theta(0.5), duration=1e-6, step=1e-7)
+    >>> [round(float(result[f"part/{name}"]["mass"]), 6) for name in ("coarse", "fine")]  # 0.04 m, 0.06 m
+    [312.0, 468.0]
+    >>> round(float(result["energy"].sel(kind="kinetic")[0]), 6)  # ½ ρ L v² of 0.1 m and 1 m², J
+    390.0
+    """
 
     start: float
     end: float
@@ -117,6 +129,16 @@ class Box(Zone):
     "right", "bottom", "top", "back", "front"), by default those where the fine part ends inside the coarse one; the
     box has no bound on its other sides. At edges and corners of the box the slope of the weights jumps, which no
     continuous mediator holds: the constant-strain patch test is exact with faces along one axis only.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(10, 10)), steel, plane="strain")
+    >>> patch = aq.Solid("patch", aq.mesh.rectangle((0.3, 0.7), (0.3, 0.7), cells=(20, 20)), steel, plane="strain")
+    >>> glue = aq.Junction(plate, patch, zone=aq.Box(width=0.1))
+    >>> system = aq.System([plate, patch], [glue], velocity=(1.0, 0.0))
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-6, step=1e-6)
+    >>> round(float(result["energy"].sel(kind="kinetic")[0]), 6)  # ½ ρ v² of 1 m² and 1 m, J
+    3900.0
     """
 
     width: float

@@ -31,6 +31,16 @@ def contact(
 
     result: one, or several by label; interface: its name, the only one by default; force, gap: reference
     curves by label, (instants in s, values in the unit of the panel).
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=10), steel)
+    >>> contact = aq.Interface("end", bar.boundary("right"), aq.RigidPlane(point=0.1, normal=-1.0), aq.Unilateral())
+    >>> system = aq.System([bar], interfaces=[contact], velocity=10.0)  # m/s
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-5, step=1e-6)
+    >>> figure = aq.plots.contact(result, force={"ρcV": ([0.0, 1e-5], [7800 * bar.wave_speed * 10.0] * 2)})  # s, N
+    >>> [line.get_label() for line in figure.axes[0].lines], [axes.get_ylabel() for axes in figure.axes]
+    (['ρcV', 'computed'], ['Contact force (MN)', 'Least gap (µm)'])
     """
     results = result if isinstance(result, Mapping) and not _is_tree(result) else {"computed": result}
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]

@@ -16,7 +16,18 @@ FLOOR = 1e-17  # below round-off; where the balance is exactly zero
 
 
 def energies(result: xarray.DataTree) -> Figure:
-    """Above, each kind of energy that is not zero, in J; below, |balance| on a logarithmic scale."""
+    """Above, each kind of energy that is not zero, in J; below, |balance| on a logarithmic scale.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=10), steel)
+    >>> contact = aq.Interface("end", bar.boundary("right"), aq.RigidPlane(point=0.1, normal=-1.0), aq.Unilateral())
+    >>> system = aq.System([bar], interfaces=[contact], velocity=10.0)  # m/s
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-5, step=1e-6)
+    >>> figure = aq.plots.energies(result)  # figure.savefig("energies.png")
+    >>> [line.get_label() for line in figure.axes[0].lines], figure.axes[0].get_ylabel()
+    (['kinetic', 'strain', 'impact'], 'Energy (kJ)')
+    """
     root = result.dataset
     seconds = root["time"].values
     energy = root["energy"].transpose("time", "kind").values

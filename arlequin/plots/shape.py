@@ -45,6 +45,14 @@ def shape(
 
     Solids are seen by their outer faces. field: on (frame, node[, component]) or (frame, cell[, component]);
     component: None takes the length of the vector.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> block = aq.Solid("block", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.05), cells=(4, 2)), steel, plane="strain")
+    >>> result = aq.simulate(aq.System([block], velocity=(1.0, 0.0)), aq.Theta(0.5), duration=1e-3, step=1e-4)
+    >>> figure = aq.plots.shape(result, "velocity", frame=-1, component=0)  # figure.savefig("shape.png")
+    >>> figure.axes[0].get_title(loc="left"), figure.axes[1].get_xlabel()
+    ('t = 1 ms', 'Velocity, x (m/s)')
     """
     every = {name: node.to_dataset() for name, node in result["part"].children.items()}
     every = {name: g for name, g in every.items() if field in g and (not parts or name in parts)}

@@ -28,6 +28,16 @@ def open(path: str | Path) -> xarray.DataTree:
     """The result at `path`, read lazily: what `xarray.open_datatree` reads, cropped to what was recorded.
 
     Damaged arrays are omitted, damaged chunks are nan; a `DamageWarning` names them. No code of the result is run.
+
+    >>> import tempfile
+    >>> import arlequin as aq
+    >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
+    >>> system = aq.System([stone], gravity=(0.0, -10.0), velocity=(3.0, 0.0))  # m/s², m/s
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.1, record=f"{folder}/run.zarr")
+    ...     result = aq.open(f"{folder}/run.zarr").load()
+    >>> result["part/stone"]["velocity"][-1, 0].values.round(9).tolist()  # m/s
+    [3.0, -10.0]
     """
     folder = Path(checks.path("path", path))
     with file_errors(str(path), "read"):

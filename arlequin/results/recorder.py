@@ -34,6 +34,14 @@ class Record:
     point_memory: whether frames include the internal variables of inelastic points, for `Solid.stress`: 9 values a
     point. resume: resume from the last checkpoint of the result at the path, if there is one; a complete result is
     returned unchanged.
+
+    >>> import arlequin as aq
+    >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
+    >>> system = aq.System([stone], gravity=(0.0, -10.0), velocity=(3.0, 0.0))  # m/s², m/s
+    >>> record = aq.Record(fields_every=5)  # in memory; Record("run.zarr", fields_every=5) on disk
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.1, record=record)
+    >>> result.sizes["time"], result["frame_time"].values.round(9).tolist()
+    (11, [0.0, 0.5, 1.0])
     """
 
     path: str | Path | None = None

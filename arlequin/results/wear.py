@@ -44,7 +44,18 @@ def mean_power(result: xarray.DataTree, interface: str, start: float, end: float
 
 
 def worn_volume(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
-    """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J."""
+    """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J.
+
+    >>> import arlequin as aq
+    >>> pin = aq.PointMasses("pin", (0.0, 0.0), 2.0, imposed_velocity={"all": {"x": 0.5}})  # kg, m/s
+    >>> floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    >>> rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(0.3))
+    >>> system = aq.System([pin], interfaces=[rub], gravity=(0.0, -10.0))
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.01)
+    >>> volume = aq.worn_volume(result, "rub", coefficient=1e-13)
+    >>> f"{float(volume[-1]):.4g} {volume.attrs['units']}"  # k F s = k · 20 N · 0.5 m
+    '1e-12 m3'
+    """
     volume = non_negative("coefficient", coefficient) * _work(result, interface, "wear")
     about = {"units": "m3", "long_name": "worn volume"}
     return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)

@@ -20,7 +20,17 @@ MOST_STEPS = 50_000_000
 
 @dataclass(frozen=True)
 class Study:
-    """A system, a scheme, duration and time step (s), and the number of steps per frame."""
+    """A system, a scheme, duration and time step (s), and the number of steps per frame.
+
+    >>> import arlequin as aq
+    >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
+    >>> system = aq.System([stone], gravity=(0.0, -10.0), velocity=(3.0, 0.0))  # m/s², m/s
+    >>> study = aq.Study(system, aq.Theta(0.5), duration=1.0, step=0.1)
+    >>> study.steps
+    10
+    >>> round(float(study.run()["energy"].sel(kind="kinetic")[-1]), 9)  # ½ m (3² + 10²), J
+    109.0
+    """
 
     system: System
     scheme: Scheme
@@ -64,6 +74,17 @@ def simulate(
     On Ctrl-C, or if a step fails, the recorded part stays readable and the exception propagates. A record on disk
     has a checkpoint, written every ten seconds and when a run stops early: the same call with `Record(path,
     resume=True)` resumes from it, with bitwise-identical results.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=10), steel)
+    >>> contact = aq.Interface("end", bar.boundary("right"), aq.RigidPlane(point=0.1, normal=-1.0), aq.Unilateral())
+    >>> system = aq.System([bar], interfaces=[contact], velocity=10.0)  # m/s
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1e-4, step=1e-6)  # s
+    >>> bool(abs(result["balance"]).max() < 1e-12)
+    True
+    >>> round(float(result["part/bar"]["momentum"].diff("time").sum() / result["interface/end"]["impulse"].sum()), 9)
+    -1.0
     """
     return Study(system, scheme, duration, step, fields_every).run(record, attributes, progress)
 
@@ -140,6 +161,16 @@ def simulate_ensemble(
     bitwise equal to separate runs. The other parameters are those of `simulate`. Supported: linear parts, junctions,
     springs, relations, and contact with fixed pairings without wear. If a member does not converge the run ends with
     an error that names the member.
+
+    >>> from dataclasses import replace
+    >>> import arlequin as aq
+    >>> ball = aq.PointMasses("ball", 0.1, 2.0)  # m, kg
+    >>> contact = aq.Interface("floor", ball.boundary("all"), aq.RigidPlane(point=0.0, normal=1.0), aq.Unilateral())
+    >>> system = aq.System([ball], interfaces=[contact])
+    >>> members = [replace(system, velocity=-v) for v in (1.0, 2.0, 4.0)]  # m/s
+    >>> result = aq.simulate_ensemble(members, aq.Theta(0.5), duration=0.2, step=0.01)
+    >>> result["interface/floor"]["impulse"].sum("time").values.round(9).tolist()  # m v of each member, N·s
+    [2.0, 4.0, 8.0]
     """
     iterable = isinstance(systems, Iterable) and not isinstance(systems, System)
     members = tuple(systems) if iterable else ()

@@ -141,6 +141,16 @@ def simulate_cycles(
 
     record, fields_every, attributes and progress as in `simulate`; an interrupted run stays readable, and goes on from
     the end of a cycle.
+
+    >>> import arlequin as aq
+    >>> press = {"all": lambda t: (0.0, -50.0 * min(t, 1.0))}  # N, full after the lead
+    >>> motion = {"all": {"x": lambda t: 2e-3 * min(t % 1, -t % 1) * (t > 1)}}  # m, to and fro over 1 mm
+    >>> pin = aq.PointMasses("pin", (0.0, 0.0), 1.0, forces=press, imposed=motion)
+    >>> floor, layer = aq.RigidPlane(point=(0.0, -1e-6), normal=(0.0, 1.0)), aq.Asperities(1e9, 1, 1e-6)
+    >>> rub = aq.Interface("rub", pin.boundary("all"), floor, layer, friction=aq.Coulomb(0.1), wear=aq.Archard(1e-13))
+    >>> result = aq.simulate_cycles(aq.System([pin], [], [rub]), aq.Static(), lead=1, period=1, step=0.25, cycles=100)
+    >>> f"{float(result['interface/rub']['worn_volume'][-1]):.4g}"  # k F · 2 mm · 100, m³
+    '1e-12'
     """
     positive("period", period)
     positive("step", step)

@@ -349,7 +349,17 @@ class GeneralisedAlpha:
 
 
 def Newmark(beta: float = 0.25, gamma: float = 0.5, solver: SolverName = "auto") -> GeneralisedAlpha:
-    """Newmark(β, γ): the family without averaging. (1/4, 1/2) is the trapezoidal rule, which conserves energy."""
+    """Newmark(β, γ): the family without averaging. (1/4, 1/2) is the trapezoidal rule, which conserves energy.
+
+    >>> import arlequin as aq
+    >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
+    >>> spring = aq.Spring("spring", mass.boundary("all"), stiffness=1.0)  # N/m: ω = 1 rad/s
+    >>> system = aq.System([mass], springs=[spring], velocity=1.0)  # m/s
+    >>> result = aq.simulate(system, aq.Newmark(), duration=10.0, step=0.5)
+    >>> energy = result["energy"].sel(kind=["kinetic", "strain"]).sum("kind")  # J
+    >>> round(float(energy.min()), 9), round(float(energy.max()), 9)  # ½ m v²
+    (0.5, 0.5)
+    """
     return GeneralisedAlpha(0.0, 0.0, beta, gamma, solver)
 
 

@@ -97,6 +97,17 @@ class CentralDifference:
     damping less. With K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as kinetic energy at t_n the sum with the strain energy
     S(u_n) is conserved exactly on linear bulk. Recorded velocities are (v_{n−½} + v_{n+½})/2 under the forces at t_n:
     without the multipliers' impulse to come.
+
+    >>> import arlequin as aq
+    >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
+    >>> spring = aq.Spring("spring", mass.boundary("all"), stiffness=1.0)  # N/m: ω = 1 rad/s
+    >>> system = aq.System([mass], springs=[spring], velocity=1.0)  # m/s
+    >>> result = aq.simulate(system, aq.CentralDifference(), duration=7.0, step=1.0)
+    >>> u = result["part/mass"]["displacement"][:, 0, 0].values  # m
+    >>> u[[1, 2, 4, 5, 7]].round(9).tolist()  # with ω Δt = 1 a period takes 6 steps, 2π for Δt → 0
+    [1.0, 1.0, -1.0, -1.0, 1.0]
+    >>> bool(abs(result["balance"]).max() < 1e-12)
+    True
     """
 
     order = 2

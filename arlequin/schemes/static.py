@@ -33,6 +33,15 @@ class Static:
     Starts from an unloaded equilibrium. Parts may be held by contact alone, so that forces can press them. Energies by
     the trapezoidal rule over a step: what it misses of the work of the contact laws, of finite rotations and of flow is
     `scheme` (order 2 in the step).
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> mesh = aq.mesh.interval(0.0, 100.0, cells=10)
+    >>> rod = aq.Bar("rod", mesh, steel, imposed={"left": {"x": 0.0}})
+    >>> system = aq.System([rod], gravity=lambda t: 10.0 * t)  # m/s², grows from zero
+    >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=0.5)
+    >>> result["part/rod"]["displacement"][:, -1, 0].values.round(12).tolist()  # ρ g L²/(2E) at t = 1 s, m
+    [0.0, 0.000975, 0.00195]
     """
 
     order = 2

@@ -41,6 +41,16 @@ class Theta:
     dissipated is `scheme`, of order 2 at θ = 1/2. Each step is solved by Newton's iterations (`NewtonStep`), in parts
     where it fails (`CutBackStepper`).
 
+    >>> import arlequin as aq
+    >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
+    >>> spring = aq.Spring("spring", mass.boundary("all"), stiffness=1.0)  # N/m: ω = 1 rad/s
+    >>> system = aq.System([mass], springs=[spring], velocity=1.0)  # m/s
+    >>> def energy(scheme):
+    ...     found = aq.simulate(system, scheme, duration=3.0, step=1.0)["energy"]  # J
+    ...     return found.sel(kind=["kinetic", "strain"]).sum("kind").values.round(9).tolist()
+    >>> energy(aq.Theta(0.5)), energy(aq.Theta(1.0))  # constant; divided by 1 + ω²Δt² in each step
+    ([0.5, 0.5, 0.5, 0.5], [0.5, 0.25, 0.125, 0.0625])
+
     Source: Simo & Tarnow, ZAMP 43 (1992) 757–792; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235–257.
     """
 

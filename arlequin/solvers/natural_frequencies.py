@@ -29,6 +29,14 @@ def natural_frequencies(system: System, count: int = 5) -> Modes:
     Shift-invert Lanczos: with a negative shift −s, K + sM is positive definite even where a part floats, and its
     inverse condensed on C φ = 0 is one solve of a linear step. Rigid modes come out as 0 to about 1e-7 of the
     first elastic frequency. Massless dofs are refused.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=100), steel)  # both ends free
+    >>> found = aq.natural_frequencies(aq.System([bar]), count=3).frequencies  # Hz
+    >>> [round(float(f), 3) for f in found / (bar.wave_speed / (2 * 0.1))]  # rigid motion, c/(2L), c/L
+    [0.0, 1.0, 2.0]
+
     Source: Ericsson & Ruhe, Mathematics of Computation 35, 1980.
     """
     positive_integer("count", count)

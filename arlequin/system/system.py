@@ -30,6 +30,13 @@ class System:
     velocity, displacement: the start (m/s, m), as one vector for all nodes, a function of the positions (n, axis)
     that gives (n, component), or a mapping from part names to either; None is zero. contact: how the contact problem
     of a step is solved (the default needs no choice).
+
+    >>> import arlequin as aq
+    >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
+    >>> system = aq.System([stone], gravity=(0.0, -10.0), velocity=(3.0, 0.0))  # m/s², m/s
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.1)
+    >>> result["part/stone"]["displacement"][-1, 0].values.round(9).tolist()  # v t, −½ g t², m
+    [3.0, -5.0]
     """
 
     parts: Sequence[Part]

@@ -57,6 +57,17 @@ class Beam:
     Per unit length, in addition to ρA of the section: carried_mass, kg/m, without stiffness or rotary inertia (pellets
     in a tube); added_mass, kg/m, of the surrounding fluid, which acts across the beam only and has no weight under
     `System(…, gravity=)`; fluid_damping c, N·s/m², resists velocities across the beam, −c v̇.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> section = aq.Section.rectangle(height=0.02, width=0.01, poisson=0.3)  # m
+    >>> clamped, load = {"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}, {"right": lambda t: (0.0, -100.0 * t)}  # N
+    >>> beam = aq.Beam.between("beam", (0.0, 0.0), (0.5, 0.0), 2, steel, section, imposed=clamped, end_loads=load)
+    >>> result = aq.simulate(aq.System([beam]), aq.Static(), duration=1.0, step=1.0)
+    >>> exact = 0.5**3 / (3 * 2e11 * section.inertia_z) + 0.5 / (section.shear_y * steel.shear * section.area)
+    >>> round(float(result["part/beam"]["displacement"][-1, -1, 1]) / (-100.0 * exact), 9)  # F (L³/3EI + L/κGA)
+    1.0
+
     Source: Timoshenko, Philosophical Magazine 41, 1921; Friedman & Kosmatka, Computers & Structures 47, 1993;
     tension: Bažant & Cedolin, Stability of Structures, 1991, §1.7 (Engesser's theory).
     """

@@ -122,6 +122,14 @@ class Section:
 
     The constructors take Poisson's ratio for Cowper's factors, which belong to the section's mean displacement
     and mean rotation, as a volume junction sees them.
+
+    >>> import arlequin as aq
+    >>> tube = aq.Section.tube(outer=5e-3, inner=4e-3, poisson=0.3)  # m
+    >>> round(tube.area * 1e6, 6), round(tube.inertia_z * 1e12, 6)  # π(a² − b²) = 9π mm², π(a⁴ − b⁴)/4 mm⁴
+    (28.274334, 289.811922)
+    >>> tube.torsion == tube.polar  # J = I_y + I_z of a circular section
+    True
+
     Source of the factors: Cowper, Journal of Applied Mechanics 33, 1966.
     """
 

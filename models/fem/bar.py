@@ -15,6 +15,14 @@ class Bar(Continuum):
 
     mesh: `mesh.interval(a, b, cells=n)`, with boundaries `left` and `right`. The other parameters: see
     `Continuum`.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> pull = {"right": lambda x, t: 1e8 * t}  # Pa
+    >>> bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.1, cells=10), steel, imposed={"left": {"x": 0.0}}, tractions=pull)
+    >>> result = aq.simulate(aq.System([bar]), aq.Static(), duration=1.0, step=1.0)
+    >>> round(float(result["part/bar"]["displacement"][-1, -1, 0]), 12)  # σL/E, m
+    5e-05
     """
 
     section: float = field(default=1.0, kw_only=True)

@@ -45,6 +45,16 @@ class Solid(Continuum):
 
     volumetric, with `NeoHooke` and `J2`: whether the pressure is the "mean" of the cell or that of the "points"; by
     default the one without locking.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> mesh = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=(10, 2))
+    >>> held, pulled = {"left": {"x": 0.0}, "bottom": {"y": 0.0}}, {"right": lambda x, t: (1e8 * t, 0.0)}  # m, Pa
+    >>> plate = aq.Solid("plate", mesh, steel, plane="stress", imposed=held, tractions=pulled)
+    >>> result = aq.simulate(aq.System([plate]), aq.Static(), duration=1.0, step=1.0)
+    >>> u = result["part/plate"]["displacement"][-1]  # m
+    >>> round(float(u[:, 0].max()), 12), round(float(u[:, 1].min()), 12)  # σL/E, −νσH/E
+    (5e-05, -3e-06)
     """
 
     laws: ClassVar[tuple[type, ...]] = (LinearElastic, NeoHooke, J2, PointMaterial)

@@ -27,6 +27,15 @@ class PointMasses:
     (n,). names: boundary → numbers of the masses; `all` is the boundary of all masses. forces: boundary → N on each
     mass, a vector or a function of t. imposed, imposed_velocity: boundary → component → number or function of
     t (m, m/s): a support is a mass with an imposed motion. In contact a mass has the area 1 m²: pressures in Pa are N.
+
+    >>> import arlequin as aq
+    >>> points, masses, pull = [(0.0, 0.0), (1.0, 0.0)], [2.0, 5.0], {"all": (10.0, 0.0)}  # m, kg, N
+    >>> pair = aq.PointMasses("pair", points, masses, names={"heavy": 1}, forces=pull)
+    >>> pair.node_count, pair.boundary("heavy").positions.tolist()
+    (2, [[1.0, 0.0]])
+    >>> result = aq.simulate(aq.System([pair]), aq.Theta(0.5), duration=1.0, step=0.1)
+    >>> result["part/pair"]["velocity"][-1].sel(component="x").values.round(9).tolist()  # F t/m, m/s
+    [5.0, 2.0]
     """
 
     name: str

@@ -15,6 +15,14 @@ class Relation:
 
     A boundary has one node or n nodes; with n nodes there are n relations, one per node, and a term of one node enters
     all of them (a platen that moves a face). Components: "x", "y", "z", and of nodes with rotations "rx", "ry", "rz".
+
+    >>> import arlequin as aq
+    >>> loads = aq.PointMasses("loads", [[0.0], [0.0]], [1.0, 3.0], names={"light": 0, "heavy": 1})  # kg, on a pulley
+    >>> rope = aq.Relation("rope", [(loads.boundary("light"), "x", 1.0), (loads.boundary("heavy"), "x", 1.0)])
+    >>> system = aq.System([loads], relations=[rope], gravity=-10.0)  # m/s²
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.1)
+    >>> result["part/loads"]["velocity"][-1, :, 0].values.round(9).tolist()  # ± g t (3 − 1)/(3 + 1), m/s
+    [5.0, -5.0]
     """
 
     name: str

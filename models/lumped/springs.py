@@ -19,6 +19,14 @@ class Spring:
     N·s/m: one number for all axes, or one for each; with `direction` (axis,) a number, along it alone. On a
     surface they are distributed over the nodes in proportion to their areas; the second end is then one node, or has
     as many nodes as the first, which are paired by distance. Small displacements: the axes do not rotate.
+
+    >>> import arlequin as aq
+    >>> mass = aq.PointMasses("mass", 0.0, 2.0)  # m, kg
+    >>> hook = aq.Spring("hook", mass.boundary("all"), stiffness=1000.0)  # N/m, to the ground
+    >>> system = aq.System([mass], springs=[hook], gravity=lambda t: -10.0 * t)  # m/s²
+    >>> result = aq.simulate(system, aq.Static(), duration=1.0, step=0.5)
+    >>> result["part/mass"]["displacement"][:, 0, 0].values.round(9).tolist()  # −m g/k at t = 1 s, m
+    [0.0, -0.01, -0.02]
     """
 
     name: str

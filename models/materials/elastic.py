@@ -82,6 +82,14 @@ class Rayleigh:
     """Rayleigh damping D = a M + b K; mass a in 1/s, stiffness b in s.
 
     The damping ratio at the angular frequency ω is (a/ω + b ω)/2.
+
+    >>> import arlequin as aq
+    >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
+    >>> mesh = aq.mesh.interval(0.0, 0.1, cells=2)
+    >>> bar = aq.Bar("bar", mesh, steel, damping=aq.Rayleigh(mass=2.0))  # 1/s
+    >>> result = aq.simulate(aq.System([bar], velocity=1.0), aq.Theta(0.5), duration=0.5, step=0.01)
+    >>> round(float(result["part/bar"]["velocity"][-1, 0, 0]), 3)  # rigid motion: exp(−a t), m/s
+    0.368
     """
 
     mass: float = 0.0

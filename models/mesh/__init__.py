@@ -45,6 +45,13 @@ def rectangle(x: Range, y: Range, cells: tuple[int, int], kind: str = "quad") ->
     """Rectangle (m) of cells = (nx, ny) quadrilaterals, or twice as many triangles (`kind="tri"`).
 
     Boundaries: `left`, `right` (ends in x), `bottom`, `top` (ends in y).
+
+    >>> import arlequin as aq
+    >>> mesh = aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=(10, 4))
+    >>> mesh.nelements, mesh.p.shape[1], sorted(mesh.boundaries)
+    (40, 55, ['bottom', 'left', 'right', 'top'])
+    >>> aq.mesh.rectangle((0.0, 0.1), (0.0, 0.02), cells=(10, 4), kind="tri").nelements
+    80
     """
     checks.one_of("kind", kind, ("quad", "tri"))
     xs, ys = _grid({"x": x, "y": y}, cells)
@@ -57,6 +64,13 @@ def box(x: Range, y: Range, z: Range, cells: tuple[int, int, int], kind: str = "
     """Box (m) of cells = (nx, ny, nz) hexahedra, or six times as many tetrahedra (`kind="tet"`).
 
     Boundaries: `left`, `right` (ends in x), `bottom`, `top` (ends in y), `back`, `front` (ends in z).
+
+    >>> import arlequin as aq
+    >>> mesh = aq.mesh.box((0.0, 0.1), (0.0, 0.02), (0.0, 0.01), cells=(10, 4, 2))
+    >>> mesh.nelements, mesh.p.shape[1], sorted(mesh.boundaries)
+    (80, 165, ['back', 'bottom', 'front', 'left', 'right', 'top'])
+    >>> len(mesh.boundaries["left"])  # facets: 4 × 2
+    8
     """
     checks.one_of("kind", kind, ("hex", "tet"))
     xs, ys, zs = _grid({"x": x, "y": y, "z": z}, cells)

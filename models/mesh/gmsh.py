@@ -38,6 +38,16 @@ def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] 
     boundaries, cells: names that must exist in the file. Groups without a name go by their number.
     Second-order files give second-order (curved) meshes. Nodes that no cell uses are left out, and z too in
     plane meshes.
+
+    >>> import meshio, tempfile
+    >>> import arlequin as aq
+    >>> points, cells = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0]], {"line": [[0, 1]], "triangle": [[0, 1, 2]]}
+    >>> tags, names = {"gmsh:physical": [[1], [2]], "gmsh:geometrical": [[1], [2]]}, {"foot": [1, 1], "plate": [2, 2]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     meshio.Mesh(points, cells, cell_data=tags, field_data=names).write(f"{folder}/p.msh", file_format="gmsh22")
+    ...     mesh = aq.mesh.read(f"{folder}/p.msh", boundaries=["foot"])
+    >>> mesh.nelements, sorted(mesh.boundaries), sorted(mesh.subdomains)
+    (1, ['foot'], ['plate'])
     """
     path = Path(checks.path("path", path))
     points, blocks = _load(path, _content(path))

@@ -31,6 +31,14 @@ class RigidBody:
     Nodes: the centre, then the corners. Springs and relations are for small angles. For a body that rocks
     on a corner take Theta(1.0), which does not dissipate energy of a body without stiffness: the corner stays in place
     to order Δt³, whereas Theta(0.5) lifts it by ½ r ω² Δt² in each step.
+
+    >>> import arlequin as aq
+    >>> corners = [(0.0, 0.0), (0.2, 0.0), (0.2, 0.1), (0.0, 0.1)]  # m
+    >>> brick = aq.RigidBody("brick", corners, density=2000.0, thickness=0.1, names={"foot": [0, 1]})
+    >>> brick.inertias.round(9).tolist(), brick.positions[0].round(9).tolist()  # m, m, m (a² + b²)/12; the centre
+    ([4.0, 4.0, 0.016666667], [0.1, 0.05])
+    >>> round(float(brick.boundary("foot").areas.sum()), 9)  # m²
+    0.02
     """
 
     name: str

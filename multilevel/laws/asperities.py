@@ -23,6 +23,14 @@ class Asperities:
     − 2θ and p(g₁) with 2θ − 1 (θ ≥ 1/2), so that θ = 1/2 stores exactly the work of the pressure; the lossy part is c
     times the path mean of ⟨a − g⟩^m' times ⟨−(g₁ − g₀)/Δt⟩, so that its loss is never negative.
 
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> law = aq.Asperities(stiffness=1e12, exponent=2, height=1e-3)  # Pa/m², -, m
+    >>> law.pressure(np.array([2e-3, 5e-4, 0.0])).round(3).tolist()  # κ ⟨a − g⟩², Pa
+    [0.0, 250000.0, 1000000.0]
+    >>> law.energy(np.array([5e-4])).round(6).tolist()  # κ ⟨a − g⟩³/3, J/m²
+    [41.666667]
+
     Source: Oden & Martins, Comput. Methods Appl. Mech. Eng. 52 (1985) 527–634; Gonzalez, J. Nonlinear Sci.
     6 (1996) 449–467.
     """

@@ -96,6 +96,17 @@ class Coulomb:
     so that neither jumps and e is that of the edge, μ p_n/K_T, after a few C_T/K_T. Stored is K_T ‖e‖²/2 per area;
     the dashpot's loss counts as friction's. For the step see `arlequin.multilevel.solvers.elastic_stick`.
 
+    >>> import arlequin as aq
+    >>> slider = aq.PointMasses("slider", (0.0, 0.0), 2.0)  # m, kg
+    >>> floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    >>> rub = aq.Interface("floor", slider.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(0.2))
+    >>> system = aq.System([slider], interfaces=[rub], gravity=(0.0, -10.0), velocity=(1.0, 0.0))
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.01)
+    >>> result["part/slider"]["displacement"][-1, 0, 0].values.round(9).tolist()  # stops after v²/(2 μ g), m
+    0.25
+    >>> round(float(result["energy"].sel(kind="friction")[-1]), 9)  # ½ m v², J
+    1.0
+
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """
 

@@ -20,6 +20,17 @@ class Unilateral:
     spurious oscillations that the second shows with implicit time schemes. For the rate ġ of a time step see
     `arlequin.multilevel.solvers.closing`.
 
+    >>> import arlequin as aq
+    >>> ball = aq.PointMasses("ball", (0.0, 0.1), 2.0)  # m, kg
+    >>> floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    >>> contact = aq.Interface("floor", ball.boundary("all"), floor, aq.Unilateral(restitution=0.5))
+    >>> system = aq.System([ball], interfaces=[contact], velocity=(0.0, -4.0))  # m/s
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=0.05, step=0.001)
+    >>> result["part/ball"]["velocity"][-1, 0, 1].values.round(9).tolist()  # −e v, m/s
+    2.0
+    >>> round(float(result["interface/floor"]["impulse"].sum()), 9)  # m v (1 + e), N·s
+    12.0
+
     Source: Moreau, in Nonsmooth Mechanics and Applications, CISM 302, Springer (1988) 1–82.
     """
 

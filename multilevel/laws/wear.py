@@ -18,6 +18,17 @@ class Archard:
     the stiffness s, Pa/m, by which the pressure of a point falls as this point alone wears (that of the asperities, or
     about E/(size of a cell)), this needs k s ‖v_t‖ Δt < 1; beyond 2 the pressure alternates.
 
+    >>> import arlequin as aq
+    >>> pin = aq.PointMasses("pin", (0.0, 0.0), 2.0, imposed_velocity={"all": {"x": 0.5}})  # kg on 1 m², m/s
+    >>> floor, wear = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)), aq.Archard(1e-13, density=7800)  # m³/J, kg/m³
+    >>> rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(0.0), wear=wear)
+    >>> system = aq.System([pin], interfaces=[rub], gravity=(0.0, -10.0))
+    >>> result = aq.simulate(system, aq.Newmark(), duration=1.0, step=0.01)
+    >>> f"{float(result['interface/rub']['worn_volume'][-1]):.4g}"  # k F s, F = 20 N, s = 0.5 m; m³
+    '1e-12'
+    >>> f"{float(result['interface/rub']['worn_depth'][-1, 0]):.4g}"  # m
+    '1e-12'
+
     Source: J. F. Archard, Contact and rubbing of flat surfaces, Journal of Applied Physics 24 (1953) 981–988.
     """
 

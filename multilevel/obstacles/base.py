@@ -33,6 +33,14 @@ class RigidPlane:
     """The half-space behind a fixed plane: `point` (axis,) on it, m; `normal` (axis,) out of the obstacle, any length.
 
     A point x is at the gap (x − point)·n. In 1D both are numbers: RigidPlane(0.101, -1.0).
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> floor = aq.RigidPlane(point=(0.0, 0.01), normal=(0.0, 1.0))
+    >>> floor.gap(np.array([[0.0, 0.03], [5.0, 0.0]])).round(9).tolist()  # above the floor, below it; m
+    [0.02, -0.01]
+    >>> aq.RigidPlane(point=0.101, normal=-1.0).gap(np.array([[0.1]])).round(9).tolist()  # wall on the right of a bar
+    [0.001]
     """
 
     point: Any

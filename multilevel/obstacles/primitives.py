@@ -15,6 +15,12 @@ class RigidSphere:
     """A ball (a disk in 2D) of `centre` (a,) and `radius`, m; inside=True: the hole of that shape in a body.
 
     A point at the distance ρ from the centre is at the gap ρ − R, in the hole R − ρ.
+
+    >>> import numpy as np
+    >>> import arlequin as aq
+    >>> gaps, normals = aq.RigidSphere(centre=(0.0, 0.0), radius=2.0).closest(np.array([[3.0, 4.0]]))
+    >>> gaps.round(9).tolist(), normals.round(9).tolist()  # 5 − 2 m
+    ([3.0], [[0.6, 0.8]])
     """
 
     centre: Any
