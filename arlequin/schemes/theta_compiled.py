@@ -104,11 +104,12 @@ def audited_loop(
 
 
 def is_small(assembly: Assembly) -> bool:
-    """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings."""
+    """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings, no wear."""
     return (
         assembly.dof_count <= LARGEST
         and assembly.absorber is None
         and assembly.contact.fixed
+        and assembly.contact.wear_rate is None
         and assembly.laws.row_count <= FEW
         and assembly.strains is not None
         and not assembly.laws.state_dependent

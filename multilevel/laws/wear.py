@@ -23,7 +23,7 @@ class Archard:
     >>> floor, wear = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0)), aq.Archard(1e-13, density=7800)  # m³/J, kg/m³
     >>> rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Unilateral(), friction=aq.Coulomb(0.0), wear=wear)
     >>> system = aq.System([pin], interfaces=[rub], gravity=(0.0, -10.0))
-    >>> result = aq.simulate(system, aq.Newmark(), duration=1.0, step=0.01)
+    >>> result = aq.simulate(system, aq.Theta(0.5), duration=1.0, step=0.01)
     >>> f"{float(result['interface/rub']['worn_volume'][-1]):.4g}"  # k F s, F = 20 N, s = 0.5 m; m³
     '1e-12'
     >>> f"{float(result['interface/rub']['worn_depth'][-1, 0]):.4g}"  # m

@@ -1,6 +1,7 @@
 """Wear in the run: depths against closed forms, energies, every scheme."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,3 +167,22 @@ def test_systems_without_wear_have_no_such_columns():
 def test_schemes_that_leave_the_gap_are_refused(scheme):
     with pytest.raises(UserError, match=r"interface 'contact' wears, which .* does not step: take Theta"):
         dragged(LAWS["linear"], scheme)
+
+
+def rubbed(weight: float) -> aq.System:
+    """A mass on a floor, pressed by its weight and pulled at 0.5 m/s."""
+    pin = aq.PointMasses("pin", (0.0, 0.0), weight / 10.0, imposed_velocity={"all": {"x": 0.5}})
+    floor = aq.RigidPlane(point=(0.0, 0.0), normal=(0.0, 1.0))
+    law = {"friction": aq.Coulomb(0.0), "wear": aq.Archard(1e-13)}
+    rub = aq.Interface("rub", pin.boundary("all"), floor, aq.Unilateral(), **law)
+    return aq.System([pin], interfaces=[rub], gravity=(0.0, -10.0), velocity=(0.5, 0.0))
+
+
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Theta(1.0), aq.Newmark(), aq.CentralDifference()], ids=str)
+def test_a_pin_wears_by_the_work_of_its_weight(scheme: Any) -> None:
+    """V = k F s: k F v Δt in each step, also in compiled blocks of steps; the first of central differences is a half."""
+    result = aq.simulate(rubbed(20.0), scheme, duration=1.0, step=0.01)
+    worn = np.diff(result["interface/rub/worn_volume"].values)
+    np.testing.assert_allclose(worn[1:], 1e-13 * 20.0 * 0.5 * 0.01, rtol=1e-9)
+    assert worn[0] == pytest.approx(worn[1] * (0.5 if isinstance(scheme, aq.CentralDifference) else 1.0), rel=1e-9)
+    assert abs(result["balance"]).max() <= 1e-12
