@@ -180,7 +180,7 @@ def rubbed(weight: float) -> aq.System:
 
 @pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Theta(1.0), aq.Newmark(), aq.CentralDifference()], ids=str)
 def test_a_pin_wears_by_the_work_of_its_weight(scheme: Any) -> None:
-    """V = k F s: k F v Δt in each step, also in compiled blocks of steps; the first of central differences is a half."""
+    """V = k F s: k F v Δt in each step, in compiled blocks of steps too; the first of central differences is a half."""
     result = aq.simulate(rubbed(20.0), scheme, duration=1.0, step=0.01)
     worn = np.diff(result["interface/rub/worn_volume"].values)
     np.testing.assert_allclose(worn[1:], 1e-13 * 20.0 * 0.5 * 0.01, rtol=1e-9)
