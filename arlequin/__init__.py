@@ -31,7 +31,9 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'arlequin' has no attribute '{name}'")
+        from arlequin.models.signatures import meant
+
+        raise AttributeError(f"module 'arlequin' has no attribute '{name}'{meant(name, _HOMES)}")
     home = _HOMES[name]
     value = import_module(f"{home}.{name}") if name in _MODULES else getattr(import_module(home), name)
     # later uses find it at once

@@ -1,15 +1,18 @@
 """The exception of all errors that a user can cause."""
 
+from types import CodeType
 from typing import Any
 
 USAGE = 2
 FAILURE = 1
+_SHORT = 12  # numbers of an array that are shown as a list
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """One clear line for the user; `code` is the exit code of the command line.
 
-    code: 2 wrong usage (a parameter, a file, a name), 1 failure (no convergence, singular matrix, full disk).
+    code: 2 wrong usage (a parameter, a file, a name), 1 failure (no convergence, singular matrix, full disk). An object
+    of a wrong type raises the subclass `UserTypeError`.
 
     >>> print(UserError("no part is named 'tip'"))
     no part is named 'tip'
@@ -34,15 +37,33 @@ class UserError(Exception):
         >>> print(UserError.parameter("density", -1.0, "must be positive"))
         density = -1.0: must be positive
         """
-        return cls(f"{name} = {_shown(given)}: {allowed}")
+        return cls(f"{name} = {shown(given)}: {allowed}")
 
 
-def _shown(value: Any) -> str:
-    """A short, one-line view of a value: NumPy scalars as plain numbers, long values cut."""
-    if type(value).__module__ == "numpy" and value.ndim == 0:  # not imported here: the command line starts fast
-        value = value.item()
-    text = " ".join(repr(value).split())
+def shown(value: Any) -> str:
+    """A short, one-line view of a value: NumPy's numbers and short arrays as plain ones, functions as `name(x, t)`.
+
+    >>> shown(lambda x, t: x)
+    '<lambda>(x, t)'
+    """
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist") and value.size <= _SHORT:
+        value = value.tolist()  # NumPy is not imported here: the command line starts fast
+    code = getattr(value, "__code__", None)
+    if isinstance(code, CodeType):
+        text = f"{value.__name__}({', '.join(code.co_varnames[: code.co_argcount])})"
+    elif isinstance(value, type):
+        text = value.__name__
+    else:
+        text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+class UserTypeError(UserError, TypeError):
+    """A `UserError` for an object of a wrong type, or a call that does not fit the signature of a function.
+
+    >>> isinstance(UserTypeError.parameter("density", "7800", "must be a number"), TypeError)
+    True
+    """
 
 
 class ModelWarning(UserWarning):

@@ -24,8 +24,8 @@ class JunctionWarning(UserWarning):
 
 def warn(message: str) -> None:
     """Issue a `JunctionWarning` at the line that builds the junction."""
-    # warn ← check ← __post_init__ ← __init__ ← the user
-    warnings.warn(message, JunctionWarning, stacklevel=5)
+    # warn ← check ← __post_init__ ← __init__ ← checked_call ← the user
+    warnings.warn(message, JunctionWarning, stacklevel=6)
 
 
 @dataclass(frozen=True, eq=False)

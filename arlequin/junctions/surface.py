@@ -11,9 +11,10 @@ from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolv
 from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import trace_on_pieces
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import beyond_cell, to_reference
 from arlequin.overlap.intersect import intersect
@@ -36,7 +37,7 @@ class SurfaceJunction:
         checks.valid_name(self.name)
         for which in ("coarse_surface", "fine_surface"):
             if not isinstance(getattr(self, which), Surface):
-                raise UserError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
+                raise UserTypeError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
         check_parts(self.name, self.coarse, self.fine)
 
     def absorbing_rows(self) -> None:
@@ -63,6 +64,7 @@ class SurfaceJunction:
         )
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Tie(SurfaceJunction):
     """Nodes of the fine surface tied to the coarse displacement field: v_fine(x_k) = Σ_n φ_n(x_k) v_coarse,n.
@@ -117,6 +119,7 @@ class Tie(SurfaceJunction):
         return found, places
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Mortar(SurfaceJunction):
     """∫_Γ φ*·(v_coarse − v_fine) dΓ = 0 on the common part Γ of two flat surfaces, φ* first order on one of them.

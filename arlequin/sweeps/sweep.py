@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arlequin.models.checks import non_negative_integer
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
 from arlequin.sweeps.plan import Plan, Point, axes_of, key
 from arlequin.sweeps.point import PointOutcome
 from arlequin.sweeps.store import SweepStore, read_plan, read_point
@@ -25,6 +26,7 @@ Progress = Callable[[int, int, int], None]
 LONGEST = 200  # letters of a fixed parameter in the store
 
 
+@checked_call
 def sweep(
     function: Callable[..., Mapping[str, Any]],
     over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
@@ -136,6 +138,7 @@ def run_plan(
     return open_sweep(store) if store is not None else assemble(plan, outcomes, [versions])
 
 
+@checked_call
 def open_sweep(path: str | Path) -> xarray.Dataset:
     """The sweep in a folder, as far as it has got: also while it runs, or after it was killed.
 
@@ -178,7 +181,7 @@ def _about(function: Any) -> tuple[str, dict[str, Any], str]:
         fixed = {**function.keywords, **fixed}
         function = function.func
     if not callable(function):
-        raise UserError.parameter("function", function, "must be a function")
+        raise UserTypeError.parameter("function", function, "must be a function")
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return name, {parameter: _text(given) for parameter, given in fixed.items()}, _digest(function)
 

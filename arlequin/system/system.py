@@ -10,10 +10,11 @@ import numpy as np
 from arlequin.junctions.base import JunctionProtocol
 from arlequin.models import checks
 from arlequin.models.checks import finite_array
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Part, Surface
+from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.solvers.options import ContactMethod
@@ -21,6 +22,7 @@ from arlequin.multilevel.solvers.options import ContactMethod
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 
 
+@checked_call
 @dataclass(frozen=True)
 class System:
     """What is simulated.
@@ -48,8 +50,9 @@ class System:
         for what in ("parts", "junctions", *kinds):
             items = checks.items(what, getattr(self, what), kinds.get(what, object), f"must be a list of {what}")
             own = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
-            if not all(hasattr(item, own) for item in items):
-                raise UserError.parameter(what, items, f"must be a list of {what}")
+            for item in items:
+                if not hasattr(item, own):
+                    raise UserTypeError.parameter(what, item, f"must be a list of {what}")
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
@@ -70,6 +73,8 @@ class System:
                     if id(part) not in known:
                         who = f"{what.removesuffix('s')} '{item.name}' refers to part '{part.name}'"
                         raise UserError(f"{who}, which is not among the parts of the system")
+        if callable(self.gravity):
+            takes("gravity", self.gravity, t="the time, s")
         self.acceleration(0.0)
         object.__setattr__(self, "names", tuple(part.name for part in self.parts))
         for what in ("velocity", "displacement"):
@@ -77,7 +82,10 @@ class System:
             if isinstance(given, Mapping):
                 for name in given:
                     if name not in self.names:
-                        raise UserError(f"{what} of '{name}': the parts are {', '.join(self.names)}")
+                        near = meant(name, self.names)
+                        raise UserError(
+                            f"{what} of {name!r}: no part has this name{near}; the parts are {', '.join(self.names)}"
+                        )
 
     def acceleration(self, t: float) -> Array:
         """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
@@ -85,7 +93,7 @@ class System:
         if self.gravity is None:
             return np.zeros(axes)
         given = self.gravity(t) if callable(self.gravity) else self.gravity
-        return finite_array("gravity", np.atleast_1d(given), (axes,))
+        return finite_array("gravity", [given] if np.ndim(given) == 0 and axes == 1 else given, (axes,))
 
     def initial(self, what: str, part: Part) -> Array:
         """The start's `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
@@ -96,6 +104,7 @@ class System:
         if given is None:
             return np.zeros(part.dof_count)
         if isinstance(given, Callable):  # type: ignore[arg-type]
+            takes(what, given, x="the positions (n, axis)")
             given = given(part.positions)
         try:
             values = np.asarray(given, dtype=float)
@@ -105,9 +114,8 @@ class System:
                 values = values[:, None]
             values = np.broadcast_to(values, shape)
         except (TypeError, ValueError):
-            raise UserError.parameter(
-                what, given, f"must give {part.components} component(s) a node of part '{part.name}'"
-            ) from None
+            rule = f"must give {checks.components(part.components)} at each node of part '{part.name}'"
+            raise checks.numbers_error(given).parameter(what, given, rule) from None
         if not np.isfinite(values).all():
             raise UserError.parameter(what, given, "must be finite")
         return np.array(values).ravel()

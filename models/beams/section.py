@@ -9,12 +9,14 @@ from scipy.sparse import csr_array
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
     from arlequin.models.beams.beam import Beam
 
 
+@checked_call
 @dataclass(frozen=True)
 class SectionPoints:
     """Points that move with the sections of a beam: `at` arc lengths (k,), at `offsets` (k, axis) from its axis, m.
@@ -112,6 +114,7 @@ def _lever(offsets: Array) -> Array:
     return out
 
 
+@checked_call
 @dataclass(frozen=True)
 class Section:
     """A cross-section with principal axes y and z through its centroid, x along the beam.

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Indices
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Relation:
     """A linear relation between displacements: Σ_i a_i u_i = 0 for terms (boundary, component, a_i).

@@ -7,6 +7,7 @@ import numpy as np
 
 from arlequin.models.checks import finite_array
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
@@ -28,6 +29,7 @@ class Obstacle(Protocol):
         ...
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidPlane:
     """The half-space behind a fixed plane: `point` (axis,) on it, m; `normal` (axis,) out of the obstacle, any length.
@@ -64,6 +66,7 @@ class RigidPlane:
         return self.gap(positions), np.repeat(self.normal[None], len(positions), axis=0)
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidPlanes:
     """One plane for each point of the slave, in order: `points` (k, axis) on them, m; `normals` (k, axis), any length.

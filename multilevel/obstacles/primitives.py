@@ -7,9 +7,11 @@ import numpy as np
 
 from arlequin.models.checks import check_fields, finite_array, flag, positive
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidSphere:
     """A ball (a disk in 2D) of `centre` (a,) and `radius`, m; inside=True: the hole of that shape in a body.
@@ -42,6 +44,7 @@ class RigidSphere:
         return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidCylinder:
     """An endless cylinder in 3D: `point` on its axis, m, direction `axis` of any length, `radius`, m.
@@ -83,6 +86,7 @@ class RigidCylinder:
         return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidBox:
     """A box (a rectangle in 2D) between the corners `low` and `high` (a,), m; inside=True: a room of that shape.

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from arlequin.models.checks import finite_array, positive
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.search.search import in_space
@@ -100,6 +101,7 @@ def _slopes(knots: Array) -> Array:
     return out
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Guides:
     """Thin rings k (slots for a = 2) in planes across a common axis: a master fixed in space.
