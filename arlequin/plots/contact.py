@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of, magnitude
+from arlequin.results.reading import check_result
 
 if TYPE_CHECKING:
     import xarray
@@ -33,6 +34,8 @@ def contact(
     curves by label, (instants in s, values in the unit of the panel).
     """
     results = result if isinstance(result, Mapping) and not _is_tree(result) else {"computed": result}
+    for tree in results.values():
+        check_result(tree)
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]
     loads = {name: (_times(g), magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
