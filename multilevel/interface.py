@@ -7,7 +7,8 @@ from typing import Any, Literal
 from arlequin.models.checks import one_of, valid_name
 from arlequin.models.errors import UserError, UserTypeError, shown
 from arlequin.models.part import Surface
-from arlequin.models.signatures import checked_call
+from arlequin.models.reprs import short_repr
+from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
 from arlequin.multilevel.laws.wear import Archard
@@ -46,6 +47,8 @@ class Interface:
     direction: Any = None
     wear: Archard | None = None
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         valid_name(self.name, "name of an interface")
         several = isinstance(self.normal, Sequence) and not isinstance(self.normal, str)
@@ -64,6 +67,7 @@ class Interface:
         object.__setattr__(self, "normal", laws)
         if self.friction is not None:
             self._check_law(self.friction, FrictionLaw, "friction, as Coulomb(0.3)")
+            takes(f"mu() of the law {type(self.friction).__name__}", self.friction.mu, state="the SlidingState")
         if self.wear is not None:
             self._check_law(self.wear, Archard, "wear, as Archard(1e-12)")
         if self.wear is not None and self.friction is None:

@@ -19,6 +19,7 @@ from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.solid import Solid
 from arlequin.models.part import MeshedPart, Weighting
 from arlequin.models.reduction.modal import Modal
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.slices import Slices, fit_weights, monomials, slice_cells
@@ -220,6 +221,8 @@ class BeamJunction:
     weights: Weight = field(default_factory=Linear)
     name: str = "junction"
     mediator: Literal["linear", "beam"] = "linear"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)

@@ -57,6 +57,7 @@ from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.part import MeshedPart, Weighting
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.overlap.intersect import Overlap, intersect
@@ -94,6 +95,8 @@ class Junction:
     mass_weights: Weight | Callable[[Array], Any] | None = None
     floor: float = 0.0
     absorbing: Absorber | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)

@@ -14,6 +14,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import beyond_cell, to_reference
@@ -32,6 +33,8 @@ class SurfaceJunction:
     coarse_surface: Surface
     fine_surface: Surface
     name: str = "junction"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
@@ -73,6 +76,8 @@ class Tie(SurfaceJunction):
     scaled by an equal share of the tied area, so that multipliers are tractions, Pa. The patch test fails where the
     nodes do not coincide.
     """
+
+    __repr__ = short_repr
 
     def operator(self) -> JunctionOperator:
         """C of both parts; the Gram matrix holds the areas of the nodes."""
@@ -129,6 +134,8 @@ class Mortar(SurfaceJunction):
     """
 
     mediator: Literal["coarse", "fine"] = "coarse"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,7 +21,8 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart
-from arlequin.models.signatures import checked_call
+from arlequin.models.reprs import short_repr
+from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -95,6 +96,8 @@ class HalfSpace(Zone):
     normal: Sequence[float]
     width: float
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         checks.positive("width", self.width)
         checks.finite_array("point", np.atleast_1d(self.point), (None,))
@@ -127,6 +130,8 @@ class Box(Zone):
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     sides: Sequence[str] | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.positive("width", self.width)
@@ -175,6 +180,7 @@ class LevelSet(Zone):
         checks.positive("width", self.width)
         if isinstance(self.level, type) or not callable(self.level):
             raise UserTypeError.parameter("level", self.level, "must be a function of points (axis, n)")
+        takes("level", self.level, x="the points (axis, n)")
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelZoneCoordinate:
         check_overlap(coarse, fine, name)
@@ -198,6 +204,8 @@ class Cells(Zone):
     glue: str | Sequence[int]
     free: str | Sequence[int] = ()
     inner: str | None = None
+
+    __repr__ = short_repr
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
         check_overlap(coarse, fine, name)

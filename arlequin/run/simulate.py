@@ -10,6 +10,7 @@ import xarray
 
 from arlequin.models.checks import instance, positive
 from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.results.recorder import Record, as_record, checked_attributes
 from arlequin.run.progress import reporting
@@ -30,6 +31,8 @@ class Study:
     duration: float
     step: float
     fields_every: int = 1
+
+    __repr__ = short_repr
 
     @property
     def steps(self) -> int:

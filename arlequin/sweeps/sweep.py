@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -210,7 +211,18 @@ def _text(given: Any) -> Any:
         text = repr(given)
     if " at 0x" in text:
         return type(given).__name__
+    if _has_objects(given):  # their views are short
+        from arlequin.run.resume import digest
+
+        text += f" {digest(given)}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _has_objects(given: Any) -> bool:
+    """Whether a value is, or has in it, a part, a law or another object of fields."""
+    if isinstance(given, Mapping):
+        return any(map(_has_objects, given.values()))
+    return any(map(_has_objects, given)) if isinstance(given, list | tuple) else is_dataclass(given)
 
 
 def _check_names(function: Callable[..., Any], plan: Plan) -> None:

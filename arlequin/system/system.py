@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ InitialField = Any  # a vector, a function of positions (n, axis) -> (n, compone
 
 
 @checked_call
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class System:
     """What is simulated.
 
@@ -52,7 +53,8 @@ class System:
             own = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
             for item in items:
                 if not hasattr(item, own):
-                    raise UserTypeError.parameter(what, item, f"must be a list of {what}")
+                    cure = "; contact goes to interfaces=[…]" if isinstance(item, Interface) else ""
+                    raise UserTypeError.parameter(what, item, f"must be a list of {what}{cure}")
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
@@ -86,6 +88,26 @@ class System:
                         raise UserError(
                             f"{what} of {name!r}: no part has this name{near}; the parts are {', '.join(self.names)}"
                         )
+
+    def __repr__(self) -> str:
+        named = [f"{what}={[item.name for item in items]}" for what, items in self._members() if items]
+        return f"System({', '.join(named)}, {self._dof_count} dofs)"
+
+    def _repr_html_(self) -> str:
+        """A table of what it is made of, for notebooks."""
+        rows = [
+            f"<tr><td>{what.removesuffix('s')}</td><td>{escape(item.name)}</td><td>{escape(repr(item))}</td></tr>"
+            for what, items in self._members()
+            for item in items
+        ]
+        return f"<table><caption>System of {self._dof_count:,} dofs</caption>{''.join(rows)}</table>"
+
+    def _members(self) -> list[tuple[str, Sequence[Any]]]:
+        return [(what, getattr(self, what)) for what in ("parts", "junctions", "interfaces", "springs", "relations")]
+
+    @property
+    def _dof_count(self) -> int:
+        return sum(part.dof_count for part in self.parts)
 
     def acceleration(self, t: float) -> Array:
         """Gravity (axis,) at the time t, m/s²; zeros where there is none."""

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
@@ -28,6 +29,8 @@ class SectionPoints:
 
     at: Any
     offsets: Any = field(default=None)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         at = np.atleast_1d(checks.finite_array("at", self.at))
@@ -82,7 +85,7 @@ def check_points(beam: "Beam", taken: tuple[str, ...]) -> None:
         given.surface(beam, name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SectionSurface(Surface):
     """Points (k,) of a beam's sections. lever (k·axis, d): their displacements; nodes (k,): the nearest nodes."""
 
@@ -145,6 +148,7 @@ class Section:
         return self.inertia_y + self.inertia_z
 
     @classmethod
+    @checked_call
     def rectangle(cls, height: float, width: float, poisson: float = 0.0) -> "Section":
         """Rectangle of a height along y and a width along z, m.
 
@@ -164,6 +168,7 @@ class Section:
         return cls(h * b, h * b**3 / 12, b * h**3 / 12, float(torsion), shear, shear)
 
     @classmethod
+    @checked_call
     def circle(cls, radius: float, poisson: float = 0.0) -> "Section":
         """Full circle; κ = 6(1 + ν)/(7 + 6ν)."""
         r, nu = _dimensions(("radius", radius), poisson=poisson)
@@ -172,6 +177,7 @@ class Section:
         return cls(np.pi * r**2, inertia, inertia, 2 * inertia, shear, shear)
 
     @classmethod
+    @checked_call
     def tube(cls, outer: float, inner: float, poisson: float = 0.0) -> "Section":
         """Circular tube of outer and inner radius, m.
 

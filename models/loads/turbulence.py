@@ -17,7 +17,8 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.loads.body import LoadRegion
 from arlequin.models.loads.harmonics import Harmonics, SharedHarmonics
-from arlequin.models.signatures import checked_call
+from arlequin.models.reprs import short_repr
+from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 
 
@@ -143,9 +144,12 @@ class Turbulence:
     duration: float = field(kw_only=True)
     seed: int | Sequence[int] = field(kw_only=True)
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         if not callable(self.spectrum):
             raise UserTypeError.parameter("spectrum", self.spectrum, "must be a PlateauSpectrum or a function of f")
+        takes("spectrum", self.spectrum, f="the frequencies (k,), Hz")
         for name in ("highest", "correlation", "duration"):
             checks.positive(name, getattr(self, name))
         for value in self.seed if isinstance(self.seed, Sequence) and not isinstance(self.seed, str) else [self.seed]:
@@ -268,6 +272,8 @@ class SpanForce:
     origin: tuple[float, ...] | None = None
     direction: tuple[float, ...] | None = None
     up: tuple[float, ...] | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if not isinstance(self.turbulence, Turbulence):

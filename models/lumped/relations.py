@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Indices
 
@@ -21,6 +22,8 @@ class Relation:
 
     name: str
     terms: Sequence[tuple[Surface, str, float]]
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a relation")

@@ -8,6 +8,7 @@ import numpy as np
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.part import Surface
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
@@ -29,6 +30,8 @@ class Spring:
     stiffness: Any = 0.0
     damping: Any = field(default=0.0, kw_only=True)
     direction: Any = field(default=None, kw_only=True)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a spring")

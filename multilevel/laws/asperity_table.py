@@ -17,7 +17,7 @@ _MOST = 0.7  # ln p between two knots: the quadrature is then exact to round-off
 
 
 @checked_call
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AsperityTable:
     """Layer of asperities with a tabulated pressure p that falls with the gap between the surfaces of the model.
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from arlequin.models.checks import finite_array
 from arlequin.models.errors import UserError
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
@@ -39,6 +40,8 @@ class RigidPlane:
 
     point: Any
     normal: Any
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         point = finite_array("point", np.atleast_1d(self.point), (None,))
@@ -77,6 +80,8 @@ class RigidPlanes:
 
     points: Any
     normals: Any
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, None))

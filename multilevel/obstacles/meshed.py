@@ -9,6 +9,7 @@ import numpy as np
 
 from arlequin.models.checks import finite_array, flag
 from arlequin.models.errors import UserError
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
@@ -56,6 +57,8 @@ class RigidPolyline(_Faceted):
     points: Any
     closed: bool = False
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, 2))
         if len(points) < 2 + flag("closed", self.closed):
@@ -81,6 +84,8 @@ class RigidSurface(_Faceted):
 
     points: Any
     triangles: Any
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, 3))

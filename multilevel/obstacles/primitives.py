@@ -7,6 +7,7 @@ import numpy as np
 
 from arlequin.models.checks import check_fields, finite_array, flag, positive
 from arlequin.models.errors import UserError
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
@@ -22,6 +23,8 @@ class RigidSphere:
     centre: Any
     radius: float
     inside: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", _vector("centre", self.centre, (2, 3)))
@@ -56,6 +59,8 @@ class RigidCylinder:
     axis: Any
     radius: float
     inside: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "point", _vector("point", self.point, (3,)))
@@ -98,6 +103,8 @@ class RigidBox:
     low: Any
     high: Any
     inside: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         low = _vector("low", self.low, (2, 3))

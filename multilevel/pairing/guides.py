@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from arlequin.models.checks import finite_array, positive
 from arlequin.models.errors import UserError
 from arlequin.models.part import Surface
+from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.pairing.kinematics import Kinematics
@@ -117,6 +118,8 @@ class Guides:
     clearance: Any
     axis: Any
     nose: tuple[float, float] | None = field(default=None, kw_only=True)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         axis = finite_array("axis", np.atleast_1d(self.axis), (None,))
