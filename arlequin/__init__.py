@@ -33,7 +33,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         from arlequin.models.signatures import meant
 
-        raise AttributeError(f"module 'arlequin' has no attribute '{name}'{meant(name, _HOMES)}")
+        # without the object Python adds no second suggestion
+        text = f"module 'arlequin' has no attribute '{name}'{meant(name, _HOMES)}"
+        raise AttributeError(text, name=name, obj=None)
     home = _HOMES[name]
     value = import_module(f"{home}.{name}") if name in _MODULES else getattr(import_module(home), name)
     # later uses find it at once

@@ -53,22 +53,22 @@ def _fault(item: Any, function: Callable[..., Any], given: tuple[Any, ...], name
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        own = isinstance(item, type)
-        known = list(signature.parameters.values())[own:]
+        own = next(iter(signature.parameters), "") in ("self", "cls")
+        known, label = list(signature.parameters.values())[own:], item.__qualname__.rpartition("<locals>.")[2]
         names = [parameter.name for parameter in known]
         places = [p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD]
         count, there = len(given) - own, f"the parameters are {', '.join(names)}"
         for name in named:
             if name not in names:
-                return f"{item.__name__}: no parameter is named {name!r}{meant(name, names)}; {there}"
+                return f"{label}: no parameter is named {name!r}{meant(name, names)}; {there}"
         if count > len(places):
             rest = ", ".join(f"{p.name}=…" for p in known if p.kind is p.KEYWORD_ONLY and p.name not in named)
             cure = f"name the others: {rest}" if rest else there
-            return f"{item.__name__}: takes at most {len(places)} parameters without names, {count} given; {cure}"
+            return f"{label}: takes at most {len(places)} parameters without names, {count} given; {cure}"
         missing = [p.name for p in known if p.default is p.empty and p.name not in {*named, *places[:count]}]
         if missing:
-            return f"{item.__name__}: {', '.join(missing)} must be given; {there}"
-        return f"{item.__name__}: {error}"
+            return f"{label}: {', '.join(missing)} must be given; {there}"
+        return f"{label}: {error}"
     return None
 
 

@@ -10,7 +10,7 @@ from skfem import CellBasis
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.signatures import checked_call
+from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.slices import shrunk
@@ -96,6 +96,8 @@ class Function(Weight):
             given = function is not None or name == "share"
             if given and (isinstance(function, type) or not callable(function)):
                 raise UserTypeError.parameter(name, function, "must be a function of points (axis, n)")
+            if function is not None:
+                takes(name, function, x="the points (axis, n)")
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
         assert points is not None

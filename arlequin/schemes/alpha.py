@@ -341,6 +341,7 @@ class GeneralisedAlpha:
         return stepper if assembly.linear else CutBackStepper(stepper)
 
     @classmethod
+    @checked_call
     def with_radius(cls, radius: float, solver: SolverName = "auto") -> "GeneralisedAlpha":
         """Chung and Hulbert's choice for the spectral radius at high frequency, 0 ≤ radius ≤ 1 (1: no loss)."""
         within("radius", radius, 0.0, 1.0)

@@ -88,12 +88,9 @@ class Beam:
         checks.valid_name(self.name)
         if not isinstance(self.mesh, skfem.MeshLine1):
             raise UserError(f"{self.name}: a beam needs a mesh of lines (mesh.interval)")
-        if not isinstance(self.material, LinearElastic):
-            raise UserTypeError.parameter("material", self.material, "must be a LinearElastic")
-        if not isinstance(self.section, Section):
-            raise UserTypeError.parameter("section", self.section, "must be a Section")
-        if self.damping is not None and not isinstance(self.damping, Rayleigh):
-            raise UserTypeError.parameter("damping", self.damping, "must be a Rayleigh or None")
+        checks.instance("material", self.material, LinearElastic, "must be a LinearElastic")
+        checks.instance("section", self.section, Section, "must be a Section, as Section.circle(radius)")
+        checks.instance("damping", self.damping, Rayleigh | None, "must be a Rayleigh or None")
         checks.one_of("dimension", self.dimension, (2, 3))
         checks.one_of("mass", self.mass, KINDS)
         checks.finite("tension", self.tension)
@@ -110,6 +107,7 @@ class Beam:
         return f"Beam({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
 
     @classmethod
+    @checked_call
     def between(
         cls,
         name: str,

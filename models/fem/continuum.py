@@ -51,12 +51,10 @@ class Continuum:
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         default = element_of(self.mesh, self.order if self.element is None else None)
-        if not isinstance(self.material, self.laws):
-            *first, last = (law.__name__ for law in self.laws)
-            names = f"{', '.join(first)} or {last}" if first else last
-            raise UserTypeError.parameter("material", self.material, f"must be a {names}")
-        if self.damping is not None and not isinstance(self.damping, Rayleigh):
-            raise UserTypeError.parameter("damping", self.damping, "must be a Rayleigh or None")
+        *first, last = (law.__name__ for law in self.laws)
+        names = f"{', '.join(first)} or {last}" if first else last
+        checks.instance("material", self.material, self.laws, f"must be a {names}")
+        checks.instance("damping", self.damping, Rayleigh | None, "must be a Rayleigh or None")
         element = default if self.element is None else self.element
         if not isinstance(element, FiniteElement):
             raise UserTypeError.parameter("element", self.element, "must be a FiniteElement or None")
