@@ -239,6 +239,8 @@ aq.power_spectrum([0, 1, 2], "values")
     → values = 'values': must be finite numbers of shape (3)
 aq.natural_frequencies(BAR)
     → system = Bar('bar', 4 cells, 5 nodes): must be a System
+aq.sweep(lambda x: {"y": x}, {"x": [1]}, progress="yes")
+    → progress = 'yes': must be True, False, None or a function of the points done, failed and all points
 aq.sweep(3, {"x": [1]})
     → function = 3: must be a function
 aq.sweep(lambda x: {"y": x}, {"x": 1})
@@ -485,6 +487,13 @@ def test_a_function_is_called_as_before() -> None:
     assert calls[-1] == (4, 4)
 
 
+@pytest.mark.parametrize(("asked", "shown"), [(None, True), (True, True), (False, False)])
+def test_bar_of_a_sweep(asked: bool | None, shown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    found = aq.sweep(lambda x: {"y": 2 * x}, {"x": [1, 2]}, workers=0, progress=asked)
+    assert ("2 done, 0 failed" in terminal.getvalue()) == shown and found["y"].values.tolist() == [2, 4]
+
+
 def test_a_bar_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     on_terminal(monkeypatch)
     with pytest.raises(aq.UserError):
@@ -508,6 +517,9 @@ def test_a_line_in_a_notebook(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> No
     with watched(monkeypatch, 0.0):
         run()
     assert "4/4" in shown[-1]["text/plain"] and '<progress value="4" max="4">' in shown[-1]["text/html"]
+    shown.clear()
+    aq.sweep(lambda x: {"y": x}, {"x": [1, 2]}, workers=0)
+    assert "2/2" in shown[-1]["text/plain"] and "2 done, 0 failed" in shown[-1]["text/html"]
     assert capfd.readouterr() == ("", "")
 
 

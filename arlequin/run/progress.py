@@ -196,9 +196,12 @@ class PointsBar(_TerminalBar):
             speed_estimate_period=3600.0,  # points may take minutes
         )
         self._title = title
+        self._cell = _Cell(title) if in_notebook() else None
 
     def __call__(self, done: int, failed: int, total: int) -> None:
         counts = f"{done - failed} done, {failed} failed, {total - done} remaining"
+        if self._cell is not None:
+            self._cell.show(counts, done, total)
         if not self._progress.tasks:  # points of an earlier session do not count for the rate
             self._progress.add_task(self._title, total=total, completed=done, counts=counts)
         self._progress.update(self._progress.tasks[0].id, completed=done, counts=counts)

@@ -12,7 +12,7 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arlequin.models.checks import non_negative_integer
+from arlequin.models.checks import instance, non_negative_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
 from arlequin.sweeps.plan import Plan, Point, axes_of, key
@@ -35,7 +35,7 @@ def sweep(
     store: str | Path | None = None,
     workers: int | None = None,
     scheduler: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     retry: bool = False,
     overwrite: bool = False,
 ) -> xarray.Dataset:
@@ -60,8 +60,8 @@ def sweep(
         cluster.scale(jobs=64)
         aq.sweep(study, {"velocity": velocities}, store="runs/study.sweep", scheduler=cluster)
 
-    progress: called as progress(done, failed, total), of which failed are counted in done; by default a bar on the
-    terminal.
+    progress: called as progress(done, failed, total), of which failed are counted in done; by default, or True, a bar
+    on the terminal or in the notebook, False none.
 
     The variables are the function's numbers and series with `units` and `long_name`, nan where a point failed;
     `message` says why, `seconds` how long it took, `finished` that it is over. A name that is also a parameter's gets
@@ -98,7 +98,7 @@ def run_plan(
     store: str | Path | None = None,
     workers: int | None = None,
     scheduler: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     retry: bool = False,
     overwrite: bool = False,
 ) -> xarray.Dataset:
@@ -107,6 +107,8 @@ def run_plan(
     from arlequin.run.provenance import commit, version
     from arlequin.sweeps.dataset import assemble
 
+    rule = "must be True, False, None or a function of the points done, failed and all points"
+    instance("progress", progress, Callable | bool | None, rule)
     if workers is not None:
         non_negative_integer("workers", workers)
         if scheduler is not None:
@@ -125,7 +127,11 @@ def run_plan(
         missing = [point for point in points if key(point) not in outcomes]
         done, failed = len(outcomes), sum(bool(outcome.message) for outcome in outcomes.values())
         if missing:
-            show = progress if progress is not None else stack.enter_context(PointsBar(plan.name))
+            show: Progress = _no_progress
+            if not isinstance(progress, bool | None):
+                show = progress
+            elif progress is not False:
+                show = stack.enter_context(PointsBar(plan.name))
             show(done, failed, len(points))
             # closed at once, not when it is collected: Ctrl-C ends its processes
             found = stack.enter_context(contextlib.closing(compute(missing)))
@@ -149,6 +155,10 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
 
     plan, versions = read_plan(path)
     return assemble(plan, _there(path, plan.points()), versions)
+
+
+def _no_progress(done: int, failed: int, total: int) -> None:
+    pass
 
 
 def _there(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]:
