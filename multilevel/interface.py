@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from arlequin.models.checks import one_of, valid_name
-from arlequin.models.errors import UserError, UserTypeError, shown
+from arlequin.models.errors import UserError, UserTypeError, short_repr, shown
 from arlequin.models.part import Surface
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw

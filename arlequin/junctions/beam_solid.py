@@ -15,11 +15,10 @@ from arlequin.junctions.weights import Linear, Weight
 from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
 from arlequin.models.beams.element import BeamElements
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.solid import Solid
 from arlequin.models.part import MeshedPart, Weighting
 from arlequin.models.reduction.modal import Modal
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.slices import Slices, fit_weights, monomials, slice_cells
@@ -389,10 +388,10 @@ class BeamJunction:
         text = f"junction '{self.name}': "
         if abs(area - self._beam.section.area) > OFF * self._beam.section.area:
             text += f"the solid's section is {area:.6g} m2, the beam's {self._beam.section.area:.6g} m2"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warnings.warn(text, UserWarning, stacklevel=5)
         elif off > OFF * size:
             text += f"the beam's axis lies {off:.6g} m off the centroid of the solid's section"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warnings.warn(text, UserWarning, stacklevel=5)
 
 
 def _cells_of(grid: Array, s: Array) -> Indices:

@@ -55,9 +55,8 @@ from arlequin.junctions.weights import Function, Linear, Weight
 from arlequin.junctions.zone import FullOverlap, Zone
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import MeshedPart, Weighting
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.overlap.intersect import Overlap, intersect

@@ -11,10 +11,9 @@ from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolv
 from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import trace_on_pieces
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import beyond_cell, to_reference

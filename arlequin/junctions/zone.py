@@ -18,10 +18,9 @@ from arlequin.junctions.zone_coordinate import (
     ZoneCoordinate,
 )
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 

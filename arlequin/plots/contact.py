@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of, magnitude
 from arlequin.results.reading import check_result
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 
+@checked_call
 def contact(
     result: xarray.DataTree | Mapping[str, xarray.DataTree],
     interface: str | None = None,

@@ -9,8 +9,7 @@ import numpy as np
 import xarray
 
 from arlequin.models.checks import instance, positive
-from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.reprs import short_repr
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.results.recorder import Record, as_record, checked_attributes
 from arlequin.run.progress import reporting

@@ -130,7 +130,8 @@ class System:
             given = given(part.positions)
         try:
             values = np.asarray(given, dtype=float)
-            if part.components > 1 and (values.ndim == 0 or values.shape[-1] != part.components):
+            wrong = values != 0.0 if values.ndim == 0 else values.shape[-1] != part.components
+            if part.components > 1 and wrong:
                 raise ValueError  # a number for all components would point along a diagonal
             if values.ndim == 1 and values.size == part.node_count and part.components == 1:
                 values = values[:, None]

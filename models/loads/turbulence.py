@@ -14,10 +14,9 @@ from numpy.polynomial.legendre import leggauss, legvander
 from scipy.sparse import csr_array, hstack, kron
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.loads.body import LoadRegion
 from arlequin.models.loads.harmonics import Harmonics, SharedHarmonics
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.part import Surface
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.models.checks import finite_array, flag
-from arlequin.models.errors import UserError
-from arlequin.models.reprs import short_repr
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh

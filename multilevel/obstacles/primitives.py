@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from arlequin.models.checks import check_fields, finite_array, flag, positive
-from arlequin.models.errors import UserError
-from arlequin.models.reprs import short_repr
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 

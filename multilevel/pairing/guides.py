@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.models.checks import finite_array, positive
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import Surface
-from arlequin.models.reprs import short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.pairing.kinematics import Kinematics
