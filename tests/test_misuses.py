@@ -3,6 +3,7 @@
 import copy
 import inspect
 import io
+import multiprocessing
 import pickle
 import re
 import subprocess
@@ -12,6 +13,7 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import pytest
 import xarray
 
 import arlequin as aq
+from arlequin import plots
 from arlequin.models.signatures import checked_call
 from arlequin.multilevel.laws.friction import VariableFriction
 from arlequin.run import progress
@@ -241,6 +244,17 @@ aq.natural_frequencies(BAR)
     → system = Bar('bar', 4 cells, 5 nodes): must be a System
 aq.sweep(lambda x: {"y": x}, {"x": [1]}, progress="yes")
     → progress = 'yes': must be True, False, None or a function of the points done, failed and all points
+plots.energies("out.zarr")
+    → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
+plots.energies(SYSTEM)
+    → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
+plots.sweep_lines("out.sweep", "y")
+    → dataset = 'out.sweep': is a path: open it with arlequin.open_sweep('out.sweep')
+aq.NeoHooke(youngs=1e6)
+    → NeoHooke: no parameter is named 'youngs', did you mean young?; the parameters are young, poisson, density
+aq.rough.self_affine(roughness=1e-6)
+    → self_affine: no parameter is named 'roughness'; the parameters are shape, size, hurst, cutoff, rolloff, longest,
+      rms_slope, rms_height, amplitudes, seed
 aq.sweep(3, {"x": [1]})
     → function = 3: must be a function
 aq.sweep(lambda x: {"y": x}, {"x": 1})
@@ -307,7 +321,7 @@ def table(text: str, error: type[Exception]) -> list[Any]:
 @pytest.mark.parametrize(("code", "line", "error"), table(TYPES, TypeError) + table(VALUES, ValueError))
 def test_misuse(code: str, line: str, error: type[Exception]) -> None:
     with pytest.raises(aq.UserError) as caught:
-        eval(code)
+        eval(code, {**globals(), "plots": plots})
     assert str(caught.value) == line
     assert isinstance(caught.value, error) and isinstance(caught.value, ValueError)
     assert isinstance(caught.value, TypeError) == (error is TypeError)
@@ -339,6 +353,27 @@ def test_checked_classes_stay_what_they_are() -> None:
     assert replace(STEEL, poisson=0.2).poisson == 0.2
     for item in (STEEL, aq.Theta(0.5), aq.Coulomb(0.3), aq.Strip(0.4, 0.6)):
         assert pickle.loads(pickle.dumps(item)) == item == copy.deepcopy(item)
+
+
+def test_warnings_point_at_the_line_of_the_user() -> None:
+    with pytest.warns(aq.JunctionWarning) as caught:
+        aq.Junction(LEFT, RIGHT, weights=aq.Constant(0.5))
+    assert caught[0].filename == __file__
+
+
+def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "a.zarr"
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(record=path, progress=interrupt)
+    cure = r"run the same call again with record=Record\('(.*)', resume=True\)"
+    found = re.fullmatch(rf"step \d of 4; the partial result is in (.*): {cure}", str(caught.value))
+    assert found is not None and found.groups() == (str(path), str(path))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(progress=interrupt)
+    assert str(caught.value) == ""
 
 
 # views
@@ -479,6 +514,14 @@ def test_no_bar_in_threads_and_below_another(monkeypatch: pytest.MonkeyPatch) ->
         with progress.ProgressBar("outer"):
             run()
     assert "4/4" not in terminal.getvalue()
+
+
+def test_no_bar_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setattr(multiprocessing, "parent_process", object)
+    with watched(monkeypatch, 0.0):
+        run()
+    assert terminal.getvalue() == ""
 
 
 def test_a_function_is_called_as_before() -> None:
