@@ -31,7 +31,11 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'arlequin' has no attribute '{name}'")
+        from arlequin.models.signatures import meant
+
+        # without the object Python adds no second suggestion
+        text = f"module 'arlequin' has no attribute '{name}'{meant(name, _HOMES)}"
+        raise AttributeError(text, name=name, obj=None)
     home = _HOMES[name]
     value = import_module(f"{home}.{name}") if name in _MODULES else getattr(import_module(home), name)
     # later uses find it at once

@@ -1,6 +1,7 @@
 """Checks of parameters: each returns the value, or raises a `UserError` (name, given, allowed).
 
-nan and inf are always rejected, and so are numbers of a size beyond `LARGEST`; a bool is not a number.
+nan and inf are always rejected, and so are numbers of a size beyond `LARGEST`; a bool is not a number. Values of a
+wrong type raise `UserTypeError`.
 """
 
 import math
@@ -9,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 
 if TYPE_CHECKING:  # NumPy loads with the first array: the command line starts fast
     import numpy as np
@@ -28,7 +29,7 @@ def finite(name: str, value: Any) -> float:
     >>> finite("velocity", -3)
     -3.0
     """
-    return _number(name, value, "must be a finite number")
+    return _number(name, value)
 
 
 def positive(name: str, value: Any, largest: float | None = None) -> float:
@@ -39,7 +40,7 @@ def positive(name: str, value: Any, largest: float | None = None) -> float:
     arlequin.models.errors.UserError: density = -1.0: must be positive
     """
     rule = "must be positive"
-    number = _number(name, value, rule, largest)
+    number = _number(name, value, largest=largest)
     if number <= 0:
         raise UserError.parameter(name, value, rule)
     if number < SMALLEST:
@@ -49,10 +50,9 @@ def positive(name: str, value: Any, largest: float | None = None) -> float:
 
 def non_negative(name: str, value: Any) -> float:
     """A finite number ≥ 0, as a float."""
-    rule = "must not be negative"
-    number = _number(name, value, rule)
+    number = _number(name, value)
     if number < 0:
-        raise UserError.parameter(name, value, rule)
+        raise UserError.parameter(name, value, "must not be negative")
     return number
 
 
@@ -65,7 +65,7 @@ def within(name: str, value: Any, low: float, high: float, *, open_low: bool = F
     """
     left, right = "]" if open_low else "[", "[" if open_high else "]"
     rule = f"must lie in {left}{low:g}, {high:g}{right}"
-    number = _number(name, value, rule)
+    number = _number(name, value)
     below = number <= low if open_low else number < low
     above = number >= high if open_high else number > high
     if below or above:
@@ -122,8 +122,11 @@ def one_of(name: str, value: T, allowed: Iterable[T]) -> T:
 
 def valid_name(value: Any, what: str = "name") -> str:
     """A name of a part, junction or interface: not empty, no `/`, as it becomes a group of the result."""
-    if not isinstance(value, str) or not value.strip() or "/" in value or value in (".", ".."):
-        raise UserError.parameter(what, value, "must be a text, not empty and without '/'")
+    rule = "must be a text, not empty and without '/'"
+    if not isinstance(value, str):
+        raise UserTypeError.parameter(what, value, rule)
+    if not value.strip() or "/" in value or value in (".", ".."):
+        raise UserError.parameter(what, value, rule)
     return value
 
 
@@ -136,11 +139,11 @@ def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = Non
 
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            raise ValueError
-        array = array.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # rows of different lengths
         raise UserError.parameter(name, value, rule) from None
+    if array.dtype.kind not in "iuf":
+        raise UserTypeError.parameter(name, value, rule)
+    array = array.astype(float)
     fits = shape is None or (
         array.ndim == len(shape)
         and all(want is None or want == have for want, have in zip(shape, array.shape, strict=True))
@@ -150,6 +153,21 @@ def finite_array(name: str, value: Any, shape: Sequence[int | None] | None = Non
     if array.size and abs(array).max() > LARGEST:
         raise UserError.parameter(name, value, f"must be numbers of a size of at most {LARGEST:g}")
     return array
+
+
+def components(count: int) -> str:
+    """«1 component», «2 components»."""
+    return f"{count} component{'s' * (count > 1)}"
+
+
+def numbers_error(value: Any) -> type[UserError]:
+    """The class of the error of a value that is not what it must be: `UserTypeError` where it is not of numbers."""
+    import numpy as np
+
+    try:
+        return UserError if np.asarray(value).dtype.kind in "iufO" and value is not None else UserTypeError
+    except (TypeError, ValueError):  # rows of different lengths
+        return UserError
 
 
 def check_fields(item: Any, **rules: Callable[..., Any]) -> None:
@@ -168,7 +186,8 @@ def one_each(name: str, given: Any, count: int) -> "NDArray[np.float64]":
     try:
         return np.broadcast_to(np.asarray(given, dtype=float), (count,))
     except (TypeError, ValueError):
-        raise UserError.parameter(name, given, f"must be one number for each of {count} points") from None
+        rule = f"must be one number for each of {count} points"
+        raise numbers_error(given).parameter(name, given, rule) from None
 
 
 def instance(name: str, value: Any, kinds: Any, rule: str) -> Any:
@@ -176,10 +195,12 @@ def instance(name: str, value: Any, kinds: Any, rule: str) -> Any:
 
     >>> instance("parts", {}, list, "must be a list of parts")
     Traceback (most recent call last):
-    arlequin.models.errors.UserError: parts = {}: must be a list of parts
+    arlequin.models.errors.UserTypeError: parts = {}: must be a list of parts
     """
-    if isinstance(value, type) or not isinstance(value, kinds):
-        raise UserError.parameter(name, value, rule)
+    if isinstance(value, type):
+        raise UserTypeError.parameter(name, value, f"{rule} ({value.__name__} is a class: write {value.__name__}(…))")
+    if not isinstance(value, kinds):
+        raise UserTypeError.parameter(name, value, rule)
     return value
 
 
@@ -194,37 +215,39 @@ def mapping(name: str, value: Any, rule: str) -> Mapping[str, Any]:
     """A mapping whose keys are text."""
     instance(name, value, Mapping, rule)
     if not all(isinstance(key, str) for key in value):
-        raise UserError.parameter(name, value, rule)
+        raise UserTypeError.parameter(name, value, rule)
     return value
 
 
 def items(name: str, value: Any, kinds: Any, rule: str) -> tuple[Any, ...]:
     """The items of a sequence, all of one of the kinds."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise UserError.parameter(name, value, rule)
+        raise UserTypeError.parameter(name, value, rule)
     return tuple(instance(name, item, kinds, rule) for item in value)
 
 
 def path(name: str, value: Any) -> Any:
     """A path as text or as `os.PathLike`, not empty."""
-    if not isinstance(value, str | os.PathLike) or not str(value):
+    if not isinstance(value, str | os.PathLike):
+        raise UserTypeError.parameter(name, value, "must be a path")
+    if not str(value):
         raise UserError.parameter(name, value, "must be a path")
     return value
 
 
-def _number(name: str, value: Any, rule: str, largest: float | None = None) -> float:
-    """The value as a finite float, else the parameter error with `rule`."""
+def _number(name: str, value: Any, kind: str = "must be a number", largest: float | None = None) -> float:
+    """The value as a finite float; kind: what it must be, said of a value of another type."""
     if _is_array(value) and value.ndim == 0:
         value = value.item()
     # numpy.bool is no Real, bool is
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise UserError.parameter(name, value, rule)
+        raise UserTypeError.parameter(name, value, kind)
     try:
         number = float(value)
     except OverflowError:
-        raise UserError.parameter(name, value, rule) from None
+        raise UserError.parameter(name, value, f"must be of a size of at most {LARGEST:g}") from None
     if not math.isfinite(number):
-        raise UserError.parameter(name, value, rule)
+        raise UserError.parameter(name, value, "must be finite")
     most = LARGEST if largest is None else largest
     if abs(number) > most:
         raise UserError.parameter(name, value, f"must be of a size of at most {most:g}")

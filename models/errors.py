@@ -1,17 +1,22 @@
-"""The exception of all errors that a user can cause."""
+"""The exception of all errors that a user can cause, and short views of the values that they and `repr` show."""
 
+import dataclasses
 import sys
 import warnings
+from types import CodeType
 from typing import Any
 
 USAGE = 2
 FAILURE = 1
+_SHORT = 12  # numbers of an array that are shown as a list
+_FIELD = 6  # of an array or a list in a field of an object
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """One clear line for the user; `code` is the exit code of the command line.
 
-    code: 2 wrong usage (a parameter, a file, a name), 1 failure (no convergence, singular matrix, full disk).
+    code: 2 wrong usage (a parameter, a file, a name), 1 failure (no convergence, singular matrix, full disk). An object
+    of a wrong type raises the subclass `UserTypeError`.
 
     >>> print(UserError("no part is named 'tip'"))
     no part is named 'tip'
@@ -36,15 +41,65 @@ class UserError(Exception):
         >>> print(UserError.parameter("density", -1.0, "must be positive"))
         density = -1.0: must be positive
         """
-        return cls(f"{name} = {_shown(given)}: {allowed}")
+        return cls(f"{name} = {shown(given)}: {allowed}")
 
 
-def _shown(value: Any) -> str:
-    """A short, one-line view of a value: NumPy scalars as plain numbers, long values cut."""
-    if type(value).__module__ == "numpy" and value.ndim == 0:  # not imported here: the command line starts fast
-        value = value.item()
-    text = " ".join(repr(value).split())
+def shown(value: Any) -> str:
+    """A short, one-line view of a value: NumPy's numbers and short arrays as plain ones, functions as `name(x, t)`.
+
+    >>> shown(lambda x, t: x)
+    '<lambda>(x, t)'
+    """
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist") and value.size <= _SHORT:
+        value = value.tolist()  # NumPy is not imported here: the command line starts fast
+    code = getattr(value, "__code__", None)
+    if isinstance(code, CodeType):
+        text = f"{value.__name__}({', '.join(code.co_varnames[: code.co_argcount])})"
+    elif isinstance(value, type):
+        text = value.__name__
+    else:
+        text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def short_repr(item: Any) -> str:
+    """`Name(field=value, …)` of a dataclass without the fields that have their default, as its `__repr__`.
+
+    >>> from arlequin.models.materials.elastic import LinearElastic
+    >>> short_repr(LinearElastic(2e11, poisson=0.3, density=7800.0))
+    'LinearElastic(young=200000000000.0, poisson=0.3, density=7800.0)'
+    """
+    given = []
+    for field in dataclasses.fields(item):
+        if field.repr and field.init:
+            text = _brief(getattr(item, field.name))
+            default = field.default_factory() if callable(field.default_factory) else field.default
+            if default is dataclasses.MISSING or text != _brief(default):
+                given.append(f"{field.name}={text}")
+    return f"{type(item).__name__}({', '.join(given)})"
+
+
+def _brief(value: Any) -> str:
+    """The view of a field."""
+    if getattr(value, "ndim", 0) and value.size > _FIELD:
+        return f"<array {'×'.join(map(str, value.shape))}>"
+    if isinstance(value, list | tuple):
+        if len(value) > _FIELD:
+            return f"<{len(value)} values>"
+        left, right = ("[", "]") if isinstance(value, list) else ("(", ",)" if len(value) == 1 else ")")
+        return left + ", ".join(map(_brief, value)) + right
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        # repr=False: the class has a view of its own
+        return short_repr(value) if value.__dataclass_params__.repr else repr(value)  # type: ignore[attr-defined]
+    return shown(value)
+
+
+class UserTypeError(UserError, TypeError):
+    """A `UserError` for an object of a wrong type, or a call that does not fit the signature of a function.
+
+    >>> isinstance(UserTypeError.parameter("density", "7800", "must be a number"), TypeError)
+    True
+    """
 
 
 class ModelWarning(UserWarning):

@@ -51,7 +51,7 @@ class Weighting:
         return cls(stiffness=one, mass=one, load=one)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Surface:
     """A named boundary of a part: nodes (k,), areas, normals and facets.
 
@@ -67,6 +67,10 @@ class Surface:
     areas: Array
     normals: Array
     facets: Indices
+
+    def __repr__(self) -> str:
+        count = len(self.nodes)
+        return f"<boundary {self.name!r} of part {self.part.name!r}, {count} node{'s' * (count != 1)}>"
 
     @property
     def positions(self) -> Array:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from arlequin.models.checks import one_of, valid_name
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr, shown
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call, takes
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import FrictionLaw
 from arlequin.multilevel.laws.wear import Archard
@@ -19,6 +20,7 @@ from arlequin.multilevel.pairing.mortar import MortarObstacle, MortarPairing
 MULTIPLIERS = ("nodes", "gauss", "P0", "P1", "P2")
 
 
+@checked_call
 @dataclass(frozen=True)
 class Interface:
     """Contact between a slave surface and a master: a rigid obstacle, guides, or the surface of a deformable part.
@@ -54,21 +56,29 @@ class Interface:
     direction: Any = None
     wear: Archard | None = None
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         valid_name(self.name, "name of an interface")
-        laws = tuple(self.normal) if isinstance(self.normal, Sequence) else (self.normal,)
+        several = isinstance(self.normal, Sequence) and not isinstance(self.normal, str)
+        laws = tuple(self.normal) if several else (self.normal,)  # type: ignore[arg-type]
         for law in laws:
-            if not isinstance(law, RegularLaw | SetValuedLaw):
-                raise UserError(f"interface '{self.name}': {law!r} is not a law of normal contact")
+            self._check_law(law, RegularLaw | SetValuedLaw, "normal contact, as Unilateral()")
+            if type(law).__hash__ is None:
+                raise UserTypeError(
+                    f"interface '{self.name}': the law {type(law).__name__} can change, and laws are compared: write "
+                    "@dataclass(frozen=True)"
+                )
         if not laws:
             raise UserError(f"interface '{self.name}': needs at least one normal law")
         if sum(isinstance(law, SetValuedLaw) for law in laws) > 1:
             raise UserError(f"interface '{self.name}': at most one unilateral law, as each imposes the multiplier")
         object.__setattr__(self, "normal", laws)
-        if self.friction is not None and not isinstance(self.friction, FrictionLaw):
-            raise UserError(f"interface '{self.name}': {self.friction!r} is not a law of friction (Coulomb)")
-        if self.wear is not None and not isinstance(self.wear, Archard):
-            raise UserError(f"interface '{self.name}': {self.wear!r} is not a law of wear (Archard)")
+        if self.friction is not None:
+            self._check_law(self.friction, FrictionLaw, "friction, as Coulomb(0.3)")
+            takes(f"mu() of the law {type(self.friction).__name__}", self.friction.mu, state="the SlidingState")
+        if self.wear is not None:
+            self._check_law(self.wear, Archard, "wear, as Archard(1e-12)")
         if self.wear is not None and self.friction is None:
             raise UserError(
                 f"interface '{self.name}': wear needs friction, whose slip it takes (Coulomb(0.0) for none)"
@@ -76,26 +86,43 @@ class Interface:
         if self.multiplier is not None:
             one_of("multiplier", self.multiplier, MULTIPLIERS)
         one_of("sliding", self.sliding, ("large", "small"))
+        if isinstance(self.slave, Obstacle | PairingMaster) and not isinstance(self.slave, type):
+            raise UserTypeError(
+                f"interface '{self.name}': the slave {shown(self.slave)} is an obstacle: obstacles are masters; make "
+                'the part\'s boundary the slave: Interface(name, part.boundary("name"), obstacle, …)'
+            )
         if not isinstance(self.slave, Surface):
-            raise UserError(f"interface '{self.name}': the slave must be a part's boundary: part.boundary(\"name\")")
+            raise UserTypeError(
+                f"interface '{self.name}': the slave = {shown(self.slave)} must be a part's boundary: "
+                'part.boundary("name")'
+            )
         self._check_sides()
+
+    def _check_law(self, law: Any, kinds: Any, what: str) -> None:
+        """Raise `UserTypeError` where a law is not of these kinds, or a class instead of an object."""
+        if isinstance(law, type):
+            raise UserTypeError(
+                f"interface '{self.name}': {law.__name__} is a class, not a law: write {law.__name__}(…)"
+            )
+        if not isinstance(law, kinds):
+            raise UserTypeError(f"interface '{self.name}': {shown(law)} is not a law of {what}")
 
     def _check_sides(self) -> None:
         axes, master = self.slave.positions.shape[1], self.master
         if not isinstance(master, Surface):
-            if not isinstance(master, Obstacle | PairingMaster):
-                raise UserError(
-                    f"interface '{self.name}': the master must be a rigid obstacle, guides or a part's boundary"
+            if isinstance(master, type) or not isinstance(master, Obstacle | PairingMaster):
+                raise UserTypeError(
+                    f"interface '{self.name}': the master = {shown(master)} must be a rigid obstacle, guides or a "
+                    'part\'s boundary: part.boundary("name")'
                 )
             if master.axes != axes:
                 raise UserError(
-                    f"interface '{self.name}': the obstacle has {master.axes} coordinates, "
-                    f"part '{self.slave.part.name}' has {axes}"
+                    f"interface '{self.name}': the obstacle is {master.axes}D, part '{self.slave.part.name}' {axes}D"
                 )
         elif master.positions.shape[1] != axes:
             raise UserError(
-                f"interface '{self.name}': part '{master.part.name}' has {master.positions.shape[1]} coordinates, "
-                f"part '{self.slave.part.name}' has {axes}"
+                f"interface '{self.name}': part '{master.part.name}' is {master.positions.shape[1]}D, "
+                f"part '{self.slave.part.name}' {axes}D"
             )
         elif master.part is self.slave.part and set(master.nodes) & set(self.slave.nodes):
             raise UserError(

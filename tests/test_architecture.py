@@ -23,6 +23,7 @@ PLAIN = (
     "numba",
     "llvmlite",
     "arlequin.models.errors",
+    "arlequin.models.signatures",
     "arlequin.models.checks",
     "arlequin.models.types",
     "arlequin.models.kernel_cache",

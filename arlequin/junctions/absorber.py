@@ -7,6 +7,7 @@ from scipy.sparse import csr_array, eye_array, kron
 
 from arlequin.junctions.coupling import Shapes, scatter
 from arlequin.models.checks import positive
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
@@ -19,6 +20,7 @@ class AbsorbingRows:
     fine: csr_array
 
 
+@checked_call
 @dataclass(frozen=True)
 class Absorber:
     """Damping of the velocity difference of the two models in the gluing zone:

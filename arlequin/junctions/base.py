@@ -94,7 +94,8 @@ def check_parts(name: str, coarse: MeshedPart, fine: MeshedPart) -> None:
 def check_kinds(item: object, **kinds: type) -> None:
     """Raise `UserError` where a field of `item` is not of its kind."""
     for which, wanted in kinds.items():
-        checks.instance(which, getattr(item, which), wanted, f"must be a {wanted.__name__}")
+        example = {"Coupling": ", as L2()", "Zone": ", as Strip(0.4, 0.6)"}.get(wanted.__name__, "")
+        checks.instance(which, getattr(item, which), wanted, f"must be a {wanted.__name__}{example}")
 
 
 def kind(part: MeshedPart) -> tuple[str, float]:

@@ -14,10 +14,11 @@ from arlequin.junctions.weights import Linear, Weight
 from arlequin.models import checks
 from arlequin.models.beams.beam import Beam
 from arlequin.models.beams.element import BeamElements
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.solid import Solid
 from arlequin.models.part import MeshedPart, Weighting
 from arlequin.models.reduction.modal import Modal
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.slices import Slices, fit_weights, monomials, slice_cells
 
@@ -193,6 +194,7 @@ OFF = 1e-2  # relative differences of area and centroid above which a warning is
 _PIECES = 4_000_000  # entries of the beam's field at quadrature points per chunk
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class BeamJunction:
     """Junction of a beam and a solid, plane or in space, over their common range of the beam's axis.
@@ -229,11 +231,15 @@ class BeamJunction:
     name: str = "junction"
     mediator: Literal["linear", "beam"] = "linear"
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         checks.one_of("mediator", self.mediator, ("linear", "beam"))
         if not isinstance(self.beam, Beam | Modal) or not isinstance(self.beam.model, Beam):
-            raise UserError.parameter("beam", self.beam, f"of junction '{self.name}' must be a Beam, or a Modal of one")
+            raise UserTypeError.parameter(
+                "beam", self.beam, f"of junction '{self.name}' must be a Beam, or a Modal of one"
+            )
         given = self.solid
         if not isinstance(given, Solid | Modal) or not isinstance(given.model, Solid) or given.model.axisymmetric:
             rule = f"of junction '{self.name}' must be a Solid, or a Modal of one, not of revolution"

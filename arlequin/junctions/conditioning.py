@@ -18,6 +18,7 @@ from scipy.sparse.linalg import cg
 
 from arlequin.junctions.base import JunctionOperator
 from arlequin.models.linalg.factor import factorise
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 # multipliers up to which the eigenvalues are computed densely, and steps of Lanczos' method beyond
@@ -29,6 +30,7 @@ TOLERANCE = 1e-5
 RINGS = 3
 
 
+@checked_call
 def dual_condition(operator: JunctionOperator, mass_coarse: csr_array, mass_fine: csr_array) -> float:
     """Estimated condition number of G⁻¹ C M⁻¹ Cᵀ, with the weighted masses M (kg) of both parts.
 

@@ -10,6 +10,7 @@ from skfem import CellBasis
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
 
@@ -86,6 +87,7 @@ class Coupling(Protocol):
         ...
 
 
+@checked_call
 @dataclass(frozen=True)
 class L2(Coupling):
     """The L² form c(φ*, v) = ∫ φ*·v (Ben Dhia 1998)."""
@@ -95,6 +97,7 @@ class L2(Coupling):
         return csr_array(kron(scalar, eye_array(components), format="csr"))
 
 
+@checked_call
 @dataclass(frozen=True)
 class H1(Coupling):
     """The H¹ form c(φ*, v) = ∫ φ*·v + ℓ² ε(φ*):ε(v) (Ben Dhia & Rateau, IJNME 62, 2005).

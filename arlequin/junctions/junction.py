@@ -55,8 +55,9 @@ from arlequin.junctions.weights import Function, Linear, Weight
 from arlequin.junctions.zone import FullOverlap, Zone
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import MeshedPart, Weighting
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.overlap.intersect import Overlap, intersect
 
@@ -67,6 +68,7 @@ __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 GHOST = 1e-6
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Junction:
     """Arlequin junction of two parts superposed over a zone: ∫_{S_g} φ*·(v_coarse − v_fine) = 0 for all φ* of the
@@ -103,6 +105,8 @@ class Junction:
     mass_weights: Weight | Callable[[Array], Any] | None = None
     floor: float = 0.0
     absorbing: Absorber | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name)

@@ -11,9 +11,10 @@ from arlequin.junctions.base import JunctionOperator, check_parts, depth, revolv
 from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import trace_on_pieces
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import beyond_cell, to_reference
 from arlequin.overlap.intersect import intersect
@@ -32,11 +33,13 @@ class SurfaceJunction:
     fine_surface: Surface
     name: str = "junction"
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         for which in ("coarse_surface", "fine_surface"):
             if not isinstance(getattr(self, which), Surface):
-                raise UserError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
+                raise UserTypeError.parameter(which, getattr(self, which), 'must be a surface: part.boundary("name")')
         check_parts(self.name, self.coarse, self.fine)
 
     def absorbing_rows(self) -> None:
@@ -63,6 +66,7 @@ class SurfaceJunction:
         )
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Tie(SurfaceJunction):
     """Nodes of the fine surface tied to the coarse displacement field: v_fine(x_k) = Σ_n φ_n(x_k) v_coarse,n.
@@ -81,6 +85,8 @@ class Tie(SurfaceJunction):
     >>> round(float(result["part/second"]["displacement"][-1, -1, 0]), 12)  # σL/E of 0.1 m, m
     5e-05
     """
+
+    __repr__ = short_repr
 
     def operator(self) -> JunctionOperator:
         """C of both parts; the Gram matrix holds the areas of the nodes."""
@@ -127,6 +133,7 @@ class Tie(SurfaceJunction):
         return found, places
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Mortar(SurfaceJunction):
     """∫_Γ φ*·(v_coarse − v_fine) dΓ = 0 on the common part Γ of two flat surfaces, φ* first order on one of them.
@@ -147,6 +154,8 @@ class Mortar(SurfaceJunction):
     """
 
     mediator: Literal["coarse", "fine"] = "coarse"
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

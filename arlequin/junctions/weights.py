@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from skfem import CellBasis
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 from arlequin.overlap.geometry import to_reference
 from arlequin.overlap.slices import shrunk
@@ -44,6 +45,7 @@ class Weight(Protocol):
         ...
 
 
+@checked_call
 @dataclass(frozen=True)
 class Linear(Weight):
     """α = s, the default: with L2 coupling and the coarse mediator it passes the patch test."""
@@ -52,6 +54,7 @@ class Linear(Weight):
         return np.asarray(s, dtype=float)
 
 
+@checked_call
 @dataclass(frozen=True)
 class Cubic(Weight):
     """α = 3s² − 2s³, continuous with its slope (C¹) at both ends of the zone."""
@@ -62,6 +65,7 @@ class Cubic(Weight):
         return s * s * (3 - 2 * s)
 
 
+@checked_call
 @dataclass(frozen=True)
 class Constant(Weight):
     """α = value in the whole zone, 0 < value < 1; jumps at both ends."""
@@ -76,6 +80,7 @@ class Constant(Weight):
         return np.full(np.shape(s), float(self.value))
 
 
+@checked_call
 @dataclass(frozen=True)
 class Function(Weight):
     """α = share(x) in the gluing zone, of points x (axis, n); values in [0, 1].
@@ -90,7 +95,9 @@ class Function(Weight):
         for name, function in (("share", self.share), ("coarse", self.coarse)):
             given = function is not None or name == "share"
             if given and (isinstance(function, type) or not callable(function)):
-                raise UserError.parameter(name, function, "must be a function of points (axis, n)")
+                raise UserTypeError.parameter(name, function, "must be a function of points (axis, n)")
+            if function is not None:
+                takes(name, function, x="the points (axis, n)")
 
     def fine(self, s: Array, points: Array | None = None) -> Array:
         assert points is not None

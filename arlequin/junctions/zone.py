@@ -18,9 +18,10 @@ from arlequin.junctions.zone_coordinate import (
     ZoneCoordinate,
 )
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.fem.elements import scalar_basis
 from arlequin.models.part import MeshedPart
+from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -61,6 +62,7 @@ class FullOverlap(Zone):
         return PlanarZoneCoordinate.along(axis, low_c.size, float(high_f[axis]), float(low_c[axis]))
 
 
+@checked_call
 @dataclass(frozen=True)
 class Strip(Zone):
     """S_g between the planes `axis` = start, where the fine part's weight is 0, and = end (m), where it is 1.
@@ -96,6 +98,7 @@ class Strip(Zone):
         return PlanarZoneCoordinate.along(axis, axes, float(self.start), float(self.end))
 
 
+@checked_call
 @dataclass(frozen=True)
 class HalfSpace(Zone):
     """S_g from the plane through `point` over `width` (m) along `normal`, which points into S_f."""
@@ -103,6 +106,8 @@ class HalfSpace(Zone):
     point: Sequence[float]
     normal: Sequence[float]
     width: float
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.positive("width", self.width)
@@ -121,6 +126,7 @@ class HalfSpace(Zone):
         return PlanarZoneCoordinate(normal[None], np.array([normal @ point]), np.array([float(self.width)]))
 
 
+@checked_call
 @dataclass(frozen=True)
 class Box(Zone):
     """S_g a band of `width` (m) inside the faces of a box, S_f the rest of the box: a fine patch in a coarse part.
@@ -145,6 +151,8 @@ class Box(Zone):
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     sides: Sequence[str] | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.positive("width", self.width)
@@ -178,6 +186,7 @@ class Box(Zone):
         return PlanarZoneCoordinate(normals, starts, np.full(len(planes), float(self.width)))
 
 
+@checked_call
 @dataclass(frozen=True)
 class LevelSet(Zone):
     """S_g where 0 < level(x) < width (m), S_f behind; level: function of points (axis, n) that gives metres (n,).
@@ -191,7 +200,8 @@ class LevelSet(Zone):
     def __post_init__(self) -> None:
         checks.positive("width", self.width)
         if isinstance(self.level, type) or not callable(self.level):
-            raise UserError.parameter("level", self.level, "must be a function of points (axis, n)")
+            raise UserTypeError.parameter("level", self.level, "must be a function of points (axis, n)")
+        takes("level", self.level, x="the points (axis, n)")
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> LevelZoneCoordinate:
         check_overlap(coarse, fine, name)
@@ -202,6 +212,7 @@ class LevelSet(Zone):
         return zone_coordinate
 
 
+@checked_call
 @dataclass(frozen=True)
 class Cells(Zone):
     """S_g the coarse cells `glue`, S_f the coarse cells `free`; the coarse part is alone elsewhere.
@@ -214,6 +225,8 @@ class Cells(Zone):
     glue: str | Sequence[int]
     free: str | Sequence[int] = ()
     inner: str | None = None
+
+    __repr__ = short_repr
 
     def zone_coordinate(self, coarse: MeshedPart, fine: MeshedPart, name: str) -> CellZoneCoordinate:
         check_overlap(coarse, fine, name)

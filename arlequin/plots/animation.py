@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arlequin.models import checks
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.moving import groups_of, magnification, moving
 from arlequin.plots.scene import stage
+from arlequin.results.files import file_errors
 from arlequin.results.paraview import spread
+from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -22,6 +25,7 @@ DPI = 100
 _WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 
 
+@of_result
 def animation(
     result: xarray.DataTree,
     path: str | Path,
@@ -42,7 +46,7 @@ def animation(
     field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell). frames: at most so many,
     spread evenly over those of the result; rate: of them a second; progress: called as (frames drawn, in all).
     """
-    target = Path(path)
+    target = Path(checks.path("path", path))
     writer = _writer(target, positive_integer("rate", rate))
     groups = groups_of(result, parts)
     count = result.sizes.get("frame", 0)
@@ -57,14 +61,15 @@ def animation(
     drawn = {name: moving(g, field, shown, factor, axes, row) for row, (name, g) in enumerate(groups.items())}
     label = style.capital(about[0].get("long_name", field)), about[0].get("units", "")
     times = result.dataset["frame_time"].values[shown]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure, show = stage(drawn, times, factor, label, axes)
-    with writer.saving(figure, str(target), DPI):
-        for n in range(shown.size):
-            show(n)
-            writer.grab_frame()
-            if progress is not None:
-                progress(n + 1, int(shown.size))
+    with file_errors(str(path)):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        figure, show = stage(drawn, times, factor, label, axes)
+        with writer.saving(figure, str(target), DPI):
+            for n in range(shown.size):
+                show(n)
+                writer.grab_frame()
+                if progress is not None:
+                    progress(n + 1, int(shown.size))
     return target
 
 

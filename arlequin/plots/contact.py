@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of, magnitude
+from arlequin.results.reading import check_result
 
 if TYPE_CHECKING:
     import xarray
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 
+@checked_call
 def contact(
     result: xarray.DataTree | Mapping[str, xarray.DataTree],
     interface: str | None = None,
@@ -43,6 +46,8 @@ def contact(
     (['ρcV', 'computed'], ['Contact force (MN)', 'Least gap (µm)'])
     """
     results = result if isinstance(result, Mapping) and not _is_tree(result) else {"computed": result}
+    for tree in results.values():
+        check_result(tree)
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]
     loads = {name: (_times(g), magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}

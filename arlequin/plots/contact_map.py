@@ -11,6 +11,7 @@ from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of
 from arlequin.plots.unrolled import MAP, STATUS, handle
+from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -20,6 +21,7 @@ NAMES = "xyz"
 _FLAT = 1e-3  # deviation of an axis from the normal below which the map is drawn along the other two
 
 
+@of_result
 def contact_map(
     result: xarray.DataTree, field: str = "pressure", interface: str | None = None, *, frame: int | None = None
 ) -> Figure:
@@ -37,7 +39,7 @@ def contact_map(
     values = np.asarray(group[field].values, dtype=float)
     if values.ndim > 2:
         values = np.linalg.norm(values, axis=2)
-    shown = int(np.nansum(values, axis=1).argmax()) if frame is None else frame
+    shown = int(np.nansum(values, axis=1).argmax()) if frame is None else frame_number(result, frame)
     places, names = _flat(group["point_position"].values)
     metre, length = style.prefix(places, "m")
     factor, unit = style.prefix(values[shown], group[field].attrs.get("units", ""))

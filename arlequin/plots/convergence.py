@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@checked_call
 def fitted_order(sizes: ArrayLike, errors: ArrayLike) -> float:
     """Least-squares slope of log(error) over log(size).
 
@@ -24,6 +26,7 @@ def fitted_order(sizes: ArrayLike, errors: ArrayLike) -> float:
     return float(np.polyfit(np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(errors, dtype=float)), 1)[0])
 
 
+@checked_call
 def convergence(
     sizes: ArrayLike,
     errors: Mapping[str, ArrayLike],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arlequin.plots import style
+from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 FLOOR = 1e-17  # below round-off; where the balance is exactly zero
 
 
+@of_result
 def energies(result: xarray.DataTree) -> Figure:
     """Above, each kind of energy that is not zero, in J; below, |balance| on a logarithmic scale.
 

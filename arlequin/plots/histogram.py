@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
+from arlequin.results.reading import of_result
 from arlequin.results.signals import contact_ratio, impact_peaks
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@of_result
 def force_histogram(
     result: xarray.DataTree,
     interface: str | None = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array, Indices
 from arlequin.results.paraview import cells_of, faces_of
 
@@ -30,6 +30,8 @@ class Moving(NamedTuple):
 def groups_of(result: xarray.DataTree, parts: tuple[str, ...] | None) -> dict[str, xarray.Dataset]:
     """The parts with places and displacements, all or the ones named."""
     there = result["part"].children if "part" in result.children else {}
+    if isinstance(parts, str):
+        raise UserTypeError.parameter("parts", parts, f"must be a list of names, as [{parts!r}]")
     for name in parts or ():
         if name not in there:
             raise UserError(f"part {name}: not in the result; there are {', '.join(there) or 'none'}")

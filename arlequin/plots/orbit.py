@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import finite_array, integer, positive
 from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
+from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 
+@of_result
 def orbit(
     result: xarray.DataTree,
     part: str,

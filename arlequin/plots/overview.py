@@ -12,12 +12,14 @@ from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
 from arlequin.plots.shape import is_solid, shape
 from arlequin.results.damage import warn_and_skip
+from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
 
+@of_result
 def overview(result: xarray.DataTree) -> dict[str, Figure]:
     """Energies, interfaces over time, the shape of parts at the end, the velocity along bars and beams."""
     figures: dict[str, Figure] = {}

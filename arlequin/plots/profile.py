@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arlequin.plots import style
+from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MARKED = 60  # nodes, up to which they are shown
 
 
+@of_result
 def profile(
     result: xarray.DataTree,
     field: str = "velocity",
@@ -30,6 +32,7 @@ def profile(
     count = result.sizes["frame"]
     if frames is None:
         frames = sorted({int(n) for n in np.linspace(0, count - 1, 5).round()[1:]})
+    frames = [frame_number(result, n) for n in ([frames] if isinstance(frames, int) else frames)]
     parts = {name: node.to_dataset() for name, node in result["part"].children.items() if field in node.dataset}
     values = {name: p[field].isel(frame=list(frames), component=component).values for name, p in parts.items()}
     some = next(iter(parts.values()))[field]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ CLOUD = 20_000  # modes, up to which each is shown
 LEAST = 1e-16  # modes below this share of the largest are round-off and not shown
 
 
+@checked_call
 def topography(surface: Topography) -> Figure:
     """The heights seen from above, the mean in the middle of the colours."""
     metre, length = style.prefix(surface.size, "m")
@@ -43,6 +45,7 @@ def topography(surface: Topography) -> Figure:
     return figure
 
 
+@checked_call
 def spectrum(surface: Topography, fit: HurstFit | None = None) -> Figure:
     """C(q) of a periodic or windowed map: its modes, their means over rings, and the line of `hurst_of` (or `fit`)."""
     from arlequin.multilevel.rough.hurst import hurst_of

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import moving
+from arlequin.plots.moving import groups_of, moving
 from arlequin.plots.scene import stage
+from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -32,6 +33,7 @@ class _Drawn(NamedTuple):
     values: NDArray[np.float64]
 
 
+@of_result
 def shape(
     result: xarray.DataTree,
     field: str = "velocity",
@@ -54,8 +56,8 @@ def shape(
     >>> figure.axes[0].get_title(loc="left"), figure.axes[1].get_xlabel()
     ('t = 1 ms', 'Velocity, x (m/s)')
     """
-    every = {name: node.to_dataset() for name, node in result["part"].children.items()}
-    every = {name: g for name, g in every.items() if field in g and (not parts or name in parts)}
+    frame = frame_number(result, frame)
+    every = {name: g for name, g in groups_of(result, parts).items() if field in g}
     groups = {name: g for name, g in every.items() if is_plane(g)}
     solids = {name: g for name, g in every.items() if is_solid(g)}
     if solids and not groups:

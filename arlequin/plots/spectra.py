@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from arlequin.models.checks import integer
 from arlequin.plots import histories, style
+from arlequin.results.reading import of_result
 from arlequin.results.signals import power_spectrum
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 1e-12  # densities below this share of the largest are round-off and not shown
 
 
+@of_result
 def force_spectrum(
     result: xarray.DataTree, interface: str | None = None, *, component: int | None = None, segments: int = 8
 ) -> Figure:
@@ -32,6 +34,7 @@ def force_spectrum(
     return _figure(*power_spectrum(time[1:], force[1:], segments), name, "N²/Hz")
 
 
+@of_result
 def displacement_spectrum(
     result: xarray.DataTree, part: str, node: int, *, component: int = 0, segments: int = 8
 ) -> Figure:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", "-.", ":")
 REFERENCE = "#555555"
+SCREEN = 100  # dots per inch of figures in notebooks
 WIDTH = 6.3  # inches, the text width of an A4 page
 # units whose first symbol takes a prefix: not of a power (1 mm³ is not 1e-3 m³), not kg, not 1/s
 _PREFIXED = re.compile(r"(m|s|N|J|W|Pa|Hz|V|A|K|rad)(?![^\W\d_]|[²³⁰¹⁴-⁹⁻^*\d])")
@@ -58,8 +61,17 @@ def panels(
 
     with matplotlib.rc_context({**SETTINGS, **(settings or {})}):
         figure = Figure(figsize=(WIDTH, height), layout=layout or "constrained")
+        figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
         axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw={"height_ratios": ratios}, **options)
         yield figure, list(axes.ravel())
+
+
+def _png(figure: Figure) -> tuple[bytes, dict[str, int]]:
+    """A figure as notebooks show it: PNG, and its width and height on the screen, px."""
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=2 * SCREEN)
+    width, height = (round(float(inches) * SCREEN) for inches in figure.get_size_inches())
+    return file.getvalue(), {"width": width, "height": height}
 
 
 def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:

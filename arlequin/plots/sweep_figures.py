@@ -10,6 +10,7 @@ from arlequin.models.errors import UserError
 from arlequin.plots import sweep_points
 from arlequin.plots.sweep_lines import sweep_lines
 from arlequin.plots.sweep_map import sweep_map
+from arlequin.plots.sweep_points import of_sweep
 from arlequin.plots.sweep_scatter import sweep_effects, sweep_scatter
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ MOST = 12  # figures
 _SAME = 1e-9  # of its size: what a number that the sweep does not change may vary
 
 
+@of_sweep
 def sweep_figures(dataset: xarray.Dataset) -> dict[str, Figure]:
     """A figure of each scalar that the sweep changes, at most 12, and of each series along one parameter.
 

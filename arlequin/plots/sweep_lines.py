@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks, sweep_points
 from arlequin.plots.sweep_axis import SweepAxis, decades, geometric, linear
+from arlequin.plots.sweep_points import of_sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -21,6 +22,7 @@ _SIGNS = "os^Dv<>"
 MAP = "viridis"
 
 
+@of_sweep
 def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: str | None = None) -> Figure:
     """A scalar or a series over `x`; further dimensions but `hue` must have been chosen (`dataset.sel(cells=20)`).
 

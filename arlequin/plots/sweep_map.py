@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks, sweep_points
 from arlequin.plots.sweep_axis import SweepAxis, decades, geometric
+from arlequin.plots.sweep_points import of_sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -18,6 +19,7 @@ MAP = "viridis"
 BACK = "#EEEEEE"  # cells without a value
 
 
+@of_sweep
 def sweep_map(dataset: xarray.Dataset, name: str, x: str | None = None, y: str | None = None) -> Figure:
     """A scalar over two parameters; others must have been chosen (`dataset.sel(cells=20)`).
 

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.errors import UserError
+from arlequin.models import checks
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
 
 if TYPE_CHECKING:
     import xarray
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 POINT = "point"  # the dimension of scattered points
 ABOUT = ("message", "seconds", "finished")  # of each point, not of what was computed
 _LAST = ("energy_", "balance", "wall_time")
 FAILED, MISSING, WITHOUT = "failed", "not computed", "no value"
+
+
+def of_sweep(function: T) -> T:
+    """Decorator of a function of a sweep's dataset: its first argument is checked, its call as by `checked_call`."""
+    called = checked_call(function)
+
+    @functools.wraps(function)
+    def checked(*given: Any, **named: Any) -> Any:
+        if given or "dataset" in named:
+            _check_dataset(given[0] if given else named["dataset"])
+        return called(*given, **named)
+
+    return checked  # type: ignore[return-value]
+
+
+def _check_dataset(dataset: Any) -> None:
+    """Raise `UserTypeError` for what is no dataset, such as the path of a sweep."""
+    import xarray
+
+    if isinstance(dataset, str | Path):
+        rule = f"is a path: open it with arlequin.open_sweep({str(dataset)!r})"
+        raise UserTypeError.parameter("dataset", dataset, rule)
+    checks.instance("dataset", dataset, xarray.Dataset, "must be the xarray.Dataset of a sweep")
 
 
 def dimensions(dataset: xarray.Dataset) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from arlequin.plots import style, sweep_marks, sweep_points
 from arlequin.plots.sweep_axis import SweepAxis, decades, geometric
+from arlequin.plots.sweep_points import of_sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -19,6 +20,7 @@ _DOT: Any = {"color": style.COLOURS[0], "linestyle": "none", "marker": "o", "mar
 _MEDIAN: Any = {"color": style.COLOURS[1], "marker": "_", "markersize": 10, "linewidth": 1.0}
 
 
+@of_sweep
 def sweep_scatter(dataset: xarray.Dataset, x: str, y: str, *, colour: str | None = None) -> Figure:
     """Every point of the sweep at two of its scalars or parameters, coloured by a third.
 
@@ -74,6 +76,7 @@ def _coloured(
     return np.where(there, "", sweep_points.WITHOUT)
 
 
+@of_sweep
 def sweep_effects(dataset: xarray.Dataset, name: str) -> Figure:
     """A scalar over each parameter in a panel of its own: every point, and the median at values that come again."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine

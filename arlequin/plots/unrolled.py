@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
+from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -32,6 +33,7 @@ class _Patch(NamedTuple):
     values: NDArray[np.float64]
 
 
+@of_result
 def unrolled(
     result: xarray.DataTree, field: str = "pressure", interfaces: Sequence[str] | None = None, *, frame: int = -1
 ) -> Figure:
@@ -47,6 +49,7 @@ def unrolled(
     if missing or not groups:
         what = f"interface {', '.join(missing)}: not" if missing else "no interface"
         raise UserError(f"{what} in 3D with a field `{field}` in the result; there are {', '.join(known) or 'none'}")
+    frame = frame_number(result, frame)
     patches = [_patch(name, group, field, frame) for name, group in groups.items()]
     columns = _places([patch.angle for patch in patches])
     rows = _places([-patch.height for patch in patches])

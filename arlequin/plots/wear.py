@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of
+from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
     import xarray
@@ -20,6 +21,7 @@ Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 _SHOWN = 6  # instants
 
 
+@of_result
 def worn(result: xarray.DataTree, interface: str, *, depth: Curves | None = None, axis: int = 0) -> Figure:
     """Worn depth over a coordinate of the points, at instants spread over what is worn, and the worn volume over time.
 
@@ -55,6 +57,7 @@ def worn(result: xarray.DataTree, interface: str, *, depth: Curves | None = None
     return figure
 
 
+@of_result
 def friction_heat(result: xarray.DataTree, interface: str, *, axis: int = 0) -> Figure:
     """Frictional heat flux ‖t_t‖ Δs/Δt (W/m²), over a coordinate of the points and the frames.
 

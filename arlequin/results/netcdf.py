@@ -5,12 +5,16 @@ from pathlib import Path
 
 import xarray
 
+from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.results.files import file_errors
+from arlequin.results.reading import of_result
 
 GROUPED = ("h5netcdf", "netCDF4")  # libraries that write groups
 _SHARED = ("time", "frame", "frame_time")  # the same in all groups
 
 
+@of_result
 def export_netcdf(result: xarray.DataTree, path: str | Path) -> str:
     """Write the whole result into one netCDF file; gives the format, "netCDF-4" or "netCDF-3".
 
@@ -19,14 +23,16 @@ def export_netcdf(result: xarray.DataTree, path: str | Path) -> str:
     and `xarray.open_dataset` reads it. An existing file is replaced.
     """
     tree = xarray.DataTree.from_dict({node.path: _texts(node.to_dataset(inherit=False)) for node in result.subtree})
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    if any(importlib.util.find_spec(library) for library in GROUPED):
-        tree.to_netcdf(path)
-        return "netCDF-4"
-    try:
-        flattened(tree).to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
-    except ValueError as error:  # a name or a whole number that netCDF-3 cannot have
-        raise UserError(f"{path}: {error}; install h5netcdf, which writes netCDF-4", code=1) from error
+    checks.path("path", path)
+    with file_errors(str(path)):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        if any(importlib.util.find_spec(library) for library in GROUPED):
+            tree.to_netcdf(path)
+            return "netCDF-4"
+        try:
+            flattened(tree).to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
+        except ValueError as error:  # a name or a whole number that netCDF-3 cannot have
+            raise UserError(f"{path}: {error}; install h5netcdf, which writes netCDF-4", code=1) from error
     return "netCDF-3"
 
 

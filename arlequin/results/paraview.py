@@ -14,10 +14,13 @@ from xml.etree import ElementTree
 import numpy as np
 import xarray
 
+from arlequin.models import checks
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.results.damage import warn_and_skip
+from arlequin.results.files import file_errors
+from arlequin.results.reading import of_result
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
@@ -104,6 +107,7 @@ class _VtuPiece(NamedTuple):
     on: tuple[str, str]
 
 
+@of_result
 def export_vtu(
     result: xarray.DataTree, folder: str | Path, *, frames: int | None = None, progress: Progress | None = None
 ) -> Path:
@@ -135,22 +139,23 @@ def export_vtu(
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
     if not pieces or not times.size:
         raise UserError("nothing to export: the result has no frames of parts or interfaces", code=1)
-    target, chosen = Path(folder), spread(times.size, frames)
+    target, chosen = Path(checks.path("folder", folder)), spread(times.size, frames)
     times = times[chosen]
     total, done = len(pieces) * times.size, 0
     written: list[list[str]] = []
-    for piece in pieces:
-        (target / piece.name).mkdir(parents=True, exist_ok=True)
-        names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
-        for name, (point_data, cell_data) in zip(names, _frames(piece, chosen), strict=True):
-            mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
-            mesh.write(target / name, file_format="vtu")
-            done += 1
-            if progress is not None:
-                progress(done, total)
-        _collect(target / f"{piece.name}.pvd", times, [names])
-        written.append(names)
-    _collect(target / ALL, times, written)
+    with file_errors(str(folder)):
+        for piece in pieces:
+            (target / piece.name).mkdir(parents=True, exist_ok=True)
+            names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
+            for name, (point_data, cell_data) in zip(names, _frames(piece, chosen), strict=True):
+                mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
+                mesh.write(target / name, file_format="vtu")
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+            _collect(target / f"{piece.name}.pvd", times, [names])
+            written.append(names)
+        _collect(target / ALL, times, written)
     return target / ALL
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import xarray
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
 from arlequin.results.files import file_errors
 from arlequin.results.zarr_reading import read_tree
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 SECONDS = (
     "step",
@@ -24,6 +29,7 @@ SECONDS = (
 )  # attributes that are times
 
 
+@checked_call
 def open(path: str | Path) -> xarray.DataTree:
     """The result at `path`, read lazily: what `xarray.open_datatree` reads, cropped to what was recorded.
 
@@ -48,6 +54,38 @@ def open(path: str | Path) -> xarray.DataTree:
         if not folder.is_dir() or not (folder / "zarr.json").exists():
             raise UserError(f"{path}: not a result (a Zarr v3 group)")
         return read_tree(folder, str(path))
+
+
+def check_result(result: Any) -> None:
+    """Raise `UserTypeError` for what is not the result of a run, such as its path."""
+    if isinstance(result, xarray.DataTree):
+        return
+    rule = "must be the result of a run, an xarray.DataTree"
+    if isinstance(result, str | Path):
+        rule = f"is a path: open it with arlequin.open({str(result)!r})"
+    raise UserTypeError.parameter("result", result, rule)
+
+
+def of_result(function: T) -> T:
+    """Decorator of a function of a result: its first argument is checked, and its call as by `checked_call`."""
+    called = checked_call(function)
+
+    @functools.wraps(function)
+    def checked(*given: Any, **named: Any) -> Any:
+        if given or "result" in named:
+            check_result(given[0] if given else named["result"])
+        return called(*given, **named)
+
+    return checked  # type: ignore[return-value]
+
+
+def frame_number(result: xarray.DataTree, frame: Any) -> int:
+    """The number of a frame of the result, from 0 or, negative, from the end; UserError where there is none."""
+    number, count = checks.integer("frame", frame), result.sizes.get("frame", 0)
+    if not -count <= number < count:
+        there = f"0 to {count - 1}, or -1 for the last" if count else "it has none"
+        raise UserError.parameter("frame", frame, f"must be a frame of the result: {there}")
+    return number
 
 
 def runs_finished(result: xarray.DataTree) -> tuple[int, int] | None:

@@ -14,7 +14,8 @@ import xarray
 from numpy.typing import ArrayLike, NDArray
 
 from arlequin.models.checks import check_fields, flag, instance, mapping, path, positive_integer
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
 from arlequin.results.checkpoint import Checkpoint, remove
 from arlequin.results.files import file_errors
 from arlequin.results.stores import Column, MemoryStore, Store, ZarrStore, plain_attributes
@@ -27,6 +28,7 @@ FLUSH_SECONDS = 1.0
 FLUSH_SHARE = 0.05  # at most this share of the run goes into flushes of chunks that are not full
 
 
+@checked_call
 @dataclass(frozen=True)
 class Record:
     """Path of a result (None: memory), steps per frame of the fields, and further attributes.
@@ -65,7 +67,7 @@ def checked_attributes(attributes: Mapping[str, Any]) -> None:
     """Raise `UserError` for attributes other than text and numbers."""
     for value in mapping("attributes", attributes, "must map names to text and numbers").values():
         if not isinstance(value, str | int | float | np.generic | Path):
-            raise UserError.parameter("attributes", dict(attributes), "must map names to text and numbers")
+            raise UserTypeError.parameter("attributes", dict(attributes), "must map names to text and numbers")
 
 
 def as_record(record: Record | str | Path | None, fields_every: int = 1) -> Record:

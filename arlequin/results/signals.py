@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from arlequin.models.checks import finite, finite_array, positive_integer
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 _EVEN = 1e-6  # of a step: what equal steps may differ by
@@ -26,6 +27,7 @@ class Peaks(NamedTuple):
     impulse: Array
 
 
+@checked_call
 def power_spectrum(time: ArrayLike, values: ArrayLike, segments: int = 8) -> tuple[Array, Array]:
     """One-sided power spectral density of evenly sampled values: frequencies (f,) in Hz, densities (f,) in unit²/Hz.
 
@@ -60,6 +62,7 @@ def power_spectrum(time: ArrayLike, values: ArrayLike, segments: int = 8) -> tup
     return np.asarray(frequencies), np.asarray(density)
 
 
+@checked_call
 def impact_peaks(time: ArrayLike, force: ArrayLike, threshold: float = 0.0) -> Peaks:
     """The spells of steps whose force (t,), N, is above the threshold, N; one cut by the end of the run counts too.
 
@@ -76,6 +79,7 @@ def impact_peaks(time: ArrayLike, force: ArrayLike, threshold: float = 0.0) -> P
     return Peaks(t[first], t[stop] - t[first], largest, impulse)
 
 
+@checked_call
 def contact_ratio(time: ArrayLike, force: ArrayLike, threshold: float = 0.0) -> float:
     """Share of the time in which the force (t,), N, is above the threshold, N.
 

@@ -21,6 +21,7 @@ import xarray
 from arlequin.models.checks import finite, non_negative, one_of
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.results.reading import of_result
 
 Power = Literal["wear", "friction"]
 
@@ -28,6 +29,7 @@ _NODES = 4  # of the polynomial through the cumulative work between events
 _ROUND = 1e-9  # of a step: an instant at its end
 
 
+@of_result
 def mean_power(result: xarray.DataTree, interface: str, start: float, end: float, power: Power = "wear") -> float:
     """Mean of the work rate ("wear") or of the friction power ("friction") of an interface over [start, end] s, W."""
     times = result.dataset["time"].values
@@ -43,6 +45,7 @@ def mean_power(result: xarray.DataTree, interface: str, start: float, end: float
     return (last - first) / (end - start)
 
 
+@of_result
 def worn_volume(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
     """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J.
 
@@ -61,6 +64,7 @@ def worn_volume(result: xarray.DataTree, interface: str, coefficient: float) -> 
     return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)
 
 
+@of_result
 def worn_depth(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
     """Worn depth h (frame, point) of the contact points of an interface, m; `coefficient`: Archard's, m³/J."""
     depth = non_negative("coefficient", coefficient) * _group(result, interface)["wear_work"]

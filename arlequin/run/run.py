@@ -106,6 +106,8 @@ class Run:
         located = self._stepper.locates_events
         self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
         self._every = record.fields_every
+        self._path = None if record.path is None else str(record.path)
+        self._by_case = "case" in {**record.attributes, **attributes}
         setup = running_clock() - begin
         about = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
@@ -143,10 +145,12 @@ class Run:
                 self._begin()
                 yield self
             complete = 1
-        except (Exception, KeyboardInterrupt):  # includes exceptions from loads and motions of the user
+        except (Exception, KeyboardInterrupt) as error:  # includes exceptions from loads and motions of the user
             with defer_interrupts():
                 _flush(self._history, self._recorder)  # the accepted steps of a batch that was cut short
                 self._save()
+            if isinstance(error, KeyboardInterrupt) and not error.args:
+                error.args = self._how_to_resume()
             raise
         finally:
             self.result = self._recorder.close(
@@ -158,6 +162,15 @@ class Run:
         """Time that the compilation of kernels took meanwhile, s; empty where none were compiled."""
         seconds = compile_seconds() - self._compiled
         return {"compile_time": seconds} if seconds > 0.0 else {}
+
+    def _how_to_resume(self) -> tuple[str, ...]:
+        """What resumes a run that was interrupted, in one line; nothing where it is not on disk."""
+        if self._path is None:
+            return ()
+        cure = f"run the same call again with record=Record({self._path!r}, resume=True)"
+        if self._by_case:
+            cure = f"`arlequin resume {self._path}` resumes it"
+        return (f"step {self.state.n} of {self.steps}; the partial result is in {self._path}: {cure}",)
 
     def to(self, n: int) -> None:
         """Steps to t = n Δt."""

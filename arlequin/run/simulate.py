@@ -9,8 +9,10 @@ import numpy as np
 import xarray
 
 from arlequin.models.checks import instance, positive
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
+from arlequin.models.signatures import checked_call
 from arlequin.results.recorder import Record, as_record, checked_attributes
+from arlequin.run.progress import reporting
 from arlequin.run.run import Ensemble, Progress, Run
 from arlequin.schemes import Scheme
 from arlequin.system.system import System
@@ -18,6 +20,7 @@ from arlequin.system.system import System
 MOST_STEPS = 50_000_000
 
 
+@checked_call
 @dataclass(frozen=True)
 class Study:
     """A system, a scheme, duration and time step (s), and the number of steps per frame.
@@ -38,6 +41,8 @@ class Study:
     step: float
     fields_every: int = 1
 
+    __repr__ = short_repr
+
     @property
     def steps(self) -> int:
         """Number of steps."""
@@ -47,13 +52,14 @@ class Study:
         self,
         record: Record | str | Path | None = None,
         attributes: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> xarray.DataTree:
         """Run the study; arguments as of `simulate`."""
         own = as_record(record, self.fields_every)
         return run_study(self.system, self.scheme, self.duration, self.step, own, attributes, progress)
 
 
+@checked_call
 def simulate(
     system: System,
     scheme: Scheme,
@@ -63,13 +69,14 @@ def simulate(
     record: Record | str | Path | None = None,
     fields_every: int = 1,
     attributes: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> xarray.DataTree:
     """Integrate a system from 0 to `duration` (s) with the constant `step` (s); returns an xarray.DataTree.
 
     The last step ends at or after `duration`; times are n·Δt from integers. record: a path (Zarr), a `Record`, or
     None (memory). fields_every: steps per frame of the fields (a `Record` has its own).
-    progress(done, total): called between blocks of steps.
+    progress: True shows a progress bar on terminals and in notebooks, False none, None one after a second; a function
+    is called as progress(done, total) between blocks of steps.
 
     On Ctrl-C, or if a step fails, the recorded part stays readable and the exception propagates. A record on disk
     has a checkpoint, written every ten seconds and when a run stops early: the same call with `Record(path,
@@ -96,28 +103,34 @@ def run_study(
     step: float,
     record: Record,
     attributes: Mapping[str, Any] | None,
-    progress: Progress | None,
+    progress: Progress | bool | None,
 ) -> xarray.DataTree:
     """Run a system or an ensemble; see `simulate`."""
-    instance("system", system, System | Ensemble, "must be a System")
-    instance("scheme", scheme, Scheme, "must be a scheme, as Theta(0.5)")
-    instance("progress", progress, Callable | None, "must be a function of the steps done and all steps, or None")
+    instance("system", system, System | Ensemble, "must be a System, as System([part])")
+    instance("scheme", scheme, Scheme, "must be a scheme, as arlequin.Theta(0.5)")
+    rule = "must be True, False, None or a function of the steps done and all steps"
+    instance("progress", progress, Callable | bool | None, rule)
     checked_attributes({} if attributes is None else attributes)
     duration, step = positive("duration", duration), positive("step", step)
+    if step > duration * (1.0 + 1e-9):
+        raise UserError.parameter("step", step, f"must not be longer than the duration of {duration:g} s")
     steps = steps_of(duration, step)
     about = {"duration": duration, **(attributes or {})}
-    run = Run(
-        system,
-        scheme,
-        step=step,
-        steps=steps,
-        record=record,
-        attributes=about,
-        progress=progress,
-    )
-    if not run.complete:
-        with run.recorded():
-            run.to(steps)
+    title = "" if record.path is None else Path(record.path).stem
+    # numbers beyond all bounds end the run in one line, without the warnings of NumPy before it
+    with reporting(progress, title) as told, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        run = Run(
+            system,
+            scheme,
+            step=step,
+            steps=steps,
+            record=record,
+            attributes=about,
+            progress=told,
+        )
+        if not run.complete:
+            with run.recorded():
+                run.to(steps)
     return run.result
 
 
@@ -134,6 +147,7 @@ def check_count(step: float, count: float) -> None:
         raise UserError.parameter("step", step, f"gives {count:.3g} steps; at most {MOST_STEPS} are taken")
 
 
+@checked_call
 def simulate_ensemble(
     systems: Sequence[System],
     scheme: Scheme,
@@ -143,7 +157,7 @@ def simulate_ensemble(
     record: Record | str | Path | None = None,
     fields_every: int = 1,
     attributes: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> xarray.DataTree:
     """Integrate many systems with the same matrices from 0 to `duration` (s); the result has the dimension `member`.
 
@@ -174,8 +188,13 @@ def simulate_ensemble(
     """
     iterable = isinstance(systems, Iterable) and not isinstance(systems, System)
     members = tuple(systems) if iterable else ()
-    if not members or not all(isinstance(system, System) for system in members):
-        raise UserError.parameter("systems", systems, "simulate_ensemble takes a list of at least one System")
+    rule = "must be a list of at least one System"
+    if not iterable:
+        raise UserTypeError.parameter("systems", systems, rule)
+    for system in members:
+        instance("systems", system, System, rule)
+    if not members:
+        raise UserError.parameter("systems", systems, rule)
     own = as_record(record, fields_every)
     result = run_study(Ensemble(members), scheme, duration, step, own, attributes, progress)
     return result.map_over_datasets(_members_first)

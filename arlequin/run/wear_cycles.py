@@ -13,9 +13,11 @@ import xarray
 
 from arlequin.models.checks import integer, non_negative, positive, positive_integer
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.wear import WearState
 from arlequin.results.recorder import Record, as_record
+from arlequin.run.progress import reporting
 from arlequin.run.run import Progress, Run
 from arlequin.run.simulate import check_count
 from arlequin.schemes import Scheme, State
@@ -27,6 +29,7 @@ _SAFE, _LESS, _MORE = 0.8, 0.2, 4.0  # share of the length that the error allows
 _AGAIN = 2.0  # error, in tolerances, beyond which a jump is done again, shorter
 
 
+@checked_call
 @dataclass(frozen=True)
 class CycleJump:
     """Jumps over J cycles between two, a and b, that are stepped; a point's wear w(c) (m) a cycle is smooth in between:
@@ -116,6 +119,7 @@ _LOOKS = 7  # instants of a cycle at which loads are compared with those of othe
 _ALIKE = 1e-9  # difference of loads, relative to the largest, that is none
 
 
+@checked_call
 def simulate_cycles(
     system: System,
     scheme: Scheme,
@@ -128,7 +132,7 @@ def simulate_cycles(
     record: Record | str | Path | None = None,
     fields_every: int = 1,
     attributes: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> xarray.DataTree:
     """Steps `lead` (s), then `cycles` of `period` (s), of which most are skipped: only the wear of these goes on.
 
@@ -160,20 +164,23 @@ def simulate_cycles(
     if not any(interface.wear is not None for interface in system.interfaces):
         raise UserError("simulate_cycles needs an interface that wears: nothing else changes from cycle to cycle")
     jump = CycleJump(fixed=jumps) if isinstance(jumps, int) else jumps or CycleJump()
-    run = Run(
-        system,
-        scheme,
-        step=step,
-        steps=before + each * cycles,
-        record=as_record(record, fields_every),
-        attributes={"duration": lead + cycles * period, "period": period, "cycles": cycles, **(attributes or {})},
-        progress=progress,
-    )
-    _check_periodic(run.assembly, lead, period, cycles)
-    if not run.complete:
-        with run.recorded():
-            run.to(before)
-            step_cycles(run, before, each, cycles, jump)
+    own = as_record(record, fields_every)
+    title = "" if own.path is None else Path(own.path).stem
+    with reporting(progress, title) as told:
+        run = Run(
+            system,
+            scheme,
+            step=step,
+            steps=before + each * cycles,
+            record=own,
+            attributes={"duration": lead + cycles * period, "period": period, "cycles": cycles, **(attributes or {})},
+            progress=told,
+        )
+        _check_periodic(run.assembly, lead, period, cycles)
+        if not run.complete:
+            with run.recorded():
+                run.to(before)
+                step_cycles(run, before, each, cycles, jump)
     return run.result
 
 

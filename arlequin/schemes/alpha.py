@@ -12,6 +12,7 @@ from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.checks import positive, within
 from arlequin.models.errors import UserError
 from arlequin.models.part import Constrained, Nonlinear
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.solvers.condensed import DelegatedCheckpoint
@@ -284,6 +285,7 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
         return np.where(assembly.imposes_displacement, from_displacement, from_velocity)
 
 
+@checked_call
 @dataclass(frozen=True)
 class GeneralisedAlpha:
     """The family of schemes with acceleration:
@@ -339,6 +341,7 @@ class GeneralisedAlpha:
         return stepper if assembly.linear else CutBackStepper(stepper)
 
     @classmethod
+    @checked_call
     def with_radius(cls, radius: float, solver: SolverName = "auto") -> "GeneralisedAlpha":
         """Chung and Hulbert's choice for the spectral radius at high frequency, 0 ≤ radius ≤ 1 (1: no loss)."""
         within("radius", radius, 0.0, 1.0)
@@ -348,6 +351,7 @@ class GeneralisedAlpha:
         return cls(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma, solver)
 
 
+@checked_call
 def Newmark(beta: float = 0.25, gamma: float = 0.5, solver: SolverName = "auto") -> GeneralisedAlpha:
     """Newmark(β, γ): the family without averaging. (1/4, 1/2) is the trapezoidal rule, which conserves energy.
 
@@ -363,12 +367,14 @@ def Newmark(beta: float = 0.25, gamma: float = 0.5, solver: SolverName = "auto")
     return GeneralisedAlpha(0.0, 0.0, beta, gamma, solver)
 
 
+@checked_call
 def HHT(alpha: float = -0.05, solver: SolverName = "auto") -> GeneralisedAlpha:
     """HHT-α, −1/3 ≤ α ≤ 0: forces averaged with −α, γ = 1/2 − α, β = (1 − α)²/4. Order 2."""
     within("alpha", alpha, -1.0 / 3.0, 0.0)
     return GeneralisedAlpha(0.0, -alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha, solver)
 
 
+@checked_call
 def ModifiedMeanAcceleration(alpha: float = -0.05, solver: SolverName = "auto") -> GeneralisedAlpha:
     """Newmark with γ = 1/2 − α, β = (1 − α)²/4, −1/3 ≤ α ≤ 0: HHT's parameters without its averaging of forces.
 

@@ -34,6 +34,7 @@ from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
@@ -85,6 +86,7 @@ def _largest(matrix: sp.csr_array, inverse: Array) -> float:
     return min(bound, unit * float(found[0]) * (1.0 + 1e-6))
 
 
+@checked_call
 @dataclass(frozen=True)
 class CentralDifference:
     """Central differences with lumped mass; contact impulses act on the velocities at half steps:

@@ -17,6 +17,7 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.constraints import independent
 from arlequin.models.linalg.rows import row_products
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.elastic_stick import FrictionLoss
@@ -234,6 +235,7 @@ def _check(assembly: Assembly) -> None:
         raise UserError("explicit schemes need mass on every degree of freedom")
 
 
+@checked_call
 @dataclass(frozen=True)
 class SymplecticEuler:
     """For small systems under regular laws (masses, modes; shock elements):
@@ -290,6 +292,7 @@ class EulerStepper(ExplicitStepper):
         return taken, steps, SpringState(traction, radius)
 
 
+@checked_call
 @dataclass(frozen=True)
 class DeVogelaere:
     """For small systems under regular laws; two evaluations of the forces a step (three where velocities enter):

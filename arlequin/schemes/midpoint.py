@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.factor import factorise
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.solvers.law_tables import PointLaws
@@ -132,6 +133,7 @@ def _check(full: Assembly, compliance: Array) -> None:
         raise UserError("the midpoint scheme takes no imposed motion on massless contact nodes")
 
 
+@checked_call
 @dataclass(frozen=True)
 class Midpoint:
     """Midpoint scheme with discrete gradients of the stored energies: conserves energy through contact. Order 2.

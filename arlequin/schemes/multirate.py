@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, Work
 from arlequin.models.checks import positive_integer
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.linalg.constraints import independent
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.schemes.central import CentralDifference, CentralStepper
 from arlequin.schemes.theta import Theta
@@ -28,6 +29,7 @@ _PASSES = 30
 _EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further
 
 
+@checked_call
 @dataclass(frozen=True)
 class Multirate:
     """Coarse parts take the step Δt, fine parts `ratio` steps Δt/m, each with `Theta(0.5)` or `CentralDifference()`.
@@ -53,7 +55,7 @@ class Multirate:
         for name in ("coarse", "fine"):
             scheme = getattr(self, name)
             if not isinstance(scheme, Theta | CentralDifference) or scheme not in (Theta(0.5), CentralDifference()):
-                raise UserError.parameter(name, scheme, "must be Theta(0.5) or CentralDifference()")
+                raise UserTypeError.parameter(name, scheme, "must be Theta(0.5) or CentralDifference()")
 
     order = 2
     static = False

@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import within
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.rows import row_products
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.schemes.explicit import ExplicitStepper, ExplicitSystem
 from arlequin.schemes.loop_data import ExplicitSteps
@@ -18,6 +19,7 @@ from arlequin.system.assembly import Assembly
 DEGREE = 8  # of loads within a step
 
 
+@checked_call
 @dataclass(frozen=True)
 class RungeKutta:
     """For small systems under regular laws: Dormand and Prince's pair of order 8 (SciPy's DOP853) within each step.

@@ -8,6 +8,7 @@ import numpy as np
 
 from arlequin.energy import BulkWork, Forces, WorkPaths
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.solvers.condensed import DelegatedCheckpoint
 from arlequin.solvers.equilibrium import Equilibrium
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from arlequin.schemes.cut_back import CutBackStepper
 
 
+@checked_call
 @dataclass(frozen=True)
 class Static:
     """Equilibrium at every step, inertia and damping left out; `time` only parametrises loads and imposed motions:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from arlequin.models.checks import one_of, within
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.schemes.cut_back import CutBackStepper
 from arlequin.schemes.events import LocatedRigidStepper, LocatedThetaStepper
 from arlequin.schemes.theta_compiled import SmallMembers, SmallThetaStepper, are_small, is_rotating, is_small
@@ -15,6 +16,7 @@ from arlequin.system.assembly import Assembly
 from arlequin.system.ensemble import Members
 
 
+@checked_call
 @dataclass(frozen=True)
 class Theta:
     """θ-scheme, 1/2 ≤ θ ≤ 1, contact impulses on the velocity at the end of the step (see

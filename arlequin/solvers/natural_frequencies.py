@@ -8,6 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from arlequin.models.checks import instance, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.linalg.matrix import binade
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.solvers.solver_choice import factored
 from arlequin.system.assembly import assemble
@@ -23,6 +24,7 @@ class Modes(NamedTuple):
     shapes: Array
 
 
+@checked_call
 def natural_frequencies(system: System, count: int = 5) -> Modes:
     """The lowest natural frequencies f, with (K − (2πf)² M) φ = Cᵀλ, C φ = 0, imposed dofs at rest, no contact.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 
 Value = float | int | bool | str | None
 Point = dict[str, Value]
@@ -132,7 +132,7 @@ def axes_of(over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> 
         _check_count([len(axis.values) for axis in axes])
         return axes, False
     if isinstance(over, str) or not isinstance(over, Sequence) or not all(isinstance(p, Mapping) for p in over):
-        raise UserError.parameter("over", over, "must be {name: values, …} or a list of {name: value, …}")
+        raise UserTypeError.parameter("over", over, "must be {name: values, …} or a list of {name: value, …}")
     if not over:
         raise UserError("over: is empty: give at least one point")
     names = [_name(name) for name in over[0]]
@@ -168,7 +168,7 @@ def value(name: str, given: Any) -> Value:
     if type(given).__module__ == "numpy" and getattr(given, "ndim", 1) == 0:
         given = given.item()
     if not isinstance(given, float | int | bool | str | None):
-        raise UserError.parameter(name, given, "must be numbers, texts, true or false, or None")
+        raise UserTypeError.parameter(name, given, "must be numbers, texts, true or false, or None")
     if isinstance(given, float) and not math.isfinite(given):
         raise UserError.parameter(name, given, "must be finite")
     return given
@@ -190,7 +190,7 @@ def _values(name: str, given: Any) -> tuple[Value, ...]:
     if hasattr(given, "tolist"):  # arrays, also xarray's
         given = given.tolist()
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise UserError.parameter(name, given, "must be a list of values")
+        raise UserTypeError.parameter(name, given, "must be a list of values")
     if not given:
         raise UserError(f"{name}: has no values to sweep over")
     values = tuple(value(name, item) for item in given)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.results.scalar import Scalar
 from arlequin.sweeps.plan import Point
 
@@ -62,7 +62,7 @@ def _sorted(found: Any) -> tuple[dict[str, Scalar], dict[str, Series]]:
     import xarray
 
     if not isinstance(found, Mapping):
-        raise UserError(f"the function gives {type(found).__name__}, must give a mapping of names to numbers")
+        raise UserTypeError(f"the function gives {type(found).__name__}, must give a mapping of names to numbers")
     scalars: dict[str, Scalar] = {}
     series: dict[str, Series] = {}
     for name, given in found.items():

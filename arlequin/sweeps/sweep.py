@@ -8,11 +8,13 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arlequin.models.checks import non_negative_integer
-from arlequin.models.errors import UserError
+from arlequin.models.checks import instance, non_negative_integer
+from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import checked_call
 from arlequin.sweeps.plan import Plan, Point, axes_of, key
 from arlequin.sweeps.point import PointOutcome
 from arlequin.sweeps.store import SweepStore, read_plan, read_point
@@ -25,6 +27,7 @@ Progress = Callable[[int, int, int], None]
 LONGEST = 200  # letters of a fixed parameter in the store
 
 
+@checked_call
 def sweep(
     function: Callable[..., Mapping[str, Any]],
     over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
@@ -32,7 +35,7 @@ def sweep(
     store: str | Path | None = None,
     workers: int | None = None,
     scheduler: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     retry: bool = False,
     overwrite: bool = False,
 ) -> xarray.Dataset:
@@ -57,8 +60,8 @@ def sweep(
         cluster.scale(jobs=64)
         aq.sweep(study, {"velocity": velocities}, store="runs/study.sweep", scheduler=cluster)
 
-    progress: called as progress(done, failed, total), of which failed are counted in done; by default a bar on the
-    terminal.
+    progress: called as progress(done, failed, total), of which failed are counted in done; by default, or True, a bar
+    on the terminal or in the notebook, False none.
 
     The variables are the function's numbers and series with `units` and `long_name`, nan where a point failed;
     `message` says why, `seconds` how long it took, `finished` that it is over. A name that is also a parameter's gets
@@ -95,7 +98,7 @@ def run_plan(
     store: str | Path | None = None,
     workers: int | None = None,
     scheduler: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     retry: bool = False,
     overwrite: bool = False,
 ) -> xarray.Dataset:
@@ -104,6 +107,8 @@ def run_plan(
     from arlequin.run.provenance import commit, version
     from arlequin.sweeps.dataset import assemble
 
+    rule = "must be True, False, None or a function of the points done, failed and all points"
+    instance("progress", progress, Callable | bool | None, rule)
     if workers is not None:
         non_negative_integer("workers", workers)
         if scheduler is not None:
@@ -122,7 +127,11 @@ def run_plan(
         missing = [point for point in points if key(point) not in outcomes]
         done, failed = len(outcomes), sum(bool(outcome.message) for outcome in outcomes.values())
         if missing:
-            show = progress if progress is not None else stack.enter_context(PointsBar(plan.name))
+            show: Progress = _no_progress
+            if not isinstance(progress, bool | None):
+                show = progress
+            elif progress is not False:
+                show = stack.enter_context(PointsBar(plan.name))
             show(done, failed, len(points))
             # closed at once, not when it is collected: Ctrl-C ends its processes
             found = stack.enter_context(contextlib.closing(compute(missing)))
@@ -136,6 +145,7 @@ def run_plan(
     return open_sweep(store) if store is not None else assemble(plan, outcomes, [versions])
 
 
+@checked_call
 def open_sweep(path: str | Path) -> xarray.Dataset:
     """The sweep in a folder, as far as it has got: also while it runs, or after it was killed.
 
@@ -145,6 +155,10 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
 
     plan, versions = read_plan(path)
     return assemble(plan, _there(path, plan.points()), versions)
+
+
+def _no_progress(done: int, failed: int, total: int) -> None:
+    pass
 
 
 def _there(path: str | Path, points: Sequence[Point]) -> dict[str, PointOutcome]:
@@ -178,7 +192,7 @@ def _about(function: Any) -> tuple[str, dict[str, Any], str]:
         fixed = {**function.keywords, **fixed}
         function = function.func
     if not callable(function):
-        raise UserError.parameter("function", function, "must be a function")
+        raise UserTypeError.parameter("function", function, "must be a function")
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return name, {parameter: _text(given) for parameter, given in fixed.items()}, _digest(function)
 
@@ -207,7 +221,18 @@ def _text(given: Any) -> Any:
         text = repr(given)
     if " at 0x" in text:
         return type(given).__name__
+    if _has_objects(given):  # their views are short
+        from arlequin.run.resume import digest
+
+        text += f" {digest(given)}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _has_objects(given: Any) -> bool:
+    """Whether a value is, or has in it, a part, a law or another object of fields."""
+    if isinstance(given, Mapping):
+        return any(map(_has_objects, given.values()))
+    return any(map(_has_objects, given)) if isinstance(given, list | tuple) else is_dataclass(given)
 
 
 def _check_names(function: Callable[..., Any], plan: Plan) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from arlequin.junctions.base import JunctionProtocol
 from arlequin.models import checks
 from arlequin.models.checks import finite_array
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.lumped.relations import Relation
 from arlequin.models.lumped.springs import Spring
 from arlequin.models.part import Part, Surface
+from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array
 from arlequin.multilevel.interface import Interface
 from arlequin.multilevel.solvers.options import ContactMethod
@@ -21,7 +23,8 @@ from arlequin.multilevel.solvers.options import ContactMethod
 InitialField = Any  # a vector, a function of positions (n, axis) -> (n, component), or {part name: either}
 
 
-@dataclass(frozen=True)
+@checked_call
+@dataclass(frozen=True, repr=False)
 class System:
     """What is simulated.
 
@@ -55,8 +58,10 @@ class System:
         for what in ("parts", "junctions", *kinds):
             items = checks.items(what, getattr(self, what), kinds.get(what, object), f"must be a list of {what}")
             own = {"parts": "assemble", "junctions": "operator"}.get(what, "name")
-            if not all(hasattr(item, own) for item in items):
-                raise UserError.parameter(what, items, f"must be a list of {what}")
+            for item in items:
+                if not hasattr(item, own):
+                    cure = "; contact goes to interfaces=[…]" if isinstance(item, Interface) else ""
+                    raise UserTypeError.parameter(what, item, f"must be a list of {what}{cure}")
             for name, times in Counter(item.name for item in items).items():
                 if times > 1:
                     raise UserError(f"{times} {what} are named '{name}': names must differ")
@@ -77,6 +82,8 @@ class System:
                     if id(part) not in known:
                         who = f"{what.removesuffix('s')} '{item.name}' refers to part '{part.name}'"
                         raise UserError(f"{who}, which is not among the parts of the system")
+        if callable(self.gravity):
+            takes("gravity", self.gravity, t="the time, s")
         self.acceleration(0.0)
         object.__setattr__(self, "names", tuple(part.name for part in self.parts))
         for what in ("velocity", "displacement"):
@@ -84,7 +91,30 @@ class System:
             if isinstance(given, Mapping):
                 for name in given:
                     if name not in self.names:
-                        raise UserError(f"{what} of '{name}': the parts are {', '.join(self.names)}")
+                        near = meant(name, self.names)
+                        raise UserError(
+                            f"{what} of {name!r}: no part has this name{near}; the parts are {', '.join(self.names)}"
+                        )
+
+    def __repr__(self) -> str:
+        named = [f"{what}={[item.name for item in items]}" for what, items in self._members() if items]
+        return f"System({', '.join(named)}, {self._dof_count} dofs)"
+
+    def _repr_html_(self) -> str:
+        """A table of what it is made of, for notebooks."""
+        rows = [
+            f"<tr><td>{what.removesuffix('s')}</td><td>{escape(item.name)}</td><td>{escape(repr(item))}</td></tr>"
+            for what, items in self._members()
+            for item in items
+        ]
+        return f"<table><caption>System of {self._dof_count:,} dofs</caption>{''.join(rows)}</table>"
+
+    def _members(self) -> list[tuple[str, Sequence[Any]]]:
+        return [(what, getattr(self, what)) for what in ("parts", "junctions", "interfaces", "springs", "relations")]
+
+    @property
+    def _dof_count(self) -> int:
+        return sum(part.dof_count for part in self.parts)
 
     def acceleration(self, t: float) -> Array:
         """Gravity (axis,) at the time t, m/s²; zeros where there is none."""
@@ -92,7 +122,7 @@ class System:
         if self.gravity is None:
             return np.zeros(axes)
         given = self.gravity(t) if callable(self.gravity) else self.gravity
-        return finite_array("gravity", np.atleast_1d(given), (axes,))
+        return finite_array("gravity", [given] if np.ndim(given) == 0 and axes == 1 else given, (axes,))
 
     def initial(self, what: str, part: Part) -> Array:
         """The start's `what` ("velocity" or "displacement") at the nodes of the part, (nodal,)."""
@@ -103,18 +133,19 @@ class System:
         if given is None:
             return np.zeros(part.dof_count)
         if isinstance(given, Callable):  # type: ignore[arg-type]
+            takes(what, given, x="the positions (n, axis)")
             given = given(part.positions)
         try:
             values = np.asarray(given, dtype=float)
-            if part.components > 1 and (values.ndim == 0 or values.shape[-1] != part.components):
+            wrong = values != 0.0 if values.ndim == 0 else values.shape[-1] != part.components
+            if part.components > 1 and wrong:
                 raise ValueError  # a number for all components would point along a diagonal
             if values.ndim == 1 and values.size == part.node_count and part.components == 1:
                 values = values[:, None]
             values = np.broadcast_to(values, shape)
         except (TypeError, ValueError):
-            raise UserError.parameter(
-                what, given, f"must give {part.components} component(s) a node of part '{part.name}'"
-            ) from None
+            rule = f"must give {checks.components(part.components)} at each node of part '{part.name}'"
+            raise checks.numbers_error(given).parameter(what, given, rule) from None
         if not np.isfinite(values).all():
             raise UserError.parameter(what, given, "must be finite")
         return np.array(values).ravel()

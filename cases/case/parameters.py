@@ -10,7 +10,6 @@ class Parameters:
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +20,7 @@ import numpy as np
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import meant
 
 RANGES: dict[Any, str] = {
     checks.finite: "finite",
@@ -156,12 +156,6 @@ def make(parameters: type, values: Mapping[str, Any]) -> Any:
 def as_json(parameters: Any) -> str:
     """The parameters as JSON text, as stored in results."""
     return json.dumps(dataclasses.asdict(parameters), ensure_ascii=False, default=str)
-
-
-def meant(word: str, known: Any) -> str:
-    """The suggestion `, did you mean …?` if a known name is close, else an empty text."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f", did you mean {close[0]}?" if close else ""
 
 
 def _field(field: dataclasses.Field[Any], hint: Any) -> Field:

@@ -135,7 +135,7 @@ def load(name: str) -> Case:
         case_files.remember(case.name, text)
         return case
     if name not in NAMES:
-        from arlequin.cases.case.parameters import meant
+        from arlequin.models.signatures import meant
 
         near = meant(name, NAMES)
         listed = "`arlequin cases` lists them" if near else f"there are {', '.join(NAMES)}"

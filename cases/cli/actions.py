@@ -264,7 +264,9 @@ def _stopped(path: Path | None, begin: float) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise UserError("interrupted" + _recorded(path, begin), code=1) from None
+        there = _recorded(path, begin)
+        cure = f": `arlequin resume {path}` resumes the run" if there else ""
+        raise UserError(f"interrupted{there}{cure}", code=1) from None
     except UserError as error:
         raise UserError(f"{error}{_recorded(path, begin)}", code=error.code) from error
 

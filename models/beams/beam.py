@@ -13,7 +13,7 @@ from arlequin.models.beams.assembled import BeamAssembled, assemble_beam
 from arlequin.models.beams.element import BeamElements, across, relative
 from arlequin.models.beams.loads import make_beam_loads
 from arlequin.models.beams.section import Section, SectionPoints, check_points
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.cells import check_cells
 from arlequin.models.fem.stress import displacements
 from arlequin.models.fem.surface import line
@@ -24,6 +24,7 @@ from arlequin.models.materials.elastic import LinearElastic, Rayleigh
 from arlequin.models.mesh import interval
 from arlequin.models.nodal import ExternalLoads
 from arlequin.models.part import Imposed, Surface, Weighting
+from arlequin.models.signatures import checked_call, meant
 from arlequin.models.types import Array, Indices
 
 Force = tuple[float, ...] | Callable[[float], Any]
@@ -35,6 +36,7 @@ _PLANE = (("x",), ("y",), ("rz",))
 _SPACE = (("x",), ("y",), ("z",), ("rx",), ("ry",), ("rz",))
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Beam:
     """A straight elastic Timoshenko beam; nodal statics are exact for any number of elements.
@@ -97,19 +99,16 @@ class Beam:
         checks.valid_name(self.name)
         if not isinstance(self.mesh, skfem.MeshLine1):
             raise UserError(f"{self.name}: a beam needs a mesh of lines (mesh.interval)")
-        if not isinstance(self.material, LinearElastic):
-            raise UserError.parameter("material", self.material, "must be a LinearElastic")
-        if not isinstance(self.section, Section):
-            raise UserError.parameter("section", self.section, "must be a Section")
-        if self.damping is not None and not isinstance(self.damping, Rayleigh):
-            raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
+        checks.instance("material", self.material, LinearElastic, "must be a LinearElastic")
+        checks.instance("section", self.section, Section, "must be a Section, as Section.circle(radius)")
+        checks.instance("damping", self.damping, Rayleigh | None, "must be a Rayleigh or None")
         checks.one_of("dimension", self.dimension, (2, 3))
         checks.one_of("mass", self.mass, KINDS)
         checks.finite("tension", self.tension)
         for name in ("carried_mass", "added_mass", "fluid_damping"):
             checks.non_negative(name, getattr(self, name))
         if self.turbulence is not None and not isinstance(self.turbulence, Turbulence):
-            raise UserError.parameter("turbulence", self.turbulence, "must be a Turbulence or None")
+            raise UserTypeError.parameter("turbulence", self.turbulence, "must be a Turbulence or None")
         check_cells(self.mesh, self.name)
         # cached: errors in the frame, loads and motions are raised by the constructor
         _ = self.frame, self.xi, self._loads_uniform, self.motions
@@ -119,6 +118,7 @@ class Beam:
         return f"Beam({self.name!r}, {self.mesh.nelements} cells, {self.node_count} nodes)"
 
     @classmethod
+    @checked_call
     def between(
         cls,
         name: str,
@@ -302,6 +302,7 @@ class Beam:
         """The node (1,) at an end."""
         if name not in ENDS:
             rest = f", {', '.join(self.points)}" if self.points else ""
-            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: {', '.join(ENDS)}{rest})")
+            near = meant(name, (*ENDS, *self.points))
+            raise UserError(f"{self.name}: no boundary is named {name!r}{near} (boundaries: {', '.join(ENDS)}{rest})")
         s = self.basis.doflocs[0]
         return np.array([np.argmin(s) if name == "left" else np.argmax(s)], dtype=np.int64)

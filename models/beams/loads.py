@@ -12,6 +12,7 @@ from arlequin.models.loads.body import point_values, weight_at_facets
 from arlequin.models.loads.harmonics import Harmonics
 from arlequin.models.loads.turbulence import Stations, Turbulence
 from arlequin.models.nodal import ExternalLoads, Force, LoadFunction
+from arlequin.models.signatures import takes
 from arlequin.models.types import Array
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
         points = beam.quadrature_points().reshape(axes, -1)
         operator = _operator(beam, weight)
         if callable(given):
+            takes(label, given, x="the points (axis, p)", t="the time, s")
             field = given
             point_values(label, field(points, 0.0), axes, points.shape[1])
             varying.append(
@@ -40,6 +42,7 @@ def make_beam_loads(beam: "Beam", weight: Array) -> ExternalLoads:
         node = int(beam.end(boundary)[0])
         end = _EndLoad(beam, boundary, node, _weight_at(beam, node, weight))
         if callable(value):
+            takes(f"{beam.name}: load at {boundary!r}", value, t="the time, s")
             end.forces(value(0.0))
             varying.append(LoadFunction(lambda t, end=end, value=value: end.forces(value(t))))  # type: ignore[misc]
         else:

@@ -7,14 +7,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
     from arlequin.models.beams.beam import Beam
 
 
+@checked_call
 @dataclass(frozen=True)
 class SectionPoints:
     """Points that move with the sections of a beam: `at` arc lengths (k,), at `offsets` (k, axis) from its axis, m.
@@ -26,6 +28,8 @@ class SectionPoints:
 
     at: Any
     offsets: Any = field(default=None)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         at = np.atleast_1d(checks.finite_array("at", self.at))
@@ -80,7 +84,7 @@ def check_points(beam: "Beam", taken: tuple[str, ...]) -> None:
         given.surface(beam, name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SectionSurface(Surface):
     """Points (k,) of a beam's sections. lever (k·axis, d): their displacements; nodes (k,): the nearest nodes."""
 
@@ -112,6 +116,7 @@ def _lever(offsets: Array) -> Array:
     return out
 
 
+@checked_call
 @dataclass(frozen=True)
 class Section:
     """A cross-section with principal axes y and z through its centroid, x along the beam.
@@ -150,6 +155,7 @@ class Section:
         return self.inertia_y + self.inertia_z
 
     @classmethod
+    @checked_call
     def rectangle(cls, height: float, width: float, poisson: float = 0.0) -> "Section":
         """Rectangle of a height along y and a width along z, m.
 
@@ -169,6 +175,7 @@ class Section:
         return cls(h * b, h * b**3 / 12, b * h**3 / 12, float(torsion), shear, shear)
 
     @classmethod
+    @checked_call
     def circle(cls, radius: float, poisson: float = 0.0) -> "Section":
         """Full circle; κ = 6(1 + ν)/(7 + 6ν)."""
         r, nu = _dimensions(("radius", radius), poisson=poisson)
@@ -177,6 +184,7 @@ class Section:
         return cls(np.pi * r**2, inertia, inertia, 2 * inertia, shear, shear)
 
     @classmethod
+    @checked_call
     def tube(cls, outer: float, inner: float, poisson: float = 0.0) -> "Section":
         """Circular tube of outer and inner radius, m.
 

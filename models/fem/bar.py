@@ -6,9 +6,11 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.stress import displacement_gradient, displacements
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Bar(Continuum):
     """An elastic bar in uniaxial stress, σ = E u′, of constant section (m²), order 1 or 2.

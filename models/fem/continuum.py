@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
 from arlequin.models.fem.elements import FiniteElement, element_of
@@ -51,14 +51,13 @@ class Continuum:
     def __post_init__(self) -> None:
         checks.valid_name(self.name)
         default = element_of(self.mesh, self.order if self.element is None else None)
-        if not isinstance(self.material, self.laws):
-            names = " or ".join(law.__name__ for law in self.laws)
-            raise UserError.parameter("material", self.material, f"must be a {names}")
-        if self.damping is not None and not isinstance(self.damping, Rayleigh):
-            raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None")
+        *first, last = (law.__name__ for law in self.laws)
+        names = f"{', '.join(first)} or {last}" if first else last
+        checks.instance("material", self.material, self.laws, f"must be a {names}")
+        checks.instance("damping", self.damping, Rayleigh | None, "must be a Rayleigh or None")
         element = default if self.element is None else self.element
         if not isinstance(element, FiniteElement):
-            raise UserError.parameter("element", self.element, "must be a FiniteElement or None")
+            raise UserTypeError.parameter("element", self.element, "must be a FiniteElement or None")
         element.check_mesh(self.mesh)
         if self.order not in (None, element.order):
             raise UserError.parameter("order", self.order, f"must be {element.order}, that of the element, or left out")

@@ -13,7 +13,7 @@ import numpy as np
 import skfem
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array, Indices
 
 # Tolerance of the local coordinates of points on facets: next to a corner of nearly 180° round-off is more than the
@@ -172,8 +172,8 @@ def element_of(mesh: Any, order: int | None = None) -> FiniteElement:
     shape = mesh.refdom if isinstance(mesh, skfem.Mesh) else None
     alike = [element for element in _REGISTRY.values() if element.scalar.refdom is shape]
     if not alike:
-        name = type(mesh).__name__
-        raise UserError(f"mesh: {name} is not a mesh of lines, triangles, quads, tetrahedra or hexahedra")
+        kind = UserError if isinstance(mesh, skfem.Mesh) else UserTypeError
+        raise kind(f"mesh: {type(mesh).__name__} is not a mesh of lines, triangles, quads, tetrahedra or hexahedra")
     if order is not None:
         checks.one_of("order", order, (1, 2))
     found = [element for element in alike if order in (None, element.order)]

@@ -24,12 +24,14 @@ from arlequin.models.materials.hyperelastic import NeoHooke
 from arlequin.models.materials.plastic import J2
 from arlequin.models.materials.point import CompiledLaw, PointMaterial
 from arlequin.models.part import Assembled, Weighting
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 PLANES = ("strain", "stress", "axisymmetric")
 KINEMATICS = ("small", "finite")
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid(Continuum):
     """A solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2, or of a given `FiniteElement`.

@@ -7,6 +7,7 @@ import numpy as np
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import reversed_facet
 from arlequin.models.part import Part, Surface
+from arlequin.models.signatures import meant
 from arlequin.models.types import Array, Indices
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def facet_indices(part: str, mesh: Any, name: str) -> np.ndarray:
     known = mesh.boundaries or {}
     if not isinstance(name, str) or name not in known:
         names = ", ".join(sorted(known)) or "none"
-        raise UserError(f"{part}: no boundary is named {name!r} (boundaries: {names})")
+        raise UserError(f"{part}: no boundary is named {name!r}{meant(name, known)} (boundaries: {names})")
     facets = np.unique(np.asarray(known[name], dtype=np.int64))
     if facets.size == 0:
         raise UserError(f"{part}: the boundary {name!r} has no facets")

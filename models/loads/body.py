@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.nodal import ExternalLoads, Force, LoadFunction
+from arlequin.models.signatures import takes
 from arlequin.models.types import Array
 
 Field = Callable[[Array, float], Any]
@@ -53,6 +55,7 @@ def make_loads(given: Mapping[str, tuple[Given, LoadRegion]], components: int, n
 
 def _nodal(label: str, field: Field, region: LoadRegion, components: int, node_count: int) -> Callable[[float], Array]:
     """∫ φ_n f(x, t): nodal forces (d,) as a function of time."""
+    takes(label, field, x="the points (axis, p)", t="the time, s")
     points = np.ascontiguousarray(region.points.reshape(region.points.shape[0], -1))
     operator = region.operator(node_count)
 
@@ -66,14 +69,14 @@ def _nodal(label: str, field: Field, region: LoadRegion, components: int, node_c
 
 def point_values(label: str, value: Any, components: int, count: int) -> Array:
     """The components of a load at `count` points as (component, p): numbers stand for uniform components."""
-    rows = [value] if components == 1 and np.ndim(value) == 0 else value
-    rule = f"must give {components} component{'s' if components > 1 else ''}, finite numbers"
+    rule = f"must give {checks.components(components)}, finite numbers"
     try:
+        rows = [value] if components == 1 and np.ndim(value) == 0 else value
         if components == 1 and np.shape(rows) == (count,) and count != 1:
             rows = [rows]
         values = np.array([np.broadcast_to(np.asarray(row, dtype=float), (count,)) for row in rows])
     except (TypeError, ValueError):
-        raise UserError.parameter(label, value, rule) from None
+        raise checks.numbers_error(value).parameter(label, value, rule) from None
     if values.shape != (components, count) or not np.isfinite(values).all():
         raise UserError.parameter(label, value, rule)
     return values

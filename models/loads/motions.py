@@ -6,8 +6,9 @@ from typing import Any, Literal
 import numpy as np
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.part import Imposed
+from arlequin.models.signatures import takes
 from arlequin.models.types import Array, Indices
 
 Motion = float | Callable[[float], float]
@@ -30,7 +31,7 @@ def make_imposed(
         checks.mapping(f"{part}: imposed {kind}", boundaries, "must map boundaries to motions of their components")
         for boundary, components in boundaries.items():
             if not isinstance(components, Mapping):
-                raise UserError(f"{part}: imposed {kind} on {boundary!r} must map components to values")
+                raise UserTypeError(f"{part}: imposed {kind} on {boundary!r} must map components to values")
             nodes = nodes_of(boundary)
             for name, value in components.items():
                 label = f"{part}: imposed {kind} {name!r} on {boundary!r}"
@@ -69,6 +70,7 @@ def _uniform(value: Motion, count: int, label: str) -> Callable[[float], Array]:
     if not callable(value):
         constant = np.full(count, float(value))
         return lambda t: constant
+    takes(label, value, t="the time, s")
 
     def motion(t: float) -> Array:
         return np.full(count, checks.finite(f"{label} at t = {t:g} s", value(t)))

@@ -14,9 +14,10 @@ from numpy.polynomial.legendre import leggauss, legvander
 from scipy.sparse import csr_array, hstack, kron
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.loads.body import LoadRegion
 from arlequin.models.loads.harmonics import Harmonics, SharedHarmonics
+from arlequin.models.signatures import checked_call, takes
 from arlequin.models.types import Array, Indices
 
 
@@ -84,6 +85,7 @@ _PER_LENGTH = 16  # stations in a correlation length
 _PANEL = 20 * _PER_LENGTH  # stations of a panel, each with random numbers of its own
 
 
+@checked_call
 @dataclass(frozen=True)
 class PlateauSpectrum:
     """One-sided spectral density S(f): level up to cutoff, level·(f/cutoff)^−slope above.
@@ -109,6 +111,7 @@ class PlateauSpectrum:
         return self.level * np.maximum(frequencies / self.cutoff, 1.0) ** -self.slope
 
 
+@checked_call
 @dataclass(frozen=True)
 class Turbulence:
     """A Gaussian random force per unit length across a slender body, independent in its two directions.
@@ -140,9 +143,12 @@ class Turbulence:
     duration: float = field(kw_only=True)
     seed: int | Sequence[int] = field(kw_only=True)
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         if not callable(self.spectrum):
-            raise UserError.parameter("spectrum", self.spectrum, "must be a PlateauSpectrum or a function of f")
+            raise UserTypeError.parameter("spectrum", self.spectrum, "must be a PlateauSpectrum or a function of f")
+        takes("spectrum", self.spectrum, f="the frequencies (k,), Hz")
         for name in ("highest", "correlation", "duration"):
             checks.positive(name, getattr(self, name))
         for value in self.seed if isinstance(self.seed, Sequence) and not isinstance(self.seed, str) else [self.seed]:
@@ -209,7 +215,7 @@ class Turbulence:
         """S (k,) at the frequencies, (N/m)²/Hz."""
         frequencies = self.frequencies
         if isinstance(self.spectrum, type) or not callable(self.spectrum):
-            raise UserError.parameter("spectrum", self.spectrum, "must be a function of frequencies")
+            raise UserTypeError.parameter("spectrum", self.spectrum, "must be a function of frequencies")
         values = checks.finite_array("spectrum", self.spectrum(frequencies), (frequencies.size,))
         if values.min() < 0.0:
             raise UserError.parameter("spectrum", float(values.min()), "must not be negative")
@@ -247,6 +253,7 @@ def local_axes(size: int, origin: Vector, direction: Vector, up: Vector) -> Arra
     return np.stack([along, y, np.cross(along, y)])
 
 
+@checked_call
 @dataclass(frozen=True)
 class SpanForce:
     """A turbulent force per unit length f(s, t) as a body force f/A, uniform over the sections of a solid.
@@ -265,9 +272,11 @@ class SpanForce:
     direction: tuple[float, ...] | None = None
     up: tuple[float, ...] | None = None
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         if not isinstance(self.turbulence, Turbulence):
-            raise UserError.parameter("turbulence", self.turbulence, "must be a Turbulence")
+            raise UserTypeError.parameter("turbulence", self.turbulence, "must be a Turbulence")
         checks.positive("area", self.area)
 
     def on(self, region: LoadRegion, positions: Array, degree: int) -> SharedHarmonics:

@@ -13,12 +13,14 @@ from arlequin.models.errors import UserError
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.nodal import NodalCoordinates
 from arlequin.models.part import Imposed, Surface, Weighting
+from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
 
 Force = tuple[float, ...] | float | Callable[[float], Any]
 AXES = ("x", "y", "z")
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class PointMasses:
     """n masses m_k (kg) at points of a line, the plane or space: M v̇ = f(t), without stiffness of their own.
@@ -57,6 +59,9 @@ class PointMasses:
             raise UserError.parameter("mass", self.mass, f"must be positive: one number, or {len(points)} of them")
         object.__setattr__(self, "positions", np.ascontiguousarray(points))
         object.__setattr__(self, "mass", np.broadcast_to(masses, len(points)).copy())
+        for name, force in checks.mapping("forces", self.forces, "must map boundaries to forces").items():
+            if callable(force):
+                takes(f"{self.name}: force on {name!r}", force, t="the time, s")
         # cached: errors in names, loads and motions are raised by the constructor
         _ = self._groups, self.motions, self.load(0.0)
 
@@ -98,11 +103,11 @@ class PointMasses:
     def load(self, t: float) -> Array:
         """External force (d,) at the time t, N."""
         total = np.zeros((self.node_count, self.components))
-        for name, given in checks.mapping("forces", self.forces, "must map boundaries to forces").items():
+        for name, given in self.forces.items():
             label = f"{self.name}: force on {name!r}"
             vector = checks.finite_array(label, given(t) if callable(given) else given)
             if vector.size != self.components:
-                raise UserError.parameter(label, vector.tolist(), f"must have {self.components} component(s)")
+                raise UserError.parameter(label, vector.tolist(), f"must have {checks.components(self.components)}")
             total[self._nodes(name)] += vector.ravel()
         return total.ravel()
 
@@ -128,7 +133,8 @@ class PointMasses:
     def _nodes(self, name: str) -> Indices:
         if name not in self._groups:
             known = ", ".join(sorted(self._groups))
-            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: {known})")
+            near = meant(name, self._groups)
+            raise UserError(f"{self.name}: no boundary is named {name!r}{near} (boundaries: {known})")
         return self._groups[name]
 
 

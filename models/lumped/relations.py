@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Indices
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Relation:
     """A linear relation between displacements: Σ_i a_i u_i = 0 for terms (boundary, component, a_i).
@@ -27,6 +29,8 @@ class Relation:
 
     name: str
     terms: Sequence[tuple[Surface, str, float]]
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a relation")

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from arlequin.models import checks
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError, short_repr
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Spring:
     """A linear spring with a dashpot: the force on the first end is f = −k (u₁ − u₂) − c (v₁ − v₂), N.
@@ -36,12 +38,14 @@ class Spring:
     damping: Any = field(default=0.0, kw_only=True)
     direction: Any = field(default=None, kw_only=True)
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         checks.valid_name(self.name, "name of a spring")
         for which in ("first", "second"):
             end = getattr(self, which)
             if not isinstance(end, Surface) and not (which == "second" and end is None):
-                raise UserError.parameter(which, end, f"spring '{self.name}': must be a part.boundary(\"name\")")
+                raise UserTypeError.parameter(which, end, f"spring '{self.name}': must be a part.boundary(\"name\")")
         if self.second is not None and self.second.positions.shape[1] != self.axes:
             raise UserError(f"spring '{self.name}': its ends have {self.axes} and another number of coordinates")
         stiffness, damping = (self._values(what) for what in ("stiffness", "damping"))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from arlequin.models import checks
+from arlequin.models.signatures import checked_call
 
 
 class Material(Protocol):
@@ -32,6 +33,7 @@ class AssumedDensity(float):
 NOT_GIVEN = AssumedDensity(1.0)
 
 
+@checked_call
 @dataclass(frozen=True)
 class LinearElastic:
     """Isotropic linear elasticity σ = λ tr(ε) I + 2μ ε with mass density ρ.
@@ -77,6 +79,7 @@ class LinearElastic:
         return self.young * self.poisson / (1 - self.poisson**2), self.shear
 
 
+@checked_call
 @dataclass(frozen=True)
 class Rayleigh:
     """Rayleigh damping D = a M + b K; mass a in 1/s, stiffness b in s.

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from arlequin.models.materials.elastic import NOT_GIVEN, LinearElastic
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 NEO_HOOKE = 0  # number of this law in `_point_kernels.respond`
@@ -52,6 +53,7 @@ class VolumeSplit:
         return bulk_modulus(self.linear)
 
 
+@checked_call
 @dataclass(frozen=True)
 class NeoHooke(VolumeSplit):
     """The neo-Hookean solid: ψ_iso = ½ μ (tr b̄ − 3), τ_dev = μ dev b̄, U = ½ K (ln J)².

@@ -32,6 +32,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.materials.hyperelastic import VolumeSplit
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 FINITE_J2, SMALL_J2 = 1, 2  # numbers of these laws in `_point_kernels.respond`
@@ -45,6 +46,7 @@ MEMORY_NAMES = ("xx", "yy", "zz", "yz", "xz", "xy", "plastic_strain", "heating",
 MEMORY = len(MEMORY_NAMES)
 
 
+@checked_call
 @dataclass(frozen=True)
 class LinearHardening:
     """H α: modulus H ≥ 0 in Pa."""
@@ -59,6 +61,7 @@ class LinearHardening:
         return {LINEAR: self.modulus}
 
 
+@checked_call
 @dataclass(frozen=True)
 class Voce:
     """Q (1 − e^(−bα)): saturation Q ≥ 0 in Pa, rate b > 0 (no unit)."""
@@ -75,6 +78,7 @@ class Voce:
         return {SATURATION: self.saturation, SATURATION_RATE: self.rate}
 
 
+@checked_call
 @dataclass(frozen=True)
 class AdiabaticHeat:
     """Adiabatic heating by plastic work, and softening: T = T_0 + χ/(ρ c) ∫ σ_y dα, factor 1 − T*^m.
@@ -112,6 +116,7 @@ class AdiabaticHeat:
         }
 
 
+@checked_call
 @dataclass(frozen=True)
 class JohnsonCook:
     """B αⁿ, times 1 + C ln max(α̇/ε̇_0, 1), times 1 − T*^m with `heat`.
@@ -143,6 +148,7 @@ class JohnsonCook:
 Hardening = LinearHardening | Voce | JohnsonCook | AdiabaticHeat
 
 
+@checked_call
 @dataclass(frozen=True)
 class J2(VolumeSplit):
     """An elastic-plastic metal with von Mises' yield criterion: see the head of this file.

@@ -12,12 +12,14 @@ from arlequin.models import checks, limits
 from arlequin.models.errors import UserError
 from arlequin.models.mesh.gmsh import read
 from arlequin.models.mesh.tube import tube
+from arlequin.models.signatures import checked_call
 
 __all__ = ["box", "interval", "read", "rectangle", "tube"]
 
 Range = tuple[float, float]
 
 
+@checked_call
 def interval(start: float, end: float, cells: int) -> skfem.MeshLine:
     """Segment [start, end] (m) cut in equal cells; boundaries `left` (start) and `right` (end).
 
@@ -41,6 +43,7 @@ def line(points: ArrayLike) -> skfem.MeshLine:
     return _named(skfem.MeshLine(x), {"left": (0, x[0]), "right": (0, x[-1])})
 
 
+@checked_call
 def rectangle(x: Range, y: Range, cells: tuple[int, int], kind: str = "quad") -> Any:
     """Rectangle (m) of cells = (nx, ny) quadrilaterals, or twice as many triangles (`kind="tri"`).
 
@@ -60,6 +63,7 @@ def rectangle(x: Range, y: Range, cells: tuple[int, int], kind: str = "quad") ->
     return _named(mesh_class.init_tensor(xs, ys), ends)
 
 
+@checked_call
 def box(x: Range, y: Range, z: Range, cells: tuple[int, int, int], kind: str = "hex") -> Any:
     """Box (m) of cells = (nx, ny, nz) hexahedra, or six times as many tetrahedra (`kind="tet"`).
 

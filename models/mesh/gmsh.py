@@ -15,6 +15,7 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import check_cells
 from arlequin.models.fem.elements import registered
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 # corners of meshio's cell types, whose names end in the number of nodes
@@ -32,6 +33,7 @@ class _Block:
     groups: dict[str, Indices]
 
 
+@checked_call
 def read(path: str | Path, boundaries: Sequence[str] = (), cells: Sequence[str] = ()) -> Any:
     """The mesh of a Gmsh file, with its physical groups as named boundaries and as cell sets (`subdomains`).
 

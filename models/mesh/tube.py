@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from arlequin.models import checks, limits
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 Range = tuple[float, float]
@@ -18,6 +19,7 @@ Range = tuple[float, float]
 _SAME = 1e-9  # of a turn, or of the height: ends nearer than this are the same
 
 
+@checked_call
 def tube(
     inner: float,
     outer: float,

@@ -15,13 +15,14 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from arlequin.models import checks
 from arlequin.models.beams.assembled import BeamAssembled
 from arlequin.models.beams.beam import Beam
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
 from arlequin.models.reduction.static_shapes import diagonalised, enriched
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 
@@ -257,6 +258,7 @@ def _internal(own: Assembled, fields: Array) -> Array:
     return np.stack(forces, axis=1) if forces else np.zeros_like(fields)
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Modal(DelegatingPart):
     """A bar, beam or solid reduced to its lowest modes; it replaces the part and has its name.
@@ -291,7 +293,7 @@ class Modal(DelegatingPart):
 
     def __post_init__(self) -> None:
         if not isinstance(self.part, Continuum | Beam):
-            raise UserError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
+            raise UserTypeError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
         checks.positive_integer("modes", self.modes)
         for name, surfaces in (("static", self.static), ("detailed", self.detailed)):
             rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"

@@ -12,11 +12,13 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.models.loads.motions import Motions, make_imposed
 from arlequin.models.part import Imposed, Surface, Weighting
+from arlequin.models.signatures import checked_call, meant, takes
 from arlequin.models.types import Array, Indices
 
 Force = Sequence[float] | Callable[[float], Any]
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidBody:
     """A rigid polygon in the plane: displacement (x, y) of its centre of mass and rotation θ of any size.
@@ -66,6 +68,8 @@ class RigidBody:
                 checks.positive(what, getattr(self, what))
         if self.centre is not None:
             object.__setattr__(self, "centre", checks.finite_array("centre", self.centre, (2,)))
+        if callable(self.force):
+            takes(f"force on '{self.name}'", self.force, t="the time, s")
         _ = self._groups, self.motions, self.load(0.0)
 
     def __repr__(self) -> str:
@@ -125,7 +129,8 @@ class RigidBody:
         """A named chain of corners: half of the edges next to each is its area; normals: mean of the edges'."""
         if name not in self._groups:
             known = ", ".join(sorted(self._groups))
-            raise UserError(f"{self.name}: no boundary is named {name!r} (boundaries: {known})")
+            near = meant(name, self._groups)
+            raise UserError(f"{self.name}: no boundary is named {name!r}{near} (boundaries: {known})")
         chain, closed = self._groups[name]
         # facets with the body on their left
         facets = np.stack([chain[:-1], chain[1:]], axis=1)
@@ -153,10 +158,7 @@ class RigidBody:
 
     def load(self, t: float) -> Array:
         """(f_x, f_y, moment) at the time t, N, N, N·m."""
-        try:
-            given = self.force(t) if callable(self.force) else self.force
-        except TypeError as error:
-            raise UserError(f"force on '{self.name}': must be a function of the time t ({error})") from error
+        given = self.force(t) if callable(self.force) else self.force
         vector = checks.finite_array(f"force on '{self.name}'", given)
         if vector.shape not in ((2,), (3,)):
             raise UserError.parameter(f"force on '{self.name}'", given, "must be (f_x, f_y) or (f_x, f_y, moment)")

@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.solid import Solid
 from arlequin.models.nodal import DelegatingPart, LinearCoordinates
 from arlequin.models.part import Assembled, Imposed, Weighting
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 
 _FLAT = 1e-12  # moment ∫ρx² along an axis, relative to the largest, below which a body is flat
@@ -220,6 +221,7 @@ class RigidPartAssembled(LinearCoordinates):
         return self.stiffness
 
 
+@checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Rigid(DelegatingPart):
     """A solid treated as rigid, with rotations of any size, in 2D or 3D; it replaces the part and has its name.
@@ -243,7 +245,7 @@ class Rigid(DelegatingPart):
 
     def __post_init__(self) -> None:
         if not isinstance(self.part, Solid):
-            raise UserError.parameter("part", self.part, "must be a Solid")
+            raise UserTypeError.parameter("part", self.part, "must be a Solid")
         if self.part.axisymmetric:
             raise UserError(f"{self.name}: a rigid part must be plane or 3D, not axisymmetric")
         if self.part.motions:

@@ -6,9 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from arlequin.models.checks import check_fields, non_negative, one_of, positive, within
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
+@checked_call
 @dataclass(frozen=True)
 class Asperities:
     """Power-law layer of asperities of height a: the asperities touch at the gap g = a, the substrates at g = 0.

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from arlequin.models.checks import check_fields, finite_array, non_negative, positive
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 _MOST = 0.7  # ln p between two knots: the quadrature is then exact to round-off
 
 
-@dataclass(frozen=True)
+@checked_call
+@dataclass(frozen=True, repr=False)
 class AsperityTable:
     """Layer of asperities with a tabulated pressure p that falls with the gap between the surfaces of the model.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from arlequin.models.checks import non_negative, positive
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 VARIABLES = 2  # internal variables of a friction law, at most
@@ -81,6 +82,7 @@ class VariableFriction:
         return state.variables
 
 
+@checked_call
 @dataclass(frozen=True)
 class Coulomb:
     """Coulomb's dry friction on the total normal pressure p_n (regular laws and multiplier):

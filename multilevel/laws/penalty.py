@@ -4,14 +4,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arlequin.models.checks import check_fields, non_negative, one_of, positive
+from arlequin.models.signatures import checked_call
 from arlequin.multilevel.laws.asperities import Asperities
 
 
+@checked_call
 def Penalty(stiffness: float) -> Asperities:
     """Displacement penalty p = κ ⟨−g⟩₊, κ = `stiffness` in Pa/m: a linear asperity layer of zero height."""
     return Asperities(positive("stiffness", stiffness), exponent=1.0, height=0.0)
 
 
+@checked_call
 def ImpactElement(stiffness: float, damping: float = 0.0) -> Asperities:
     """Normal part of an impact element: while g < 0, p = ⟨−K g − C ġ⟩₊; K = `stiffness`, Pa/m, C = `damping`, Pa·s/m.
 
@@ -25,6 +28,7 @@ def ImpactElement(stiffness: float, damping: float = 0.0) -> Asperities:
     return Asperities(positive("stiffness", stiffness), damping=damping, damping_exponent=0.0, damping_acts="both")
 
 
+@checked_call
 @dataclass(frozen=True)
 class PerturbedLagrangian:
     """Displacement penalty with a multiplier, 0 ≤ p ⊥ g + p/κ ≥ 0, κ = `stiffness` in Pa/m.
@@ -49,6 +53,7 @@ class PerturbedLagrangian:
         return 0.0
 
 
+@checked_call
 @dataclass(frozen=True)
 class VelocityPenalty:
     """Velocity penalty p = κ_v ⟨−ġ⟩₊ while g ≤ 0, κ_v = `viscosity` in Pa·s/m.

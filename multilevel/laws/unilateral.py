@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arlequin.models.checks import one_of, within
+from arlequin.models.signatures import checked_call
 
 
+@checked_call
 @dataclass(frozen=True)
 class Unilateral:
     """Unilateral contact with a rigid surface.

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from arlequin.models.checks import positive
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
+@checked_call
 @dataclass(frozen=True)
 class Archard:
     """Archard's law of the worn depth h of a point, ḣ = k p_n ‖v_t‖.

@@ -6,7 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from arlequin.models.checks import finite_array
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
@@ -28,6 +29,7 @@ class Obstacle(Protocol):
         ...
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidPlane:
     """The half-space behind a fixed plane: `point` (axis,) on it, m; `normal` (axis,) out of the obstacle, any length.
@@ -45,6 +47,8 @@ class RigidPlane:
 
     point: Any
     normal: Any
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         point = finite_array("point", np.atleast_1d(self.point), (None,))
@@ -72,6 +76,7 @@ class RigidPlane:
         return self.gap(positions), np.repeat(self.normal[None], len(positions), axis=0)
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidPlanes:
     """One plane for each point of the slave, in order: `points` (k, axis) on them, m; `normals` (k, axis), any length.
@@ -82,6 +87,8 @@ class RigidPlanes:
 
     points: Any
     normals: Any
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, None))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from arlequin.models.checks import finite_array, flag
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.search.facets import FacetMesh
 from arlequin.multilevel.search.search import FacetTree, in_space
@@ -43,6 +44,7 @@ class _Faceted(ABC):
         return FacetTree.build(FacetMesh.build(self._facets, self.points), self.points)
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidPolyline(_Faceted):
     """A rigid boundary in 2D through `points` (n, 2), m, with the solid on the left of the path along them.
@@ -53,6 +55,8 @@ class RigidPolyline(_Faceted):
 
     points: Any
     closed: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, 2))
@@ -69,6 +73,7 @@ class RigidPolyline(_Faceted):
         return np.stack([start, (start + 1) % len(self.points)], axis=1)
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidSurface(_Faceted):
     """A rigid boundary in 3D: `triangles` (f, 3) of the `points` (n, 3), m, counter-clockwise seen from outside.
@@ -78,6 +83,8 @@ class RigidSurface(_Faceted):
 
     points: Any
     triangles: Any
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         points = finite_array("points", self.points, (None, 3))

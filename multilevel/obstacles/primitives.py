@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from arlequin.models.checks import check_fields, finite_array, flag, positive
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidSphere:
     """A ball (a disk in 2D) of `centre` (a,) and `radius`, m; inside=True: the hole of that shape in a body.
@@ -26,6 +28,8 @@ class RigidSphere:
     centre: Any
     radius: float
     inside: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "centre", _vector("centre", self.centre, (2, 3)))
@@ -48,6 +52,7 @@ class RigidSphere:
         return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidCylinder:
     """An endless cylinder in 3D: `point` on its axis, m, direction `axis` of any length, `radius`, m.
@@ -59,6 +64,8 @@ class RigidCylinder:
     axis: Any
     radius: float
     inside: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "point", _vector("point", self.point, (3,)))
@@ -89,6 +96,7 @@ class RigidCylinder:
         return _turned(self.inside, distance - self.radius, away / np.linalg.norm(away, axis=1)[:, None])
 
 
+@checked_call
 @dataclass(frozen=True)
 class RigidBox:
     """A box (a rectangle in 2D) between the corners `low` and `high` (a,), m; inside=True: a room of that shape.
@@ -100,6 +108,8 @@ class RigidBox:
     low: Any
     high: Any
     inside: bool = False
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         low = _vector("low", self.low, (2, 3))

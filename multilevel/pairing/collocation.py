@@ -135,11 +135,11 @@ def pair_points(
             if given is not None:
                 raise UserError.parameter(name, given, "is for a deformable master")
         if master.axes != axes:
-            raise UserError(f"the obstacle has {master.axes} coordinates, part '{slave.part.name}' has {axes}")
+            raise UserError(f"the obstacle is {master.axes}D, part '{slave.part.name}' {axes}D")
         return ObstaclePairing(made, master)
     other = master.positions.shape[1]
     if other != axes:
-        raise UserError(f"part '{master.part.name}' has {other} coordinates, part '{slave.part.name}' has {axes}")
+        raise UserError(f"part '{master.part.name}' is {other}D, part '{slave.part.name}' {axes}D")
     if master.facets.shape[1] == 1 and direction is not None:
         if slave.facets.shape[1] > 1:
             raise UserError(f"'{master.name}' of '{master.part.name}' is a point: make it the slave of '{slave.name}'")

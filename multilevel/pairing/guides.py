@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from arlequin.models.checks import finite_array, positive
-from arlequin.models.errors import UserError
+from arlequin.models.errors import UserError, short_repr
 from arlequin.models.part import Surface
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.multilevel.pairing.kinematics import Kinematics
 from arlequin.multilevel.search.search import in_space
@@ -100,6 +101,7 @@ def _slopes(knots: Array) -> Array:
     return out
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Guides:
     """Thin rings k (slots for a = 2) in planes across a common axis: a master fixed in space.
@@ -115,6 +117,8 @@ class Guides:
     clearance: Any
     axis: Any
     nose: tuple[float, float] | None = field(default=None, kw_only=True)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         axis = finite_array("axis", np.atleast_1d(self.axis), (None,))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ellipe, ellipkm1, elliprd
 
 from arlequin.models.checks import positive
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.partial_moments import partial_moment
 from arlequin.multilevel.rough.summits import SummitStatistics
@@ -17,6 +18,7 @@ _CURVATURES, _SHAPES = 240, 200  # Gauss points: to 1e-10 of the integrals for b
 _TOP = 16.0  # largest mean curvature over its deviation: the density above is 1e-57
 
 
+@checked_call
 @dataclass(frozen=True)
 class BushGibsonThomas:
     """All summits of an isotropic Gaussian roughness, with their two curvatures, pressed by a flat at height d = gap.

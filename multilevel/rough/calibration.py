@@ -9,6 +9,7 @@ from scipy.optimize import brentq, least_squares
 
 from arlequin.models.checks import finite_array, positive_integer
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.asperities import Asperities
 from arlequin.multilevel.laws.asperity_table import AsperityTable
@@ -52,6 +53,7 @@ class LawFit(Generic[Law]):
         )
 
 
+@checked_call
 def fit_table(
     gaps: ArrayLike, pressures: ArrayLike, *, knots: int | None = None, loss_factor: float = 0.0, frequency: float = 1.0
 ) -> LawFit[AsperityTable]:
@@ -75,6 +77,7 @@ def fit_table(
     return _fit(law, g, p)
 
 
+@checked_call
 def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> LawFit[Asperities]:
     """The power law p = κ ⟨a − g⟩^m nearest to a curve in ln p, in the mean square of its points, 1 ≤ m ≤ 20.
 
@@ -110,6 +113,7 @@ def fit_power(gaps: ArrayLike, pressures: ArrayLike) -> LawFit[Asperities]:
     return _fit(law, g, p)
 
 
+@checked_call
 def mean_curve(gaps: ArrayLike, pressures: ArrayLike) -> tuple[Array, Array]:
     """Mean gaps (k,) and their standard deviation over samples of a surface: gaps (s, k) at the pressures (k,)."""
     table, p = finite_array("gaps", gaps, (None, None)), finite_array("pressures", pressures, (None,))

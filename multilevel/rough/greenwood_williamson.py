@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arlequin.models.checks import finite, one_of, positive
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.partial_moments import exponential_moment, partial_moment
 from arlequin.multilevel.rough.summits import SummitStatistics
 
 
+@checked_call
 @dataclass(frozen=True)
 class GreenwoodWilliamson:
     """Spherical summits of radius R, η of them per area, heights z of density φ, pressed by a flat at height d.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from arlequin.models.checks import finite_array, positive, positive_integer
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 
 _SHORTEST = 8  # points per shortest wavelength from which contact areas are resolved
@@ -35,6 +36,7 @@ class HalfspaceCurve:
     residuals: Array
 
 
+@checked_call
 def halfspace_curve(
     heights: ArrayLike,
     size: tuple[float, float],
@@ -143,7 +145,7 @@ def _rms_slope(h: Array, size: tuple[float, float]) -> float:
         warnings.warn(
             f"{share:.0%} of the mean square slope is in wavelengths of less than {_SHORTEST} points:"
             " contact areas and gaps are those of the grid; refine it or filter the heights",
-            stacklevel=3,
+            stacklevel=4,
         )
     return math.sqrt(square.sum())
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.spectrum import spectrum_of
 from arlequin.multilevel.rough.topography import Topography, TopographyWarning
@@ -37,6 +38,7 @@ class HurstFit:
         return self.level * (np.maximum(q, knee) / knee) ** (-2 * (1 + self.hurst))
 
 
+@checked_call
 def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: float | None = None) -> HurstFit:
     """The Hurst exponent of a periodic or windowed map: the line through the logarithm of its radial spectrum.
 
@@ -70,7 +72,7 @@ def hurst_of(topography: Topography, *, rolloff: float | None = None, cutoff: fl
         text = (
             f"H = {slope / 2 - 1:.3g}: not in [0, 1]: no self-affine spectrum here; look at it, give rolloff and cutoff"
         )
-        warnings.warn(text, TopographyWarning, stacklevel=2)
+        warnings.warn(text, TopographyWarning, stacklevel=3)
     ends = 2 * np.pi / float(knees[best]), 2 * np.pi / last
     return HurstFit(slope / 2 - 1, error / 2, *ends, float(np.exp(constant)))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from arlequin.models.checks import finite, positive, within
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.summits import SummitStatistics
 
@@ -22,6 +23,7 @@ _POINTS = 48  # Gauss points of a piece
 _TAIL = 84.0  # twice the exponent that the density has fallen by where the integrals end: e^{−42}
 
 
+@checked_call
 @dataclass(frozen=True)
 class KogutEtsion:
     """Spherical summits of radius R, η per area, of heights N(0, σ_s²), sinking ω = z − d into an elastic-plastic flat.

@@ -6,6 +6,7 @@ import numpy as np
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.multilevel.rough.spectrum import Spectrum, spectrum_of
 from arlequin.multilevel.rough.summits import SummitStatistics
 from arlequin.multilevel.rough.topography import Topography
@@ -78,6 +79,7 @@ class Differences:
         return Moments(self.moments.m0, self.moments.m2 / self.factor_2, self.moments.m4 / self.factor_4)
 
 
+@checked_call
 def moments(topography: Topography) -> Moments:
     """Moments from the spectrum of a periodic or windowed map, exact for a band-limited periodic one.
 
@@ -87,6 +89,7 @@ def moments(topography: Topography) -> Moments:
     return Moments(*(factor * spectrum.sum(spectrum.q**n) for n, factor in PROFILE.items()))
 
 
+@checked_call
 def difference_moments(topography: Topography) -> Differences:
     """Moments of a periodic map by finite differences, as instruments and codes without a spectrum give them.
 
@@ -106,6 +109,7 @@ def difference_moments(topography: Topography) -> Differences:
     return Differences(Moments(float(h.var()), float(m2), float(m4)), *factors)
 
 
+@checked_call
 def texture(topography: Topography) -> tuple[float, float]:
     """rms slopes along the steepest direction and across it: equal for an isotropic map, (s, 0) for a grating."""
     spectrum = _rough(topography)

@@ -11,6 +11,7 @@ from scipy.special import erf, exp1
 
 from arlequin.models.checks import finite_array, positive, within
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.isotropic_spectrum import IsotropicSpectrum
 
@@ -19,6 +20,7 @@ _LOW, _HIGH, _ROWS = 1e-14, 20.0, 400  # the table of gaps: p over E* h'rms/√2
 _NEWTON = 5  # steps from the table
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Persson:
     """Elastic contact with an isotropic Gaussian roughness, seen at growing magnification.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.topography import Topography
 
@@ -22,6 +23,7 @@ ROUND_OFF = 1e-6  # of the side: values that differ by less are one
 _SCATTERED = "the points do not lie on a regular grid: interpolate them on one first"
 
 
+@checked_call
 def read(
     path: str | Path,
     *,

@@ -10,11 +10,13 @@ from scipy.special import exprel
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.moments import PROFILE, Moments
 from arlequin.multilevel.rough.topography import Topography
 
 
+@checked_call
 @dataclass(frozen=True)
 class SelfAffine:
     """The isotropic spectrum of a self-affine surface, as a density C(q) in m⁴ over the plane of q, ⟨h²⟩ = ∫ C d²q:
@@ -68,6 +70,7 @@ class SelfAffine:
         return Moments(*(PROFILE[n] * self.integral(n) for n in (0, 2, 4)))
 
 
+@checked_call
 def self_affine(
     shape: Sequence[int],
     size: Sequence[float],

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough.topography import Topography
 
@@ -66,6 +67,7 @@ class Spectrum:
         return np.exp(means[0]), means[1], modes[full]
 
 
+@checked_call
 def spectrum_of(topography: Topography) -> Spectrum:
     """The spectrum of a periodic or windowed topography."""
     if not (topography.periodic or topography.window):

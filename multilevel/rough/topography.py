@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError
+from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
 from arlequin.multilevel.rough import holes, smooth
 from arlequin.multilevel.rough.trend import Trend, fit
@@ -25,6 +26,7 @@ class TopographyWarning(UserWarning):
     """A height map that is accepted but implausible; the message says what to check."""
 
 
+@checked_call
 @dataclass(frozen=True, eq=False)
 class Topography:
     """Heights h[i, j] = h(i Δx, j Δy) over a rectangle, upwards out of the body.
@@ -59,7 +61,7 @@ class Topography:
         checks.one_of("periodic", self.periodic, (True, False))
         if not self.corrections:  # a map that was corrected has been doubted before
             for line in self.doubts:
-                warnings.warn(line, TopographyWarning, stacklevel=3)
+                warnings.warn(line, TopographyWarning, stacklevel=4)
 
     @classmethod
     def filled(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.checks import within
-from arlequin.models.errors import UserError
+from arlequin.models.checks import finite_array, within
+from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array
 from arlequin.multilevel.laws.base import NormalLaw, RegularLaw, SetValuedLaw
 from arlequin.multilevel.laws.friction import VARIABLES, FrictionLaw, SlidingState
@@ -70,7 +70,7 @@ class PointLaws:
                     compliance[k] = law.compliance
                     restitution[k] = _restitution(law)
         rows = np.concatenate([[0], np.cumsum([len(point) for point in regular])]).astype(np.int64)
-        table = {law: law.coefficients() for point in regular for law in point}
+        table = {law: _constants(law) for point in regular for law in point}
         coefficients = np.zeros((int(rows[-1]), max((own.size for own in table.values()), default=0)))
         for row, law in zip(coefficients, (law for point in regular for law in point), strict=True):
             row[: table[law].size] = table[law]
@@ -355,6 +355,8 @@ class PointLaws:
     @cached_property
     def kernels(self) -> tuple[Any, NDArray[np.int64]]:
         """The distinct compiled kernels as a typed list, and for each row the index of its own."""
+        from numba.core.errors import NumbaError
+
         from arlequin.multilevel.solvers._list_kernels import add_kernel, no_kernels
 
         kernels = no_kernels()
@@ -364,9 +366,20 @@ class PointLaws:
             kernel = law.kernel()
             if id(kernel) not in index:
                 index[id(kernel)] = len(index)
-                add_kernel(kernels, kernel)
+                try:
+                    add_kernel(kernels, kernel)
+                except (TypeError, NumbaError):
+                    raise UserTypeError.parameter(
+                        f"kernel() of the law {type(law).__name__}", kernel, "must be compiled with @njit(REGULAR), "
+                        "REGULAR from arlequin.multilevel.laws.signature"
+                    ) from None  # fmt: skip
             kind.append(index[id(kernel)])
         return kernels, np.array(kind, dtype=np.int64)
+
+
+def _constants(law: RegularLaw) -> Array:
+    """Constants (m,) of a law; UserError where they are not numbers."""
+    return finite_array(f"coefficients() of the law {type(law).__name__}", law.coefficients(), (None,))
 
 
 def _restitution(law: SetValuedLaw) -> float:
@@ -398,9 +411,13 @@ def _coefficients(laws: tuple[FrictionLaw | None, ...], state: SlidingState) -> 
     """Coefficients of friction (k,) at a state; UserError where a law gives none."""
     out = np.zeros(len(laws))
     for law, points in _groups(laws):
-        mu = np.asarray(law.mu(_at(state, points)), dtype=float)
+        given, rule = law.mu(_at(state, points)), f"must return finite coefficients ≥ 0 of shape ({points.size},)"
+        try:
+            mu = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise UserTypeError.parameter(f"mu() of the law {type(law).__name__}", given, rule) from None
         if mu.shape != (points.size,) or not (np.isfinite(mu) & (mu >= 0.0)).all():
-            raise UserError(f"friction law {law!r}: mu must return {points.size} finite coefficients ≥ 0, not {mu}")
+            raise UserError.parameter(f"mu() of the law {type(law).__name__}", given, rule)
         out[points] = mu
     return out
 

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arlequin.models.checks import non_negative, one_of, positive
+from arlequin.models.signatures import checked_call
 
 METHODS = ("newton", "augmented", "gauss-seidel", "projected-gradient")
 Method = Literal["newton", "augmented", "gauss-seidel", "projected-gradient"]
 
 
+@checked_call
 @dataclass(frozen=True)
 class ContactMethod:
     """Method that solves for the contact impulses of a step; no option changes the solution or needs tuning.

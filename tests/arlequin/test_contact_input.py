@@ -40,7 +40,9 @@ def test_surfaces_that_can_never_meet() -> None:
 
 def test_sides() -> None:
     part = plate("part", (0.0, 1.0), (0.0, 1.0), (3, 3))
-    with pytest.raises(aq.UserError, match=r"no boundary is named 'tip' \(boundaries: bottom, left, right, top\)"):
+    with pytest.raises(
+        aq.UserError, match=r"no boundary is named 'tip', did you mean top\? \(boundaries: bottom, left, right, top\)"
+    ):
         part.boundary("tip")
     for master in ("left", "top"):
         with pytest.raises(aq.UserError, match=f"slave 'left' and master '{master}' have nodes in common"):

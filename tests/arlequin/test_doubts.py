@@ -92,7 +92,7 @@ def test_what_the_warning_saves_from(end: float, share: float) -> None:
 
 
 def test_a_number_is_no_direction() -> None:
-    with pytest.raises(aq.UserError, match=r"velocity = 10.0: must give 2 component\(s\) a node of part 'a'"):
+    with pytest.raises(aq.UserError, match=r"velocity = 10.0: must give 2 components at each node of part 'a'"):
         run(aq.System([BLOCK], velocity=10.0))
 
 

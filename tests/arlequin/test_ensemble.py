@@ -253,7 +253,7 @@ def refused(systems: Sequence[aq.System], scheme: Any = None) -> str:
 def test_what_is_not_of_one_system_is_refused() -> None:
     system = block()
     for none in ([], [system, 1], system):
-        assert refused(none).endswith("simulate_ensemble takes a list of at least one System")
+        assert refused(none).endswith("must be a list of at least one System")
     assert refused([system, block((10, 5))]).startswith("member 1: its mesh is not that of member 0")
     assert refused([system, block(friction=aq.Coulomb(0.1))]).startswith("member 1: its contact is not")
     held = block(imposed={"left": {"x": 0.0}})

@@ -219,7 +219,7 @@ def test_refusals() -> None:
     with pytest.raises(UserError, match="law of friction"):
         block(0.3)
     for value in (-0.1, np.nan):
-        with pytest.raises(UserError, match=r"mu must return 1 finite coefficients ≥ 0"):
+        with pytest.raises(UserError, match=r"mu\(\) of the law Constant = .*: must return finite coefficients ≥ 0"):
             aq.simulate(block(Constant(value)), aq.Theta(0.5), duration=0.01, step=0.01)
     with pytest.raises(NotImplementedError, match="defines no coefficient"):
         aq.simulate(block(VariableFriction()), aq.Theta(0.5), duration=0.01, step=0.01)

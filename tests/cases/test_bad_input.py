@@ -336,7 +336,8 @@ def test_ctrl_c(tmp_path):
     wait_for(tmp_path / "a.zarr", running)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=120)
-    assert (running.returncode, err) == (1, "arlequin: interrupted; the partial result is in a.zarr\n")
+    line = "arlequin: interrupted; the partial result is in a.zarr: `arlequin resume a.zarr` resumes the run\n"
+    assert (running.returncode, err) == (1, line)
     assert readable("a.zarr") > 1
     assert open_result("a.zarr").attrs["complete"] == 0
     assert main(["show", "a.zarr"]) == 0 and main(["plot", "a.zarr"]) == 0

@@ -161,7 +161,11 @@ def test_an_explicit_path_needs_force(capsys, one_line):
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("interrupt", "interrupted; the partial result is in runs/oscillator.zarr"),
+        (
+            "interrupt",
+            "interrupted; the partial result is in runs/oscillator.zarr: `arlequin resume runs/oscillator.zarr` "
+            "resumes the run",
+        ),
         ("disk", "somewhere: No space left on device"),
         (
             "diverge",
@@ -197,7 +201,8 @@ def test_ctrl_c_in_earnest():
     time.sleep(0.3)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=240)
-    assert running.returncode == 1 and err == "arlequin: interrupted; the partial result is in a.zarr\n"
+    line = "arlequin: interrupted; the partial result is in a.zarr: `arlequin resume a.zarr` resumes the run\n"
+    assert running.returncode == 1 and err == line
 
 
 def test_a_reader_that_stops_reading():

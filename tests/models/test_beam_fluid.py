@@ -155,5 +155,5 @@ def test_weights_multiply_mass_and_drag():
 def test_messages(name):
     with pytest.raises(aq.UserError, match=rf"{name} = -1.0: must not be negative"):
         rod(**{name: -1.0})
-    with pytest.raises(aq.UserError, match=rf"{name} = nan: must not be negative"):
+    with pytest.raises(aq.UserError, match=rf"{name} = nan: must be finite"):
         rod(**{name: np.nan})

@@ -451,8 +451,8 @@ def test_bad_input_is_refused_in_a_line():
     ):
         with pytest.raises(UserError, match=r"^displacement of shape \(7,\), expected \(8,\)$"):
             call(np.zeros(7))
-    for step in (0.0, -1.0, np.nan, None):
-        with pytest.raises(UserError, match=r"^step = .*: must be positive$"):
+    for step, rule in ((0.0, "positive"), (-1.0, "positive"), (np.nan, "finite"), (None, "a number")):
+        with pytest.raises(UserError, match=rf"^step = .*: must be {rule}$"):
             assembled.mean_viscous(rest, rest, step)
     rest.setflags(write=False)  # what cannot be written can be read
     assert assembled.internal(rest)[1] == 0.0 and not assembled.mean_internal(rest, rest).any()

@@ -170,7 +170,7 @@ def test_corner_of_two_clamped_sides():
         ({"imposed": {"left": {"z": 0.0}}}, "the components are x, y"),
         ({"imposed": {"left": 0.0}}, "must map components"),
         ({"imposed": {"end": {"x": 0.0}}}, "no boundary is named 'end'"),
-        ({"imposed": {"left": {"x": float("inf")}}}, "inf: must be a finite number"),
+        ({"imposed": {"left": {"x": float("inf")}}}, "inf: must be finite"),
         ({"imposed": {"left": {"x": lambda t: float("nan")}}}, "at t = 0 s = nan"),
     ],
 )

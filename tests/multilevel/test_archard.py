@@ -8,9 +8,12 @@ from arlequin.models.errors import UserError
 from arlequin.multilevel.laws.wear import Archard, WearState
 
 
-@pytest.mark.parametrize("options", [{"coefficient": 0.0}, {"coefficient": np.nan}, {"density": -1.0}])
-def test_bad_figures_are_refused(options):
-    with pytest.raises(UserError, match="must be positive"):
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [({"coefficient": 0.0}, "positive"), ({"coefficient": np.nan}, "finite"), ({"density": -1.0}, "positive")],
+)
+def test_bad_figures_are_refused(options, rule):
+    with pytest.raises(UserError, match=f"must be {rule}"):
         Archard(**{"coefficient": 1e-13, **options})
 
 

@@ -215,7 +215,7 @@ def test_bad_input():
         ),
         (
             lambda: Interface("c", rod().boundary("axis"), aq.Guides([(0, 0)], 1.0, (0, 1)), aq.Unilateral()),
-            "the obstacle has 2 coordinates, part 'rod' has 3",
+            "the obstacle is 2D, part 'rod' 3D",
         ),
         (lambda: Interface("c", rod().boundary("axis"), "rings", aq.Unilateral()), "rigid obstacle, guides or"),
     ):

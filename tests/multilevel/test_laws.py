@@ -281,7 +281,7 @@ def test_interface_errors() -> None:
         (lambda: Interface("i", end, wall, ()), "at least one"),
         (lambda: Interface("i", end, wall, [Unilateral(), Unilateral("gap")]), "at most one"),
         (lambda: Interface("i", end, wall, "hard"), "not a law"),  # type: ignore[arg-type]
-        (lambda: Interface("i", block.boundary("right"), wall, Unilateral()), "coordinates"),
+        (lambda: Interface("i", block.boundary("right"), wall, Unilateral()), "the obstacle is 1D, part 'block' 2D"),
         (lambda: Interface("i", end, end, Unilateral()), "nodes in common"),
         (lambda: Interface("i", block.boundary("right"), block.boundary("top"), Unilateral()), "nodes in common"),
         (lambda: Interface("i", end, wall, Unilateral(), friction=0.2), "Coulomb"),  # type: ignore[arg-type]

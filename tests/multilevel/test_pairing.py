@@ -283,8 +283,8 @@ def test_what_is_refused():
         (lambda: pair_points(slave, master, reach=-1.0), "reach = -1.0: must be positive"),
         (lambda: pair_points(slave, master, overhang=-1.0), "overhang = -1.0"),
         (lambda: pair_points(slave, RigidPlane((0, 0), (0, 1)), reach=1.0), "reach = 1.0: is for a deformable"),
-        (lambda: pair_points(slave, RigidSphere((0, 0, 0), 1.0)), "obstacle has 3 coordinates, part 'upper' has 2"),
-        (lambda: pair_points(slave, solid), "part 'upper' has 3 coordinates, part 'upper' has 2"),
+        (lambda: pair_points(slave, RigidSphere((0, 0, 0), 1.0)), "obstacle is 3D, part 'upper' 2D"),
+        (lambda: pair_points(slave, solid), "part 'upper' is 3D, part 'upper' 2D"),
         (lambda: pair_points(slave, replace(master, facets=master.facets[:, :1])), "1 nodes in 2D"),
     ]
     for make, message in bad:
