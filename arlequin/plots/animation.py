@@ -11,6 +11,7 @@ from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.moving import groups_of, magnification, moving
 from arlequin.plots.scene import stage
+from arlequin.results.members import one_member
 from arlequin.results.paraview import spread
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def animation(
     magnify: float | None = None,
     frames: int = 60,
     rate: int = 15,
+    member: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write the motion of the parts as a GIF or, where ffmpeg is installed, an MP4 file; returns its path.
@@ -40,8 +42,10 @@ def animation(
     axis lie above each other, one line a part.
 
     field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell). frames: at most so many,
-    spread evenly over those of the result; rate: of them a second; progress: called as (frames drawn, in all).
+    spread evenly over those of the result; rate: of them a second; member: of an ensemble, from 0; progress: called as
+    (frames drawn, in all).
     """
+    result = one_member(result, member, "an animation")
     target = Path(path)
     writer = _writer(target, positive_integer("rate", rate))
     groups = groups_of(result, parts)

@@ -11,6 +11,7 @@ from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of
 from arlequin.plots.unrolled import MAP, STATUS, handle
+from arlequin.results.members import one_member
 
 if TYPE_CHECKING:
     import xarray
@@ -21,16 +22,22 @@ _FLAT = 1e-3  # deviation of an axis from the normal below which the map is draw
 
 
 def contact_map(
-    result: xarray.DataTree, field: str = "pressure", interface: str | None = None, *, frame: int | None = None
+    result: xarray.DataTree,
+    field: str = "pressure",
+    interface: str | None = None,
+    *,
+    frame: int | None = None,
+    member: int | None = None,
 ) -> Figure:
     """A field of the contact points (frame, point[, component]) of an interface in space, at one frame.
 
     The points are drawn on the plane that fits them best: along two axes of space where it is normal to the third.
     interface: None if there is one only; frame: None takes that of the largest total. "status" is drawn as points that
-    stick, slip or are open. For contact around a tube see `unrolled`.
+    stick, slip or are open. For contact around a tube see `unrolled`. member: of an ensemble, from 0.
     """
     from matplotlib.tri import Triangulation
 
+    result = one_member(result, member, "a map of contact")
     group = interface_of(result, interface)
     if field not in group or group.sizes.get("axis") != 3 or group.sizes["point"] < 3:
         raise UserError(f"no contact points in space with a field `{field}` in the result")

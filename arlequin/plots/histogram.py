@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
+from arlequin.results.members import one_member
 from arlequin.results.signals import contact_ratio, impact_peaks
 
 if TYPE_CHECKING:
@@ -23,14 +24,17 @@ def force_histogram(
     component: int | None = None,
     threshold: float = 0.0,
     bins: int = 40,
+    member: int | None = None,
 ) -> Figure:
     """Above, the peak force of each impact; below, the duration of each force level in contact, s.
 
     interface: its name, the only one by default; component: None takes the length of the force vector;
-    threshold: the force above which there is contact, N; bins: of equal width, the same in both panels.
+    threshold: the force above which there is contact, N; bins: of equal width, the same in both panels; member: of an
+    ensemble, from 0.
     """
     from matplotlib.ticker import MaxNLocator
 
+    result = one_member(result, member, "a histogram")
     time, force = histories.force(result, interface, component)
     peaks = impact_peaks(time, force, threshold)
     if not peaks.force.size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +12,20 @@ from arlequin.plots.contact import contact
 from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
 from arlequin.plots.shape import is_solid, shape
-from arlequin.results.damage import warn_and_skip
+from arlequin.results.damage import ResultWarning, warn_and_skip
+from arlequin.results.members import chosen, member_count
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
 
-def overview(result: xarray.DataTree) -> dict[str, Figure]:
-    """Energies, interfaces over time, the shape of parts at the end, the velocity along bars and beams."""
+def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str, Figure]:
+    """Energies, interfaces over time, the shape of parts at the end, the velocity along bars and beams.
+
+    member: of an ensemble, from 0; None draws energies and interfaces of all members, and names the figures left out.
+    """
+    result = chosen(result, member)
     figures: dict[str, Figure] = {}
     if "energy" in result.dataset:
         with warn_and_skip("the figure of the energies"):
@@ -28,7 +34,12 @@ def overview(result: xarray.DataTree) -> dict[str, Figure]:
         if "force" in result[f"interface/{name}"].dataset:
             with warn_and_skip(f"the figure of the interface {name}"):
                 figures[f"contact-{name}"] = contact(result, name)
-    if "part" in result.children and result.sizes.get("frame"):
+    count = member_count(result)
+    if count is not None and "part" in result.children and result.sizes.get("frame"):
+        numbers = f"0 to {count - 1}" if count > 1 else "0"
+        line = f"shapes and profiles show one member: choose member= (command line: --member N), {numbers}"
+        warnings.warn(line, ResultWarning, stacklevel=2)
+    elif "part" in result.children and result.sizes.get("frame"):
         groups = [node.dataset for node in result["part"].children.values() if "velocity" in node.dataset]
         if any(
             (group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2) or is_solid(group) for group in groups

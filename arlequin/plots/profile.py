@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arlequin.plots import style
+from arlequin.results.members import one_member
 
 if TYPE_CHECKING:
     import xarray
@@ -22,11 +23,14 @@ def profile(
     *,
     frames: Sequence[int] | None = None,
     component: int = 0,
+    member: int | None = None,
 ) -> Figure:
     """A nodal field of every part over the first axis, one panel an instant.
 
-    frames: their numbers, four spread over the run by default; where parts overlap both are drawn.
+    frames: their numbers, four spread over the run by default; where parts overlap both are drawn. member: of an
+    ensemble, from 0.
     """
+    result = one_member(result, member, "a profile")
     count = result.sizes["frame"]
     if frames is None:
         frames = sorted({int(n) for n in np.linspace(0, count - 1, 5).round()[1:]})

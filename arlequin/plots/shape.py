@@ -11,6 +11,7 @@ from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.moving import moving
 from arlequin.plots.scene import stage
+from arlequin.results.members import one_member
 
 if TYPE_CHECKING:
     import xarray
@@ -40,12 +41,14 @@ def shape(
     component: int | None = None,
     magnify: float = 1.0,
     parts: tuple[str, ...] | None = None,
+    member: int | None = None,
 ) -> Figure:
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
     Solids are seen by their outer faces. field: on (frame, node[, component]) or (frame, cell[, component]);
-    component: None takes the length of the vector.
+    component: None takes the length of the vector. member: of an ensemble, from 0.
     """
+    result = one_member(result, member, "a figure of shapes")
     every = {name: node.to_dataset() for name, node in result["part"].children.items()}
     every = {name: g for name, g in every.items() if field in g and (not parts or name in parts)}
     groups = {name: g for name, g in every.items() if is_plane(g)}

@@ -6,18 +6,21 @@ from pathlib import Path
 import xarray
 
 from arlequin.models.errors import UserError
+from arlequin.results.members import chosen
 
 GROUPED = ("h5netcdf", "netCDF4")  # libraries that write groups
-_SHARED = ("time", "frame", "frame_time")  # the same in all groups
+_SHARED = ("time", "frame", "frame_time", "member")  # the same in all groups
 
 
-def export_netcdf(result: xarray.DataTree, path: str | Path) -> str:
+def export_netcdf(result: xarray.DataTree, path: str | Path, *, member: int | None = None) -> str:
     """Write the whole result into one netCDF file; gives the format, "netCDF-4" or "netCDF-3".
 
     With h5netcdf or netCDF4 installed the file has the groups of the result, and `xarray.open_datatree` reads it.
     Without, SciPy writes netCDF-3, which has no groups: a variable or dimension x of `part/rod` is `part.rod.x` there,
-    and `xarray.open_dataset` reads it. An existing file is replaced.
+    and `xarray.open_dataset` reads it. An existing file is replaced. member: only this one of an ensemble, from 0; None
+    writes all.
     """
+    result = chosen(result, member)
     tree = xarray.DataTree.from_dict({node.path: _texts(node.to_dataset(inherit=False)) for node in result.subtree})
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     if any(importlib.util.find_spec(library) for library in GROUPED):

@@ -18,6 +18,7 @@ from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.results.damage import warn_and_skip
+from arlequin.results.members import one_member
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
@@ -105,7 +106,12 @@ class _VtuPiece(NamedTuple):
 
 
 def export_vtu(
-    result: xarray.DataTree, folder: str | Path, *, frames: int | None = None, progress: Progress | None = None
+    result: xarray.DataTree,
+    folder: str | Path,
+    *,
+    frames: int | None = None,
+    member: int | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write the frames of a result into `folder`; gives the PVD file of all, which ParaView opens.
 
@@ -116,11 +122,12 @@ def export_vtu(
     status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with numbers of parts, `all.pvd`.
     Files of the same names are replaced.
 
-    frames: at most so many, spread evenly over those of the result; None takes all. progress: called as (files written,
-    files in all).
+    frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
+    progress: called as (files written, files in all).
     """
     import meshio
 
+    result = one_member(result, member, "a VTU export")
     pieces = [*_parts(result), *_interfaces(result)]
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
     if not pieces or not times.size:

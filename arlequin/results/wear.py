@@ -21,6 +21,7 @@ import xarray
 from arlequin.models.checks import finite, non_negative, one_of
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.results.members import chosen, one_member
 
 Power = Literal["wear", "friction"]
 
@@ -28,8 +29,20 @@ _NODES = 4  # of the polynomial through the cumulative work between events
 _ROUND = 1e-9  # of a step: an instant at its end
 
 
-def mean_power(result: xarray.DataTree, interface: str, start: float, end: float, power: Power = "wear") -> float:
-    """Mean of the work rate ("wear") or of the friction power ("friction") of an interface over [start, end] s, W."""
+def mean_power(
+    result: xarray.DataTree,
+    interface: str,
+    start: float,
+    end: float,
+    power: Power = "wear",
+    *,
+    member: int | None = None,
+) -> float:
+    """Mean of the work rate ("wear") or of the friction power ("friction") of an interface over [start, end] s, W.
+
+    member: of an ensemble, from 0.
+    """
+    result = one_member(result, member, "the mean power")
     times = result.dataset["time"].values
     slack = _ROUND * (times[-1] - times[0])
     for name, instant in (("start", start), ("end", end)):
@@ -43,15 +56,24 @@ def mean_power(result: xarray.DataTree, interface: str, start: float, end: float
     return (last - first) / (end - start)
 
 
-def worn_volume(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
-    """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J."""
+def worn_volume(
+    result: xarray.DataTree, interface: str, coefficient: float, *, member: int | None = None
+) -> xarray.DataArray:
+    """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J; `member`: of an ensemble."""
+    result = one_member(result, member, "the worn volume")
     volume = non_negative("coefficient", coefficient) * _work(result, interface, "wear")
     about = {"units": "m3", "long_name": "worn volume"}
     return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)
 
 
-def worn_depth(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
-    """Worn depth h (frame, point) of the contact points of an interface, m; `coefficient`: Archard's, m³/J."""
+def worn_depth(
+    result: xarray.DataTree, interface: str, coefficient: float, *, member: int | None = None
+) -> xarray.DataArray:
+    """Worn depth h (frame, point) of the contact points of an interface, m; `coefficient`: Archard's, m³/J.
+
+    member: of an ensemble, from 0; None gives all, h (member, frame, point).
+    """
+    result = chosen(result, member)
     depth = non_negative("coefficient", coefficient) * _group(result, interface)["wear_work"]
     return depth.rename("worn_depth").assign_attrs(units="m", long_name="worn depth")
 

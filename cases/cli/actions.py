@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arlequin.cases.case import registry
 from arlequin.cases.cli import tables
-from arlequin.cases.cli.outputs import read
+from arlequin.cases.cli.outputs import member_of, read
 from arlequin.cases.cli.tables import versions
 from arlequin.models.errors import UserError
 
@@ -154,14 +154,16 @@ def show(arguments: Namespace) -> int:
     if arguments.path is not None:
         with read(arguments.path) as damaged:
             result = None
-            if is_sweep(arguments.path):
+            swept = is_sweep(arguments.path)
+            member = member_of(arguments, swept)
+            if swept:
                 from arlequin.cases.cli.sweep import summary_of
                 from arlequin.sweeps.sweep import open_sweep
 
                 parts = summary_of(open_sweep(arguments.path))
             else:
                 result = open_result(arguments.path)
-                parts = tables.summary_of(summary(result))
+                parts = tables.summary_of(summary(result, member=member))
             for part in parts:
                 out.print(part)
             if result is not None:

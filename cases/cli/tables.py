@@ -145,7 +145,21 @@ def summary_of(summary: Summary) -> list[Table]:
         rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
         headers = ("energy (J)", "initial", "final", "largest")
         tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
+    if summary.ranges:
+        tables.append(table(rows_of_ranges(summary), RANGES, numbers=(1, 2, 3)))
     return tables
+
+
+RANGES = ("energy (J), all members", "initial", "final", "largest")
+
+
+def rows_of_ranges(summary: Summary) -> list[tuple[str, ...]]:
+    """Table rows of the energies of an ensemble, with the columns `RANGES`: least and greatest of the members."""
+    return [(r.kind, *(_range(*ends) for ends in (r.first, r.last, r.largest))) for r in summary.ranges]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
 
 
 def value(given: Any) -> str:
