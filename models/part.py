@@ -390,6 +390,10 @@ class PathDependent(Assembled, Protocol):
         """The values of `recorded`, each (c,): means over the cells at u (d,) and its memory."""
         ...
 
+    def mean_stress(self, u: Array, memory: Array) -> Array:
+        """Cauchy stress (c, 6) in Pa, xx, yy, zz, yz, xz, xy: means over the cells at u (d,) and its memory."""
+        ...
+
     def everywhere(self, values: Array) -> Array:
         """Values (c, …) of the cells with weight on all cells of the part: 0 in the others."""
         ...

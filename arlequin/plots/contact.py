@@ -36,7 +36,7 @@ def contact(
     members of one ensemble.
     """
     results = _by_label(result, member)
-    groups = {name: interface_of(tree, interface) for name, tree in results.items()}  # type: ignore[arg-type]
+    groups = {name: interface_of(tree, interface) for name, tree in results.items()}
     loads = {name: (_times(g), magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
     with_gap = bool(gaps) or bool(gap)

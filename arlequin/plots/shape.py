@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arlequin.models.checks import integer, one_of
 from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.moving import moving
@@ -38,7 +39,7 @@ def shape(
     field: str = "velocity",
     *,
     frame: int = -1,
-    component: int | None = None,
+    component: int | str | None = None,
     magnify: float = 1.0,
     parts: tuple[str, ...] | None = None,
     member: int | None = None,
@@ -46,18 +47,25 @@ def shape(
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
     Solids are seen by their outer faces. field: on (frame, node[, component]) or (frame, cell[, component]);
-    component: None takes the length of the vector. member: of an ensemble, from 0.
+    component: its number or label, such as "x" or, of a stress, "xy"; None takes the length of the vector.
+    member: of an ensemble, from 0.
     """
     result = one_member(result, member, "a figure of shapes")
     every = {name: node.to_dataset() for name, node in result["part"].children.items()}
-    every = {name: g for name, g in every.items() if field in g and (not parts or name in parts)}
+    if not any(field in g for g in every.values()):
+        raise UserError(f"no plane part or solid of the result has a field `{field}`{_hint(every, field)}")
+    every = {
+        name: _of_component(g, field, component)
+        for name, g in every.items()
+        if field in g and (not parts or name in parts)
+    }
     groups = {name: g for name, g in every.items() if is_plane(g)}
     solids = {name: g for name, g in every.items() if is_solid(g)}
     if solids and not groups:
-        return _solids(result, solids, field, frame, component, magnify)
+        return _solids(result, solids, field, frame, magnify)
     if not groups:
         raise UserError(f"no plane part or solid of the result has a field `{field}`")
-    drawn = [_draw(name, g, field, frame, component, magnify) for name, g in groups.items()]
+    drawn = [_draw(name, g, field, frame, magnify) for name, g in groups.items()]
     about = next(iter(groups.values()))[field].attrs
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
     metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
@@ -77,7 +85,7 @@ def shape(
         axes.set_ylabel(style.label("y", length))
         magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
         axes.set_title(f"t = {clock * instant:.4g} {second}{magnified}", loc="left")
-        name = style.capital(about.get("long_name", field)) + _component(next(iter(groups.values())), field, component)
+        name = style.capital(about.get("long_name", field)) + _component(next(iter(groups.values())), field)
         bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.7, aspect=40, label=style.label(name, unit))
         bar.outline.set_visible(False)
     return figure
@@ -98,29 +106,47 @@ def _solids(
     groups: dict[str, xarray.Dataset],
     field: str,
     frame: int,
-    component: int | None,
     magnify: float,
 ) -> Figure:
     """Solids by their outer faces, in axonometric projection."""
     frames = np.array([frame])
-    chosen = {
-        name: g
-        if component is None or "component" not in g[field].dims
-        else g.assign({field: g[field][..., component]})
-        for name, g in groups.items()
-    }
-    drawn = {name: moving(g, field, frames, magnify, 3, 0) for name, g in chosen.items()}
+    drawn = {name: moving(g, field, frames, magnify, 3, 0) for name, g in groups.items()}
     first = next(iter(groups.values()))
-    name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field, component)
+    name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field)
     label = name, first[field].attrs.get("units", "")
     return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3)[0]
 
 
-def _draw(name: str, group: xarray.Dataset, field: str, frame: int, component: int | None, magnify: float) -> _Drawn:
+def _of_component(group: xarray.Dataset, field: str, component: int | str | None) -> xarray.Dataset:
+    """The group with one component of the field; with all of a vector if it is None. UserError if there is no such."""
+    dims = group[field].dims
+    if len(dims) < 3 or (component is None and dims[-1] != "stress_component"):
+        return group
+    labels = [str(label) for label in group[dims[-1]].values] if dims[-1] in group.coords else []
+    if component is None:
+        raise UserError(f"{field}: choose component=, one of {', '.join(labels)}; or draw mises_stress")
+    if isinstance(component, str):
+        component = labels.index(one_of("component", component, tuple(labels)))
+    number = integer("component", component, -group.sizes[dims[-1]], group.sizes[dims[-1]] - 1)
+    one = group[field].isel({dims[-1]: number}, drop=True)
+    name = f"{one.attrs.get('long_name', field)}, {labels[number] if labels else number}"
+    return group.assign({field: one.assign_attrs(long_name=name)})
+
+
+def _hint(groups: dict[str, xarray.Dataset], field: str) -> str:
+    """The fields that can be drawn, and how stresses are recorded."""
+    drawable = [
+        str(name) for g in groups.values() for name, v in g.data_vars.items() if v.dims[:1] == ("frame",)
+    ]  # fmt: skip
+    there = f"; there are {', '.join(dict.fromkeys(drawable))}" if drawable else ""
+    return there + ("; stresses are recorded by Record(stress=True)" if "stress" in field or "mises" in field else "")
+
+
+def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: float) -> _Drawn:
     """Drawing data of a part from its group."""
     values = np.asarray(group[field].isel(frame=frame).values)
     if "component" in group[field].dims:
-        values = np.sqrt((values**2).sum(axis=-1)) if component is None else values[:, component]
+        values = np.sqrt((values**2).sum(axis=-1))
     points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
     cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
     return _Drawn(name, points, cells, values)
@@ -156,11 +182,6 @@ def _paint(
     return image
 
 
-def _component(group: xarray.Dataset, field: str, component: int | None) -> str:
-    """Name of the component shown."""
-    if "component" not in group[field].dims:
-        return ""
-    if component is None:
-        return ", magnitude"
-    labels = group[field].coords.get("component")
-    return f", {component if labels is None else labels.values[component]}"
+def _component(group: xarray.Dataset, field: str) -> str:
+    """What is shown of a vector of which no component is chosen."""
+    return ", magnitude" if "component" in group[field].dims else ""

@@ -16,6 +16,7 @@ from arlequin.models.part import Part, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Record
+from arlequin.results.stresses import StressSeries, stressed
 from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
@@ -249,6 +250,12 @@ class TimeSeries:
             for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
             if isinstance(own, PathDependent)
         }
+        self._stresses: dict[int, StressSeries] = {}
+        for i, part in enumerate(assembly.system.parts if record.stress else ()):
+            whole = stressed(part)
+            if whole is not None:
+                known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
+                self._stresses[i] = StressSeries(whole, assembly.parts[i], known)
         self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
@@ -306,8 +313,8 @@ class TimeSeries:
         )
         for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
             out += self._part_variables(part, own.rotating)
-        every: tuple[PointSeries | ContactSeries | SpringSeries, ...]
-        every = *self._points.values(), *self._contacts, *self._springs
+        every: tuple[PointSeries | StressSeries | ContactSeries | SpringSeries, ...]
+        every = *self._points.values(), *self._stresses.values(), *self._contacts, *self._springs
         for series in every:
             out += series.variables()
         for group, *_, resultant in self._junctions:
@@ -373,6 +380,9 @@ class TimeSeries:
             if i in self._points:
                 # such steps come one by one
                 frames |= self._points[i].frame(block.u[0, at], block.memory[i])
+            if i in self._stresses:
+                memory = block.memory[i] if isinstance(own, PathDependent) else None
+                frames |= self._stresses[i].frames(moved[0].reshape(*fields[0].shape[:-1], -1), memory)
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:

@@ -89,6 +89,9 @@ Progress = Callable[[int, int], None]
 ALL = "all.pvd"
 _BLOCK = 64 * 2**20  # bytes of one variable that are read at once
 _AXES = {"x": 0, "y": 1, "z": 2, "rx": 0, "ry": 1, "rz": 2}
+_AXES |= {"N": 0, "Vy": 1, "Vz": 2, "Mx": 0, "My": 1, "Mz": 2}
+_TENSOR = ("xx", "yy", "zz", "xy", "yz", "xz")  # ParaView's order of symmetric tensors
+_ON = ((), ("component",), ("turn",), ("stress_component",), ("end", "force_component"), ("end", "moment_component"))
 
 
 class _VtuPiece(NamedTuple):
@@ -116,11 +119,12 @@ def export_vtu(
     """Write the frames of a result into `folder`; gives the PVD file of all, which ParaView opens.
 
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
-    its cells with what they have (plastic_strain, mises_stress, pressure). Vectors have three components, 0 where the
-    part has fewer. VtuCells of second order are written with their corners, as they are recorded; the other nodes are
-    points. An interface has files of its points, at their initial places, with area, gap, pressure, traction, slip,
-    status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with numbers of parts, `all.pvd`.
-    Files of the same names are replaced.
+    its cells with what they have (plastic_strain, mises_stress, pressure, stress, section forces as means over the
+    cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
+    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are written with their corners, as they are
+    recorded; the other nodes are points. An interface has files of its points, at their initial places, with area, gap,
+    pressure, traction, slip, status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with
+    numbers of parts, `all.pvd`. Files of the same names are replaced.
 
     frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
     progress: called as (files written, files in all).
@@ -190,19 +194,26 @@ def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array
 
 
 def _fields(group: xarray.Dataset, dim: str) -> dict[str, xarray.DataArray]:
-    """The variables (dim), (frame, dim) and (frame, dim, component or turn) of a group."""
-    known = [(dim,), ("frame", dim), ("frame", dim, "component"), ("frame", dim, "turn")]
+    """The variables (dim), (frame, dim) and (frame, dim, components) of a group."""
+    known = [(dim,), *(("frame", dim, *more) for more in _ON)]
     return {str(name): field for name, field in group.data_vars.items() if field.dims in known}
 
 
 def _values(field: xarray.DataArray, frames: Indices) -> Array:
-    """The frames of a field (f, n) or, of vectors, (f, n, 3)."""
+    """The frames of a field (f, n) or, of vectors, (f, n, 3), of stresses (f, n, 6); of sections means over cells."""
     if "frame" not in field.dims:
         return np.broadcast_to(field.values, (frames.size, field.size))
     values = field.isel(frame=frames).values
     if values.ndim == 2:
         return values
-    labels = map(str, field[field.dims[2]].values)
+    labels = [str(label) for label in field[field.dims[-1]].values]
+    if field.dims[-1] == "stress_component":
+        alike = str.maketrans("rzt", "xyz") if "rr" in labels else {}
+        tensor = np.zeros((*values.shape[:2], len(_TENSOR)))
+        tensor[..., [_TENSOR.index(label.translate(alike)) for label in labels]] = values
+        return tensor
+    if field.dims[2] == "end":
+        values = values.mean(axis=2)
     return _space(values, [_AXES.get(label, n) for n, label in enumerate(labels)])
 
 
