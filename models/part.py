@@ -97,7 +97,7 @@ class Surface:
 class Imposed:
     """Dofs of a part with a given motion: `function(t)` → (m,) displacements (m) or velocities (m/s), uniform on them.
 
-    rest: whether the motion is known to be zero.
+    rest: whether the motion is known to be zero; support: boundary and number of the component.
     """
 
     dofs: Indices
@@ -105,6 +105,7 @@ class Imposed:
     function: Callable[[float], Array]
     label: str = ""
     rest: bool = False
+    support: tuple[str, int] | None = None
 
 
 class Assembled(Protocol):

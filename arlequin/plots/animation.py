@@ -10,6 +10,7 @@ from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.moving import groups_of, magnification, moving
+from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
 from arlequin.results.members import one_member
 from arlequin.results.paraview import spread
@@ -39,7 +40,7 @@ def animation(
 
     Bars and beams are lines, masses dots, plane cells filled, solids seen by their outer faces, displaced by `magnify`
     times their displacement: None takes 1 or, where there are beams, what makes their deflection seen. Bars along one
-    axis lie above each other, one line a part.
+    axis lie above each other, one line a part. Rigid obstacles are lines or translucent surfaces.
 
     field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell). frames: at most so many,
     spread evenly over those of the result; rate: of them a second; member: of an ensemble, from 0; progress: called as
@@ -62,7 +63,7 @@ def animation(
     label = style.capital(about[0].get("long_name", field)), about[0].get("units", "")
     times = result.dataset["frame_time"].values[shown]
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure, show = stage(drawn, times, factor, label, axes)
+    figure, show = stage(drawn, times, factor, label, axes, obstacles_of(result, axes))
     with writer.saving(figure, str(target), DPI):
         for n in range(shown.size):
             show(n)

@@ -11,6 +11,7 @@ from arlequin.models.checks import integer, one_of
 from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.moving import moving
+from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import stage
 from arlequin.results.members import one_member
 
@@ -46,9 +47,9 @@ def shape(
 ) -> Figure:
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
-    Solids are seen by their outer faces. field: on (frame, node[, component]) or (frame, cell[, component]);
-    component: its number or label, such as "x" or, of a stress, "xy"; None takes the length of the vector.
-    member: of an ensemble, from 0.
+    Solids are seen by their outer faces, rigid obstacles are lines or translucent surfaces. field: on (frame, node[,
+    component]) or (frame, cell[, component]); component: its number or label, such as "x" or, of a stress, "xy"; None
+    takes the length of the vector. member: of an ensemble, from 0.
     """
     result = one_member(result, member, "a figure of shapes")
     every = {name: node.to_dataset() for name, node in result["part"].children.items()}
@@ -70,7 +71,10 @@ def shape(
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
     metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
     limits = style.range_of(factor * np.concatenate([d.values for d in drawn]))
-    span = np.ptp(np.concatenate([d.points for d in drawn]), axis=0)
+    places = np.concatenate([d.points for d in drawn])
+    obstacles = obstacles_of(result, 2)
+    low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
+    span, margin = high - low, 0.03 * float((high - low).max())
     height = float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.5, 6.0)) + 1.7
     instant = float(result.dataset["frame_time"].values[frame])
     clock, second = style.prefix(instant, "s")
@@ -80,6 +84,10 @@ def shape(
             image = _paint(axes, d, metre, factor, limits, edges)
         axes.set_aspect("equal")
         axes.autoscale_view()
+        if obstacles:
+            draw(axes, obstacles, np.full(2, metre))
+            axes.set_xlim(metre * (low[0] - margin), metre * (high[0] + margin))
+            axes.set_ylim(metre * (low[1] - margin), metre * (high[1] + margin))
         axes.grid(False)
         axes.set_xlabel(style.label("x", length))
         axes.set_ylabel(style.label("y", length))
@@ -114,7 +122,7 @@ def _solids(
     first = next(iter(groups.values()))
     name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field)
     label = name, first[field].attrs.get("units", "")
-    return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3)[0]
+    return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3, obstacles_of(result, 3))[0]
 
 
 def _of_component(group: xarray.Dataset, field: str, component: int | str | None) -> xarray.Dataset:

@@ -12,8 +12,9 @@ from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Part, PathDependent
+from arlequin.models.part import Assembled, Part, PathDependent
 from arlequin.models.types import Array
+from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Record
 from arlequin.results.stresses import StressSeries, stressed
@@ -26,8 +27,11 @@ from arlequin.system.contact import Contact
 class ContactSeries:
     """Time series of an interface: forces are means over the step, slip is accumulated over the steps in contact."""
 
-    def __init__(self, contact: Contact, index: int, step: float, duration: float) -> None:
-        """duration: by which an impulse is divided to give a force, s (1 in statics)."""
+    def __init__(
+        self, contact: Contact, index: int, step: float, duration: float, box: tuple[Array, Array] | None = None
+    ) -> None:
+        """duration: by which an impulse is divided to give a force, s (1 in statics); box: corners (axis,) of the
+        model, m, near which the obstacle is drawn."""
         self._interface = contact.interfaces[index]
         self._group = f"interface/{self._interface.name}"
         self._step, self._duration = step, duration
@@ -43,6 +47,7 @@ class ContactSeries:
         self._slip, self._wear = np.zeros((2, self._area.size))
         slave = contact.sides[index][0]
         # point contacts: recorded at all steps
+        self._outline = None if box is None else outline_of(self._interface.master, *box)
         self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.rotating is None
         nodes = not isinstance(self._interface.master, PairingMaster)  # whose points are not nodes
         self._follow = slave.rows if self._lone and nodes else None
@@ -86,6 +91,13 @@ class ContactSeries:
             out += group.variables(
                 ("point_force", "time point", "N", "normal contact force on the point, mean over the step"),
                 *([("point_wear_power", "time point", "W", rate)] if self._frictional else ()),
+            )
+        if self._outline is not None:
+            points, cells = self._outline
+            text = "corners of the rigid obstacle near the parts, for drawings"
+            out += group.variables(
+                ("obstacle_position", "obstacle_point axis", "m", text, points),
+                ("obstacle_connectivity", "obstacle_cell obstacle_corner", "1", "points of its cells", cells),
             )
         if self._wear_law is not None:
             out += group.variables(
@@ -176,6 +188,58 @@ class SpringSeries:
         }
 
 
+class SupportSeries:
+    """Time series of the forces that the imposed motions of a part exert on it, means over the steps, by boundary.
+
+    Forces on its translations, moments on its rotations. A dof that two boundaries share counts with the first.
+    """
+
+    def __init__(self, part: Part, own: Assembled, first: int, duration: float) -> None:
+        """first: number of its first dof among those of all imposed motions; duration: see `ContactSeries`."""
+        items = [item for item in own.imposed if item.support is not None]
+        self.names = tuple(dict.fromkeys(item.support[0] for item in items if item.support is not None))
+        self._group, self._duration, self._axes = f"part/{part.name}", duration, _translations(part)
+        # rigid bodies have an angle beside the displacements of their nodes
+        count = max([part.components, *(1 + item.support[1] for item in items if item.support is not None)])
+        self._dims: dict[str, Any] = {
+            "support": self.names,
+            "component": AXES[: self._axes],
+            "turn": TURNS[self._axes - count :],
+        }
+        self._size = len(self.names), count
+        rows: list[int] = []
+        columns: list[int] = []
+        for item in own.imposed:
+            if item.support is not None:
+                boundary, component = item.support
+                rows += [self.names.index(boundary) * count + component] * item.dofs.size
+                columns += range(first, first + item.dofs.size)
+            first += item.dofs.size
+        self._columns = np.array(columns, dtype=np.int64)
+        self._sums = (np.array(rows)[:, None] == np.arange(self._size[0] * count)).astype(float) if rows else None
+
+    def variables(self) -> Sequence[Variable]:
+        """With units and names."""
+        text = "the supports (imposed motions) on the part, mean over the step"
+        turns = ("reaction_moment", "time support turn", "N m", f"moment of {text}")
+        return VariableGroup(self._group, self._dims).variables(
+            ("reaction", "time support component", "N", f"force of {text}"),
+            *([turns] if self._size[1] > self._axes else ()),
+        )
+
+    def rows(self, block: StepBatch) -> dict[Key, Array]:
+        """The values of the steps; nan where the scheme has none."""
+        shape = block.multipliers.shape[:-1]
+        total = np.full((*shape, *self._size), np.nan if block.n[0] else 0.0)
+        if block.reactions is not None and self._sums is not None:
+            given = block.reactions[..., self._columns] / self._duration
+            total = row_products(given, self._sums).reshape(total.shape)
+        out: dict[Key, Array] = {(self._group, "reaction"): total[..., : self._axes]}
+        if self._size[1] > self._axes:
+            out[self._group, "reaction_moment"] = total[..., self._axes :]
+        return out
+
+
 TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or plastic strain, then heating K, work J/m³)"
 
 
@@ -242,9 +306,9 @@ class TimeSeries:
         self._frames: list[dict[Key, Array]] = []
         self._time: list[Array] = []
         self._frame_time: list[Array] = []
-        self._contacts = [
-            ContactSeries(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
-        ]
+        box = _extent(assembly.system.parts)
+        interfaces = range(len(assembly.contact.interfaces))
+        self._contacts = [ContactSeries(assembly.contact, i, step, self._duration, box) for i in interfaces]
         self._points = {
             i: PointSeries(part, own, record.point_memory)
             for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
@@ -256,6 +320,11 @@ class TimeSeries:
             if whole is not None:
                 known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
                 self._stresses[i] = StressSeries(whole, assembly.parts[i], known)
+        sizes = [sum(item.dofs.size for item in own.imposed) for own in assembly.parts]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
+        each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
+        supports = [SupportSeries(part, own, first, self._duration) for part, own, first in each]
+        self._supports = [series for series in supports if series.names]
         self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
@@ -313,8 +382,8 @@ class TimeSeries:
         )
         for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
             out += self._part_variables(part, own.rotating)
-        every: tuple[PointSeries | StressSeries | ContactSeries | SpringSeries, ...]
-        every = *self._points.values(), *self._stresses.values(), *self._contacts, *self._springs
+        every: tuple[PointSeries | StressSeries | SupportSeries | ContactSeries | SpringSeries, ...]
+        every = *self._points.values(), *self._stresses.values(), *self._supports, *self._contacts, *self._springs
         for series in every:
             out += series.variables()
         for group, *_, resultant in self._junctions:
@@ -389,6 +458,8 @@ class TimeSeries:
             timed, framed = contact.add(block, kept)
             rows.update(timed)
             frames.update(framed)
+        for support in self._supports:
+            rows.update(support.rows(block))
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, squares_of, volume, resultant in self._junctions:
@@ -416,6 +487,14 @@ class TimeSeries:
 
     def __len__(self) -> int:
         return sum(times.size for times in self._time)
+
+
+def _extent(parts: Sequence[Part]) -> tuple[Array, Array] | None:
+    """Corners (axis,) of the box around all parts, m; None if they have different numbers of axes."""
+    if len({part.positions.shape[1] for part in parts}) > 1:
+        return None
+    places = np.concatenate([part.positions for part in parts])
+    return places.min(axis=0), places.max(axis=0)
 
 
 def _translations(part: Part) -> int:

@@ -123,8 +123,9 @@ def export_vtu(
     cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
     YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are written with their corners, as they are
     recorded; the other nodes are points. An interface has files of its points, at their initial places, with area, gap,
-    pressure, traction, slip, status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with
-    numbers of parts, `all.pvd`. Files of the same names are replaced.
+    pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
+    `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same
+    names are replaced.
 
     frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
     progress: called as (files written, files in all).
@@ -133,17 +134,21 @@ def export_vtu(
 
     result = one_member(result, member, "a VTU export")
     pieces = [*_parts(result), *_interfaces(result)]
+    if pieces:
+        pieces += _obstacles(result)
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
     if not pieces or not times.size:
         raise UserError("nothing to export: the result has no frames of parts or interfaces", code=1)
     target, chosen = Path(folder), spread(times.size, frames)
     times = times[chosen]
-    total, done = len(pieces) * times.size, 0
+    total, done = sum(times.size if piece.group else 1 for piece in pieces), 0
     written: list[list[str]] = []
     for piece in pieces:
         (target / piece.name).mkdir(parents=True, exist_ok=True)
         names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
-        for name, (point_data, cell_data) in zip(names, _frames(piece, chosen), strict=True):
+        if not piece.group:  # at rest: one file for all instants
+            names = names[:1] * times.size
+        for name, (point_data, cell_data) in zip(dict.fromkeys(names), _frames(piece, chosen), strict=False):
             mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
             mesh.write(target / name, file_format="vtu")
             done += 1
@@ -177,6 +182,28 @@ def _interfaces(result: xarray.DataTree) -> Iterator[_VtuPiece]:
             vertices = np.arange(len(points))[:, None]
             group = group.drop_vars("point_position")
             yield _VtuPiece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
+
+
+def _obstacles(result: xarray.DataTree) -> Iterator[_VtuPiece]:
+    """The rigid obstacles that the result has an outline of."""
+    for name, node in result["interface"].children.items() if "interface" in result.children else ():
+        outline = obstacle_of(node.to_dataset())
+        if outline is not None:
+            points, cells = outline
+            kind = {1: "vertex", 2: "line", 3: "triangle", 4: "quad"}[cells.shape[1]]
+            yield _VtuPiece(
+                _file_name("obstacle", name), _space(points), kind, cells, xarray.Dataset(), ("none", "none")
+            )
+
+
+def obstacle_of(group: xarray.Dataset) -> tuple[Array, Indices] | None:
+    """Points (p, axis), m, and cells (c, corner) of the obstacle of an interface; None if the result has none."""
+    if "obstacle_position" not in group or "obstacle_connectivity" not in group:
+        return None
+    points, cells = group["obstacle_position"].values, group["obstacle_connectivity"].values.astype(np.int64)
+    if not (cells.size and 0 <= cells.min() <= cells.max() < len(points) and cells.shape[1] <= 4):
+        raise UserError("the cells of an obstacle name points that are not there", code=1)
+    return points, cells
 
 
 def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:

@@ -104,10 +104,16 @@ def test_interfaces_cell_fields_and_the_file_of_all(tmp_path):
     result = aq.simulate(aq.System([block], interfaces=[contact]), aq.Static(), duration=1.0, step=0.25)
     seen = []
     export_vtu(result, tmp_path, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(n, 10) for n in range(1, 11)]
+    assert seen == [(n, 11) for n in range(1, 12)]  # five frames of the part and of the points, one file of the floor
     sets = ElementTree.parse(tmp_path / "all.pvd").findall("Collection/DataSet")
-    assert [(s.get("timestep"), s.get("part")) for s in sets[:3]] == [("0.0", "0"), ("0.0", "1"), ("0.25", "0")]
-    part, points = (meshio.read(tmp_path / s.get("file")) for s in sets[-2:])
+    assert [(s.get("timestep"), s.get("part")) for s in sets[:4]] == [
+        ("0.0", "0"),
+        ("0.0", "1"),
+        ("0.0", "2"),
+        ("0.25", "0"),
+    ]
+    part, points, plane = (meshio.read(tmp_path / s.get("file")) for s in sets[-3:])
+    assert plane.cells[0].type == "line" and not plane.points[:, 1].any()
     group = result["part"][block.name].dataset
     for field in ("plastic_strain", "mises_stress", "pressure"):
         np.testing.assert_array_equal(part.cell_data[field][0], group[field].values[-1])
