@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
+from arlequin.models.fem.continuum import Continuum
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, Part, PathDependent
+from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent
 from arlequin.models.types import Array
 from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster
@@ -409,10 +410,18 @@ class TimeSeries:
             ("angle", "time", "rad", "angle turned since the start"),
             ("angular_velocity", "time", "rad/s", "angular velocity"),
         )
+        model = part.model if isinstance(part, MeshedPart) else None
+        quadratic = isinstance(model, Continuum) and model.basis.Nbfun > model.finite_element.corners
+        nodes = model.cell_nodes if isinstance(model, Continuum) and quadratic else None
         return VariableGroup(f"part/{part.name}", dims).variables(
             ("mass", "", "kg", "mass, weighted", self._masses[part.name]),
             ("position", "node axis", "m", "initial position of the node", part.positions),
             ("connectivity", "cell corner", "1", "nodes at the corners of the cell", part.connectivity),
+            *(
+                [("cell_nodes", "cell cell_node", "1", "all nodes of the cell, in VTK's order", nodes)]
+                if quadratic
+                else ()
+            ),
             ("momentum", "time component", "kg m/s", "linear momentum, weighted"),
             ("displacement", "frame node component", "m", "displacement"),
             ("velocity", "frame node component", "m/s", "velocity"),

@@ -23,6 +23,12 @@ from arlequin.results.members import one_member
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
 _SLENDER = {1: "vertex", 2: "line"}
+# the same of all nodes of a cell of second order
+_QUADRATIC = {
+    (1, 3): "line3", (2, 6): "triangle6", (2, 8): "quad8", (2, 9): "quad9", (3, 10): "tetra10", (3, 20): "hexahedron20",
+    (3, 27): "hexahedron27",
+}  # fmt: skip
+_MIRRORED = [0, 1, 3, 2, 4, 8, 7, 6, 5, 9]  # a tetrahedron of ten nodes with its last two corners exchanged
 _HEXAHEDRON = [0, 3, 6, 2, 1, 5, 7, 4]
 _FACES = {
     "tetra": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]],
@@ -58,6 +64,24 @@ def cells_of(group: xarray.Dataset) -> VtuCells:
         edges = positions[nodes[:, 1:]] - positions[nodes[:, :1]]
         inside_out = np.linalg.det(edges) < 0.0
         nodes[inside_out] = nodes[inside_out][:, [0, 1, 3, 2]]
+    return VtuCells(kind, nodes)
+
+
+def whole_cells_of(group: xarray.Dataset) -> VtuCells:
+    """The cells of the group of a part with all nodes, of second order where the result has them."""
+    corners = cells_of(group)
+    positions = group["position"].values
+    if "cell_nodes" not in group:
+        return corners
+    nodes = group["cell_nodes"].values.astype(np.int64)
+    kind = _QUADRATIC.get((positions.shape[1], nodes.shape[1]))
+    if kind is None:  # an element of a script
+        return corners
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
+        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
+    if kind == "tetra10":
+        inside_out = (corners.nodes != nodes[:, :4]).any(axis=1)
+        nodes[inside_out] = nodes[inside_out][:, _MIRRORED]
     return VtuCells(kind, nodes)
 
 
@@ -121,11 +145,10 @@ def export_vtu(
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
     its cells with what they have (plastic_strain, mises_stress, pressure, stress, section forces as means over the
     cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
-    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are written with their corners, as they are
-    recorded; the other nodes are points. An interface has files of its points, at their initial places, with area, gap,
-    pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
-    `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same
-    names are replaced.
+    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes.
+    An interface has files of its points, at their initial places, with area, gap, pressure, traction, slip, status,
+    worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in `part-NAME.pvd`, `interface-NAME.pvd`,
+    `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same names are replaced.
 
     frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
     progress: called as (files written, files in all).
@@ -167,7 +190,7 @@ def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
         group = node.to_dataset()
         if "position" in group and "displacement" in group:
             with warn_and_skip(f"the part {name}"):
-                kind, nodes = cells_of(group)
+                kind, nodes = whole_cells_of(group)
                 points = _space(group["position"].values)
                 pieces.append(_VtuPiece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
     return pieces
