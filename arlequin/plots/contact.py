@@ -39,9 +39,10 @@ def contact(
     groups = {name: interface_of(tree, interface) for name, tree in results.items()}
     loads = {name: (_times(g), magnitude(g["force"].values) / (area or 1.0)) for name, g in groups.items()}
     gaps = {name: (_times(g), g["gap_min"].values) for name, g in groups.items() if "gap_min" in g}
+    first = next(iter(groups.values()))["force"]
     with_gap = bool(gaps) or bool(gap)
     with style.panels(1 + with_gap, 4.6 if with_gap else 3.0, sharex=True) as (figure, axes):
-        title, unit = ("Contact force", "N") if area is None else ("Contact pressure", "Pa")
+        title, unit = ("Contact force", first.attrs.get("units", "N")) if area is None else ("Contact pressure", "Pa")
         many = len(results) > len(style.COLOURS)
         _panel(axes[0], title, unit, loads, force or {}, steps=True, many=many)
         if with_gap:

@@ -26,7 +26,7 @@ def energies(result: xarray.DataTree, *, member: int | None = None) -> Figure:
     energy = root["energy"].transpose("time", "kind", ...).values  # (t, kind), of an ensemble (t, kind, member)
     members = energy.shape[2] if energy.ndim == 3 else 1
     thin: Any = {} if members == 1 else {"linewidth": 0.8, "alpha": max(0.15, members**-0.5)}
-    factor, unit = style.prefix(energy, "J")
+    factor, unit = style.prefix(energy, root["energy"].attrs.get("units", "J"))
     clock, second = style.prefix(seconds, "s")
     largest = np.abs(energy).max(initial=0.0)
     with style.panels(2, 4.6, (2.2, 1.0), sharex=True) as (figure, (above, below)):

@@ -41,7 +41,7 @@ def force_histogram(
         raise UserError(f"the force is never above {threshold:g} N: there is no contact to show")
     touching = force[1:] > threshold
     values, spans = force[1:][touching], np.diff(time)[touching]
-    factor, unit = style.prefix(values, "N")
+    factor, unit = style.prefix(values, histories.force_unit(result, interface))
     clock, second = style.prefix(spans.sum(), "s")
     ends = min(0.0, float(values.min())), float(values.max())
     borders = (factor * np.linspace(*ends, positive_integer("bins", bins) + 1)).tolist()

@@ -37,6 +37,11 @@ def force(result: xarray.DataTree, interface: str | None, component: int | None)
     return group["time"].values, vectors[:, integer("component", component, 0, vectors.shape[1] - 1)]
 
 
+def force_unit(result: xarray.DataTree, interface: str | None) -> str:
+    """Unit of the contact force: N, or N/m of plane models of 1 m thickness."""
+    return str(interface_of(result, interface)["force"].attrs.get("units", "N"))
+
+
 def displacement(result: xarray.DataTree, part: str, node: int) -> tuple[Array, Array]:
     """Instants of the frames (f,), s, and the displacement of a node (f, component), m."""
     there = list(result["part"].children) if "part" in result.children else []

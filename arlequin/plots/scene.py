@@ -119,9 +119,11 @@ def _artist(
         artist = (Line3DCollection if solid else LineCollection)(list(first), linewidths=3.0, **look)
         panel.add_collection(artist)
     else:
-        edges = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {"edgecolors": "face"}
+        edges = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {}
         artist = (Poly3DCollection if solid else PolyCollection)(list(first), **edges, **look)
         panel.add_collection(artist)
+        if not edges:
+            artist.set_edgecolor("face")  # in space it needs the axes
 
     def update(n: int) -> None:
         pieces = scale * d.places[n][d.pieces]

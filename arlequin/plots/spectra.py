@@ -36,7 +36,8 @@ def force_spectrum(
     time, force = histories.force(result, interface, component)
     name = "Contact force" if component is None else f"Contact force {histories.AXES[component]}"
     # a force at t_n is the mean over the step before: the start of the run has none
-    return _figure(*power_spectrum(time[1:], force[1:], segments), name, "N²/Hz")
+    unit = histories.force_unit(result, interface)
+    return _figure(*power_spectrum(time[1:], force[1:], segments), name, "N²/Hz" if unit == "N" else f"({unit})²/Hz")
 
 
 def displacement_spectrum(

@@ -1,6 +1,7 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.solid import Solid
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent
-from arlequin.models.types import Array
+from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Surface
+from arlequin.models.types import Array, Indices
 from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Record
@@ -93,6 +95,10 @@ class ContactSeries:
                 ("point_force", "time point", "N", "normal contact force on the point, mean over the step"),
                 *([("point_wear_power", "time point", "W", rate)] if self._frictional else ()),
             )
+        facets = surface_cells(self._interface.slave, self._positions)
+        if facets is not None:
+            text = "contact points at the corners of the facets of the slave"
+            out += group.variables(("point_connectivity", "facet facet_corner", "1", text, facets))
         if self._outline is not None:
             points, cells = self._outline
             text = "corners of the rigid obstacle near the parts, for drawings"
@@ -150,6 +156,25 @@ class ContactSeries:
             if self._wear_law.density is not None:
                 rows[group, "worn_mass"] = self._wear_law.density * rows[group, "worn_volume"]
         return rows, frames
+
+
+# facets of second order as facets of first order between all of their nodes
+_PARTS = {
+    3: [[0, 1, 2]], 4: [[0, 1, 2, 3]], 6: [[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]], 8: [[0, 1, 2, 3]],
+    9: [[0, 4, 8, 7], [4, 1, 5, 8], [8, 5, 2, 6], [7, 8, 6, 3]],
+}  # fmt: skip
+
+
+def surface_cells(slave: Surface, points: Array) -> Indices | None:
+    """Triangles or quadrilaterals (f, corner) between contact points (k, 3) that are the slave's nodes, else None."""
+    if points.shape[1] != 3 or points.shape != slave.positions.shape or slave.facets.shape[1] not in _PARTS:
+        return None
+    if not np.array_equal(points, slave.positions):
+        return None
+    number = np.zeros(slave.part.node_count, dtype=np.int64)
+    number[slave.nodes] = np.arange(slave.nodes.size)
+    pieces = np.array(_PARTS[slave.facets.shape[1]])
+    return number[slave.facets[:, pieces]].reshape(-1, pieces.shape[1])
 
 
 def _summed(before: Array, values: Array) -> Array:
@@ -372,6 +397,8 @@ class TimeSeries:
     def variables(self) -> list[Variable]:
         """All variables of the result, with units and names."""
         own = self._of_one()
+        if per_metre(self._assembly.system.parts):
+            own = [replace(variable, units=PER_METRE.get(variable.units, variable.units)) for variable in own]
         return own if self._members is None else [variable.of_each(self._members) for variable in own]
 
     def _of_one(self) -> list[Variable]:
@@ -496,6 +523,16 @@ class TimeSeries:
 
     def __len__(self) -> int:
         return sum(times.size for times in self._time)
+
+
+# units of a model whose plane parts are 1 m thick: values for each metre of thickness
+PER_METRE = {unit: f"{unit}/m" for unit in ("N", "N s", "N m", "J", "W", "kg", "m2", "m3")} | {"kg m/s": "kg/s"}
+
+
+def per_metre(parts: Sequence[Part]) -> bool:
+    """Whether all parts are plane solids of thickness 1 m (the default): forces are then forces per metre."""
+    models = [part.model if isinstance(part, MeshedPart) else part for part in parts]
+    return all(isinstance(own, Solid) and own.plane in ("strain", "stress") and own.thickness == 1.0 for own in models)
 
 
 def _extent(parts: Sequence[Part]) -> tuple[Array, Array] | None:

@@ -146,9 +146,10 @@ def export_vtu(
     its cells with what they have (plastic_strain, mises_stress, pressure, stress, section forces as means over the
     cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
     YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes.
-    An interface has files of its points, at their initial places, with area, gap, pressure, traction, slip, status,
-    worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in `part-NAME.pvd`, `interface-NAME.pvd`,
-    `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same names are replaced.
+    An interface has files of its points at their initial places, in space with the facets between them, with area, gap,
+    pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
+    `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same
+    names are replaced.
 
     frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
     progress: called as (files written, files in all).
@@ -202,9 +203,14 @@ def _interfaces(result: xarray.DataTree) -> Iterator[_VtuPiece]:
         group = node.to_dataset()
         if "point_position" in group and "gap" in group:
             points = _space(group["point_position"].values)
-            vertices = np.arange(len(points))[:, None]
+            cells, kind = np.arange(len(points))[:, None], "vertex"
+            if "point_connectivity" in group:
+                cells = group["point_connectivity"].values.astype(np.int64)
+                kind = _SOLIDS[2, cells.shape[1]]
+                if cells.size and not 0 <= cells.min() <= cells.max() < len(points):
+                    raise UserError(f"interface {name}: its facets name points that are not there", code=1)
             group = group.drop_vars("point_position")
-            yield _VtuPiece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
+            yield _VtuPiece(_file_name("interface", name), points, kind, cells, group, ("point", "vertex"))
 
 
 def _obstacles(result: xarray.DataTree) -> Iterator[_VtuPiece]:

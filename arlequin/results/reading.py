@@ -69,6 +69,7 @@ class Summary(NamedTuple):
     parameters: dict[str, Any]
     energies: list[Energy]
     ranges: Sequence[EnergyRange] = ()
+    unit: str = "J"  # of the energies; J/m of plane models of 1 m thickness
 
 
 def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
@@ -103,15 +104,15 @@ def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
         facts[name.replace("_", " ")] = f"{text} s" if name in SECONDS else text
     if "energy" not in root or not len(time):
         return Summary(facts, parameters, [])
-    kinds = [str(kind) for kind in root["kind"].values]
+    kinds, unit = [str(kind) for kind in root["kind"].values], str(root["energy"].attrs.get("units", "J"))
     if "member" not in root.sizes:
-        return Summary(facts, parameters, _energies(kinds, root["energy"].values))
+        return Summary(facts, parameters, _energies(kinds, root["energy"].values), unit=unit)
     members = [_energies(kinds, values) for values in root["energy"].transpose("member", "time", "kind").values]
     ranges = []
     for kind, own in zip(kinds, zip(*members, strict=True), strict=True):
         found = np.array([energy[1:] for energy in own])
         ranges.append(EnergyRange(kind, *zip(found.min(axis=0).tolist(), found.max(axis=0).tolist(), strict=True)))
-    return Summary(facts, parameters, [], ranges)
+    return Summary(facts, parameters, [], ranges, unit)
 
 
 def _energies(kinds: list[str], values: Array) -> list[Energy]:

@@ -62,7 +62,8 @@ def worn_volume(
     """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J; `member`: of an ensemble."""
     result = one_member(result, member, "the worn volume")
     volume = non_negative("coefficient", coefficient) * _work(result, interface, "wear")
-    about = {"units": "m3", "long_name": "worn volume"}
+    plane = _group(result, interface)["area"].attrs.get("units") == "m2/m"  # for each metre of thickness
+    about = {"units": "m3/m" if plane else "m3", "long_name": "worn volume"}
     return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)
 
 

@@ -143,18 +143,19 @@ def summary_of(summary: Summary) -> list[Table]:
         tables.append(table(rows, ("parameter", "value")))
     if summary.energies:
         rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
-        headers = ("energy (J)", "initial", "final", "largest")
+        headers = (f"energy ({summary.unit})", *WHEN)
         tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
     if summary.ranges:
-        tables.append(table(rows_of_ranges(summary), RANGES, numbers=(1, 2, 3)))
+        headers = (f"energy ({summary.unit}), all members", *WHEN)
+        tables.append(table(rows_of_ranges(summary), headers, numbers=(1, 2, 3)))
     return tables
 
 
-RANGES = ("energy (J), all members", "initial", "final", "largest")
+WHEN = ("initial", "final", "largest")
 
 
 def rows_of_ranges(summary: Summary) -> list[tuple[str, ...]]:
-    """Table rows of the energies of an ensemble, with the columns `RANGES`: least and greatest of the members."""
+    """Table rows of the energies of an ensemble: kind, and least and greatest of the members for each of `WHEN`."""
     return [(r.kind, *(_range(*ends) for ends in (r.first, r.last, r.largest))) for r in summary.ranges]
 
 

@@ -69,11 +69,10 @@ def _energies(about: Summary) -> Iterator[str]:
     """Section of the energies and their balance."""
     if not about.energies and not about.ranges:
         return
-    headers: tuple[str, ...] = ("energy (J)", "initial", "final", "largest")
+    headers = (f"energy ({about.unit}){', all members' if about.ranges else ''}", *tables.WHEN)
     rows: list[tuple[str, ...]]
     rows = [(e.kind.replace("_", " "), *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in about.energies]
     if about.ranges:
-        headers = tables.RANGES
         rows = [(kind.replace("_", " "), *found) for kind, *found in tables.rows_of_ranges(about)]
     worst = about.facts.get("largest energy imbalance")
     yield page.section(
