@@ -105,9 +105,7 @@ def common(result: xarray.DataTree) -> dict[str, Scalar]:
     if "energy" in root and root.sizes["time"]:
         last = root["energy"].isel(time=-1)
         for kind, value in zip(last["kind"].values, last.values, strict=True):
-            out[f"energy_{kind}"] = Scalar(
-                value, _unit(root, "energy", "J"), f"energy at the end: {str(kind).replace('_', ' ')}"
-            )
+            out[f"energy_{kind}"] = Scalar(value, "J", f"energy at the end: {str(kind).replace('_', ' ')}")
     if "balance" in root:
         out["balance"] = Scalar(_largest(np.abs(root["balance"].values)), "1", "largest relative energy imbalance")
     if "wall_time_per_step" in root.attrs:
@@ -135,10 +133,8 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
     steps = np.minimum(np.diff(time), float(root.attrs.get("step", np.inf)))
     force = np.linalg.norm(group["force"].values[1:], axis=1)
     out = {
-        "peak_force": Scalar(_largest(force), _unit(group, "force", "N"), "largest contact force"),
-        "final_force": Scalar(
-            force[-1] if force.size else np.nan, _unit(group, "force", "N"), "contact force at the end"
-        ),
+        "peak_force": Scalar(_largest(force), "N", "largest contact force"),
+        "final_force": Scalar(force[-1] if force.size else np.nan, "N", "contact force at the end"),
         "peak_pressure": Scalar(_peak_pressure(group, steps), "Pa", "largest contact pressure"),
         "least_gap": Scalar(-_largest(-group["gap_min"].values), "m", "smallest gap"),
     }
@@ -147,28 +143,21 @@ def _of_interface(group: xarray.Dataset, root: xarray.Dataset) -> dict[str, Scal
         impulse = float(np.linalg.norm(steps @ group["force"].values[1:]))
         active = group["active"].values[1:] > 0
         first = time[:-1][active][0] if active.any() else np.nan
-        out["impulse"] = Scalar(impulse, _unit(group, "impulse", "N s"), "contact impulse")
+        out["impulse"] = Scalar(impulse, "N s", "contact impulse")
         out["contact_duration"] = Scalar(steps[active].sum(), "s", "duration of contact")
         out["first_contact"] = Scalar(first, "s", "start of the first contact")
     if "wear_power" in group:
-        watt = _unit(group, "wear_power", "W")
-        joule = watt.replace("W", "J")
         work, taken = (float(steps @ group[name].values[1:]) for name in ("wear_power", "friction_power"))
         if not static:
-            out["wear_power"] = Scalar(work / steps.sum() if steps.size else np.nan, watt, "mean wear power")
-            out["friction_energy"] = Scalar(taken, joule, "energy dissipated by friction")
-        out["wear_work"] = Scalar(work, joule, "wear work, ∫ F_n ‖v_t‖ dt")
+            out["wear_power"] = Scalar(work / steps.sum() if steps.size else np.nan, "W", "mean wear power")
+            out["friction_energy"] = Scalar(taken, "J", "energy dissipated by friction")
+        out["wear_work"] = Scalar(work, "J", "wear work, ∫ F_n ‖v_t‖ dt")
     for name, unit, text in (("worn_volume", "m3", "worn volume"), ("worn_mass", "kg", "worn mass")):
         if name in group:
-            out[name] = Scalar(_largest(group[name].values[-1:]), _unit(group, name, unit), text)
+            out[name] = Scalar(_largest(group[name].values[-1:]), unit, text)
     if "worn_depth" in group:
         out["worn_depth"] = Scalar(_largest(group["worn_depth"].values[-1:]), "m", "greatest worn depth")
     return out
-
-
-def _unit(group: xarray.Dataset, name: str, otherwise: str) -> str:
-    """Unit of a variable: those of plane models of 1 m thickness are per metre."""
-    return str(group[name].attrs.get("units", otherwise))
 
 
 def _peak_pressure(group: xarray.Dataset, steps: Array) -> float:

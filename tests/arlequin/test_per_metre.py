@@ -39,8 +39,8 @@ def test_a_plane_model_of_one_metre_is_per_metre(plane, tmp_path, capsys):
     assert summary(result).unit == "J/m"
     main(["show", str(tmp_path / "run.zarr")])
     assert "energy (J/m)" in capsys.readouterr().out
-    found = common(result)
-    assert (found["peak_force"].unit, found["energy_strain"].unit, found["wear_power"].unit) == ("N/m", "J/m", "W/m")
+    # scalars of sweeps, which may vary the thickness, are those of the body of 1 m
+    assert common(result)["peak_force"].unit == "N"
 
 
 @pytest.mark.parametrize("options", [{"plane": "strain", "thickness": 0.5}, {"plane": "axisymmetric"}])
@@ -48,7 +48,7 @@ def test_other_models_have_the_units_of_bodies(options):
     result = run(**options)
     assert units(result) == {"energy": "J", "mass": "kg", "momentum": "kg m/s", "force": "N", "area": "m2"}
     assert any(axes.get_ylabel() == "Contact force (MN)" for axes in plots.contact(result).axes)
-    assert summary(result).unit == "J" and common(result)["peak_force"].unit == "N"
+    assert summary(result).unit == "J"
 
 
 def test_thickness_scales_the_numbers():
