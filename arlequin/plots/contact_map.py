@@ -66,7 +66,9 @@ def contact_map(
         else:
             places, found, triangles = _triangulated(group, metre * places, factor * values[shown])
             options: dict[str, Any] = {"cmap": MAP, "vmin": min(0.0, float(found.min())), "rasterized": True}
-            image = axes.tripcolor(Triangulation(*places.T, triangles), found, shading="gouraud", **options)
+            image = axes.tripcolor(
+                Triangulation(places[:, 0], places[:, 1], triangles), found, shading="gouraud", **options
+            )
             name = style.capital(group[field].attrs.get("long_name", field))
             figure.colorbar(image, ax=axes, label=style.label(name, unit), shrink=0.8, aspect=30)
         axes.set_aspect("equal")
@@ -107,7 +109,7 @@ def _in_space(result: xarray.DataTree, group: xarray.Dataset, field: str, values
     places, found = group["point_position"].values, values[shown]
     metre, length = style.prefix(places - places.mean(axis=0), "m")
     factor, unit = style.prefix(found, group[field].attrs.get("units", ""))
-    *surface, triangles = _triangulated(group, metre * places, factor * found)
+    corners, shades, triangles = _triangulated(group, metre * places, factor * found)
     clock, second = style.prefix(result.dataset["frame_time"].values[shown], "s")
     low, high = metre * places.min(axis=0), metre * places.max(axis=0)
     projection: Any = {"projection": "3d", "proj_type": "ortho"}
@@ -121,13 +123,13 @@ def _in_space(result: xarray.DataTree, group: xarray.Dataset, field: str, values
             look = look if colours is None else {"c": colours}
             image = view.scatter(*(metre * places).T, s=14, depthshade=False, **look)
         else:
-            corners, shades = _refined(*surface, triangles)
-            image = Poly3DCollection(list(corners), cmap=MAP, linewidths=0.2, rasterized=True)
+            pieces, shades = _refined(corners, shades, triangles)
+            image = Poly3DCollection(list(pieces), cmap=MAP, linewidths=0.2, rasterized=True)
             image.set_array(shades)
             image.set_clim(*limits)
             view.add_collection3d(image)
             image.set_edgecolor("face")  # no gaps between the triangles
-            elevation, azimuth = _seen_from(surface[0][triangles])
+            elevation, azimuth = _seen_from(corners[triangles])
             view.view_init(elev=elevation, azim=azimuth)
         shares = (high - low) / (high - low).max()
         for axis, share, name in zip((view.xaxis, view.yaxis, view.zaxis), shares, NAMES, strict=True):

@@ -119,7 +119,7 @@ def _artist(
         artist = (Line3DCollection if solid else LineCollection)(list(first), linewidths=3.0, **look)
         panel.add_collection(artist)
     else:
-        edges = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {}
+        edges: Any = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {}
         artist = (Poly3DCollection if solid else PolyCollection)(list(first), **edges, **look)
         panel.add_collection(artist)
         if not edges:
