@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import groups_of, magnification, moving
+from arlequin.plots.moving import groups_of, magnification, moving, of_component
 from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
 from arlequin.results.members import one_member
@@ -29,6 +29,7 @@ def animation(
     path: str | Path,
     *,
     field: str = "displacement",
+    component: int | str | None = None,
     parts: tuple[str, ...] | None = None,
     magnify: float | None = None,
     frames: int = 60,
@@ -42,9 +43,9 @@ def animation(
     times their displacement: None takes 1 or, where there are beams, what makes their deflection seen. Bars along one
     axis lie above each other, one line a part. Rigid obstacles are lines or translucent surfaces.
 
-    field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell). frames: at most so many,
-    spread evenly over those of the result; rate: of them a second; member: of an ensemble, from 0; progress: called as
-    (frames drawn, in all).
+    field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell[, component]); of the sections
+    of beams the means over the cells. component: see `shape`. frames: at most so many, spread evenly over those of the
+    result; rate: of them a second; member: of an ensemble, from 0; progress: called as (frames drawn, in all).
     """
     result = one_member(result, member, "an animation")
     target = Path(path)
@@ -53,6 +54,7 @@ def animation(
     count = result.sizes.get("frame", 0)
     if not groups or not count:
         raise UserError("nothing to animate: the result has no frames of parts", code=1)
+    groups = {name: of_component(g, field, component) if field in g else g for name, g in groups.items()}
     about = [group[field].attrs for group in groups.values() if field in group]
     if not about:
         raise UserError(f"no part of the result has a field `{field}`")

@@ -23,6 +23,8 @@ def interface_of(result: xarray.DataTree, interface: str | None) -> xarray.Datas
     there = list(result["interface"].children) if "interface" in result.children else []
     if interface is None and len(there) == 1:
         interface = there[0]
+    if interface is None and there:
+        raise UserError(f"the result has several interfaces: choose interface=, one of {', '.join(there)}")
     if interface not in there:
         raise UserError(f"interface {interface}: not in the result; there are {', '.join(there) or 'none'}")
     return result[f"interface/{interface}"].to_dataset()

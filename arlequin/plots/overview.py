@@ -9,6 +9,7 @@ import numpy as np
 
 from arlequin.models.errors import UserError
 from arlequin.plots.contact import contact
+from arlequin.plots.contact_map import contact_map
 from arlequin.plots.energies import energies
 from arlequin.plots.profile import profile
 from arlequin.plots.shape import is_solid, shape
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str, Figure]:
-    """Energies, interfaces over time, the shape of parts at the end, the velocity along bars and beams.
+    """Energies, interfaces over time, the shape of parts at the end, their stress if it is recorded, the velocity along
+    bars and beams, the pressure on surfaces of solids when it is largest.
 
     member: of an ensemble, from 0; None draws energies and interfaces of all members, and names the figures left out.
     """
@@ -46,9 +48,16 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
         ):
             with warn_and_skip("the figure of the shape"):
                 figures["shape"] = shape(result)
+            if any("mises_stress" in group for group in groups):
+                with warn_and_skip("the figure of the stress"):
+                    figures["stress"] = shape(result, "mises_stress")
         if groups and all(group.sizes.get("corner") == 2 for group in groups):
             with warn_and_skip("the figure of the profile"):
                 figures["profile"] = profile(result, component=_largest_component(groups))
+        for name, node in result["interface"].children.items() if "interface" in result.children else ():
+            if "point_connectivity" in node.dataset and float(node.dataset["pressure"].max()) > 0.0:
+                with warn_and_skip(f"the map of the interface {name}"):
+                    figures[f"pressure-{name}"] = contact_map(result, interface=name)
     if not figures:
         raise UserError("the result has nothing that is drawn: neither energy nor interfaces nor parts", code=1)
     return figures

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arlequin.models.checks import integer, one_of
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import moving
+from arlequin.plots.moving import hint, moving, of_component
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import stage
 from arlequin.results.members import one_member
@@ -54,9 +53,9 @@ def shape(
     result = one_member(result, member, "a figure of shapes")
     every = {name: node.to_dataset() for name, node in result["part"].children.items()}
     if not any(field in g for g in every.values()):
-        raise UserError(f"no plane part or solid of the result has a field `{field}`{_hint(every, field)}")
+        raise UserError(f"no plane part or solid of the result has a field `{field}`{hint(every, field)}")
     every = {
-        name: _of_component(g, field, component)
+        name: of_component(g, field, component)
         for name, g in every.items()
         if field in g and (not parts or name in parts)
     }
@@ -123,31 +122,6 @@ def _solids(
     name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field)
     label = name, first[field].attrs.get("units", "")
     return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3, obstacles_of(result, 3))[0]
-
-
-def _of_component(group: xarray.Dataset, field: str, component: int | str | None) -> xarray.Dataset:
-    """The group with one component of the field; with all of a vector if it is None. UserError if there is no such."""
-    dims = group[field].dims
-    if len(dims) < 3 or (component is None and dims[-1] != "stress_component"):
-        return group
-    labels = [str(label) for label in group[dims[-1]].values] if dims[-1] in group.coords else []
-    if component is None:
-        raise UserError(f"{field}: choose component=, one of {', '.join(labels)}; or draw mises_stress")
-    if isinstance(component, str):
-        component = labels.index(one_of("component", component, tuple(labels)))
-    number = integer("component", component, -group.sizes[dims[-1]], group.sizes[dims[-1]] - 1)
-    one = group[field].isel({dims[-1]: number}, drop=True)
-    name = f"{one.attrs.get('long_name', field)}, {labels[number] if labels else number}"
-    return group.assign({field: one.assign_attrs(long_name=name)})
-
-
-def _hint(groups: dict[str, xarray.Dataset], field: str) -> str:
-    """The fields that can be drawn, and how stresses are recorded."""
-    drawable = [
-        str(name) for g in groups.values() for name, v in g.data_vars.items() if v.dims[:1] == ("frame",)
-    ]  # fmt: skip
-    there = f"; there are {', '.join(dict.fromkeys(drawable))}" if drawable else ""
-    return there + ("; stresses are recorded by Record(stress=True)" if "stress" in field or "mises" in field else "")
 
 
 def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: float) -> _Drawn:

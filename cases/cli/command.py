@@ -159,6 +159,9 @@ def _parser() -> argparse.ArgumentParser:
         "--field", metavar="NAME", default="displacement", help="field shown by colours (default: %(default)s)"
     )
     animate.add_argument(
+        "--component", metavar="NAME", help="component of the field, such as y or xx (default: length of the vector)"
+    )
+    animate.add_argument(
         "--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)"
     )
     _add_member(animate)

@@ -91,8 +91,9 @@ def animate(arguments: Namespace) -> int:
         result = opened(arguments.path, "animate")
         with ProgressBar("drawing", "frames") as bar:
             plots.animation(
-                result, target, field=arguments.field, magnify=magnify, frames=frames, member=member, progress=bar
-            )
+                result, target, field=arguments.field, component=arguments.component, magnify=magnify, frames=frames,
+                member=member, progress=bar,
+            )  # fmt: skip
     print(target, flush=True)
     return 1 if damaged else 0
 

@@ -79,6 +79,11 @@ def test_maps_of_flat_and_curved_surfaces(bent, tmp_path):
     np.testing.assert_array_equal(mesh.point_data["pressure"], group["pressure"].values[-1])
 
 
+def test_the_overview_has_a_map():
+    result = struck(slab(), False)
+    assert set(plots.overview(result)) == {"energies", "contact-touch", "shape", "pressure-touch"}
+
+
 def test_a_result_without_facets_is_drawn_by_its_points():
     result = struck(slab(bent=True), True)
     result["interface/touch"] = result["interface/touch"].dataset.drop_vars("point_connectivity")

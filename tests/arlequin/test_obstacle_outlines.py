@@ -7,7 +7,7 @@ import pytest
 import arlequin as aq
 from arlequin import plots
 from arlequin.multilevel.obstacles.outline import outline_of
-from arlequin.plots.obstacles import Drawn, widened
+from arlequin.plots.obstacles import Drawn, clipped, widened
 
 STEEL = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
 SPACE = [[0.0, 0.0, 0.3], [2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
@@ -106,6 +106,39 @@ def test_obstacles_in_figures(dimension):
     with_it, without = plots.shape(result), plots.shape(bare)
     assert len(with_it.axes[0].collections) == len(without.axes[0].collections) + 1
     assert with_it.axes[0].get_xlim()[1] >= 110.0 > without.axes[0].get_xlim()[1]
+
+
+def test_obstacles_in_space_end_at_the_axes():
+    """A plane under a plate: cut at the limits, drawn behind the plate from above and before it from below."""
+    part = aq.Solid("plate", aq.mesh.box((0.0, 0.1), (0.0, 0.1), (0.0, 0.01), (2, 2, 1)), STEEL)
+    floor = aq.RigidPlane(point=(0.0, 0.0, 0.0), normal=(0.0, 0.0, 1.0))
+    touch = aq.Interface("floor", part.boundary("back"), floor, aq.Unilateral())
+    result = aq.simulate(aq.System([part], interfaces=[touch]), aq.Theta(0.5), duration=1e-6, step=1e-6)
+    figure = plots.shape(result)
+    panel = figure.axes[0]
+    plane = panel.collections[0]
+    low, high = np.array([panel.get_xlim3d(), panel.get_ylim3d(), panel.get_zlim3d()]).T
+    corners = plane._faces.reshape(-1, 3) if hasattr(plane, "_faces") else plane._vec[:3].T
+    assert (corners >= low - 1e-9).all() and (corners <= high + 1e-9).all()
+    np.testing.assert_allclose(np.ptp(corners, axis=0)[:2], (high - low)[:2])
+    assert plane.do_3d_projection() == np.inf
+    panel.view_init(elev=-30.0, azim=-60.0)
+    figure.draw_without_rendering()
+    assert plane.do_3d_projection() == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clipped_triangles_have_the_area_inside(seed):
+    """Against the share of random points of the triangle that are in the box."""
+    random = np.random.default_rng(seed)
+    triangle = random.uniform(-1.0, 2.0, (3, 3))
+    piece = clipped(triangle, np.zeros(3), np.ones(3))
+    shares = random.dirichlet(np.ones(3), 200_000)
+    expected = float((np.abs(shares @ triangle - 0.5) <= 0.5).all(axis=1).mean())
+    fan = [np.cross(piece[n] - piece[0], piece[n + 1] - piece[0]) for n in range(1, len(piece) - 1)]
+    whole = np.cross(triangle[1] - triangle[0], triangle[2] - triangle[0])
+    area = float(np.linalg.norm(np.sum(fan, axis=0)) / np.linalg.norm(whole)) if fan else 0.0
+    assert area == pytest.approx(expected, abs=5e-3)
 
 
 def test_far_obstacles_do_not_shrink_the_parts():

@@ -157,6 +157,30 @@ def test_central_differences(contact):
     assert np.abs(given).max() > 1e5
 
 
+@pytest.mark.parametrize("scheme", [aq.Theta(0.5), aq.Multirate(4)], ids=["theta", "multirate"])
+def test_supports_of_glued_parts(scheme):
+    """Supports of both parts of a junction, whose forces cancel: the momentum of the two changes by what is outside."""
+    shaken = {"left": {"x": 0.0, "y": lambda t: 1e-5 * np.sin(2e5 * t)}}
+    coarse = aq.Solid("coarse", rectangle((0.0, 0.06), (0.0, 0.02), (6, 2)), STEEL, plane="strain", imposed=shaken)
+    fine = aq.Solid(
+        "fine", rectangle((0.04, 0.1), (0.0, 0.02), (24, 8)), STEEL, plane="strain", imposed={"bottom": {"y": 0.0}}
+    )
+    glue = aq.Junction(coarse, fine, weights=aq.Linear(), coupling=aq.L2(), mediator="coarse")
+    wall = aq.RigidPlane(point=(0.1, 0.0), normal=(-1.0, 0.0))
+    touch = aq.Interface("wall", fine.boundary("right"), wall, aq.Unilateral())
+    system = aq.System(
+        [coarse, fine], junctions=[glue], interfaces=[touch],
+        velocity=lambda x: np.stack([200.0 * x[:, 0], 0.0 * x[:, 0]], axis=1),
+    )  # fmt: skip
+    result = aq.simulate(system, scheme, duration=2e-5, step=4e-7)
+    momentum = sum(result[f"part/{name}/momentum"].values for name in ("coarse", "fine"))
+    reactions = sum(result[f"part/{name}/reaction"].values[1:].sum(axis=1) for name in ("coarse", "fine"))
+    contact = result["interface/wall/force"].values[1:]
+    assert np.abs(contact).max() > 1e5 and np.abs(reactions).max() > 1e5
+    missing = np.diff(momentum, axis=0) / 4e-7 - reactions - contact
+    assert np.abs(missing).max() <= 1e-9 * np.abs(reactions).max()
+
+
 def test_a_recorded_run_goes_on(goes_on):
     system = struck()
 

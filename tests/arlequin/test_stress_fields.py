@@ -93,6 +93,64 @@ def test_simple_shear(kinematics):
     assert abs(float(mean.sel(stress_component="xx"))) <= 1e-5 * mu * gamma
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", ["tri", "quad", "tet", "hex"])
+@pytest.mark.parametrize("kinematics", ["small", "finite"])
+def test_uniform_deformation(kinematics, kind, order):
+    """u = H x: Hooke's law of sym H, or Cauchy's stress F S Fᵀ / det F of St. Venant and Kirchhoff, in every cell."""
+    plane = kind in ("tri", "quad")
+    mesh = (
+        rectangle((0.0, 1.0), (0.0, 1.0), (3, 2), kind)
+        if plane
+        else box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (2, 2, 1), kind)
+    )
+    part = aq.Solid("block", mesh, STEEL, plane="strain" if plane else None, order=order, kinematics=kinematics)
+    size = 2 if plane else 3
+    gradient = np.zeros((3, 3))
+    gradient[:size, :size] = 0.2 * np.array([[0.3, -0.5, 0.2], [0.8, -0.1, 0.4], [-0.3, 0.6, 0.2]])[:size, :size]
+    result = aq.simulate(aq.System([part]), aq.Theta(0.5), duration=1e-9, step=1e-9)
+    group = result["part/block"].dataset
+    moved = np.broadcast_to(group["position"].values @ gradient[:size, :size].T, group["displacement"].shape)
+    result["part/block"] = group.assign(displacement=(group["displacement"].dims, moved))
+    found = aq.stress(result, part).isel(frame=-1)
+    lame, mu = E * NU / (1 + NU) / (1 - 2 * NU), E / 2 / (1 + NU)
+    f = np.eye(3) + gradient
+    strain = 0.5 * (gradient + gradient.T) if kinematics == "small" else 0.5 * (f.T @ f - np.eye(3))
+    sigma = lame * np.trace(strain) * np.eye(3) + 2 * mu * strain
+    if kinematics == "finite":
+        sigma = f @ sigma @ f.T / np.linalg.det(f)
+    for name in part.stress_components:
+        exact = sigma["xyz".index(name[0]), "xyz".index(name[1])]
+        values = found["stress"].sel(stress_component=name).values
+        np.testing.assert_allclose(values, exact, atol=1e-10 * np.abs(sigma).max())
+    a, b, c = np.linalg.eigvalsh(sigma)
+    mises = np.sqrt(0.5 * ((a - b) ** 2 + (b - c) ** 2 + (c - a) ** 2))
+    np.testing.assert_allclose(found["mises_stress"].values, mises, rtol=1e-10)
+
+
+def test_thick_cylinder():
+    """Lamé: σ_rr, σ_θθ = A ∓ B/r² under inner pressure, σ_zz = 2νA of held ends, which bear 2νA times their area."""
+    inner, outer, pressure = 1.0, 2.0, 1e6
+    mesh = rectangle((inner, outer), (0.0, 0.2), cells=(48, 1))
+    held = {"bottom": {"z": 0.0}, "top": {"z": 0.0}}
+    load = {"left": lambda x, t: (pressure * t, 0.0)}
+    cylinder = aq.Solid("cylinder", mesh, STEEL, plane="axisymmetric", order=2, imposed=held, tractions=load)
+    group = statics(cylinder)["part/cylinder"].dataset
+    a = pressure * inner**2 / (outer**2 - inner**2)
+    b = a * outer**2
+    ends = np.sort(group["position"].values[group["connectivity"].values, 0], axis=1)[:, [0, -1]]
+    area = 0.5 * (ends[:, 1] ** 2 - ends[:, 0] ** 2)
+    share = b * np.log(ends[:, 1] / ends[:, 0]) / area  # mean of B/r² over the volume of the cell
+    stress = group["stress"].isel(frame=-1)
+    for name, exact in (("rr", a - share), ("tt", a + share), ("zz", 2 * NU * a), ("rz", 0.0)):
+        error = np.abs(stress.sel(stress_component=name).values - exact).max()
+        assert error <= 2e-6 * pressure, (name, error)
+    force = group["reaction"].isel(time=-1).sel(component="y")
+    exact = 2 * NU * a * np.pi * (outer**2 - inner**2)
+    assert force.sel(support="top").item() == pytest.approx(exact, rel=1e-6)
+    assert force.sel(support="bottom").item() == pytest.approx(-exact, rel=1e-6)
+
+
 def test_a_metal_has_the_tensor_beside_its_invariants():
     """`mises_stress` is the one that plastic parts record anyway: no second one of that name, and the same number."""
     metal = aq.J2(E, NU, 7800.0, yield_stress=1e7, hardening=aq.LinearHardening(1e9))
@@ -171,6 +229,39 @@ def test_figures_and_lines_of_errors():
     mass = aq.PointMasses("mass", [[0.0, 0.0]], [1.0])
     with pytest.raises(aq.UserError, match="mass: PointMasses has no stresses"):
         aq.stress(plain, mass)
+
+
+def test_profiles_and_animations_of_stresses_and_sections(tmp_path):
+    """Section forces at the ends of cells and stresses of bars as lines; one component of a tensor as colours."""
+    held = {"left": {"x": 0.0, "y": 0.0, "rz": 0.0}}
+    beam = aq.Beam(
+        "beam", interval(0.0, 2.0, cells=4), STEEL, aq.Section.circle(0.05), dimension=2, imposed=held,
+        end_loads={"right": lambda t: (0.0, 100.0 * t)},
+    )  # fmt: skip
+    result = statics(beam)
+    (line,) = plots.profile(result, "section_moment", component="Mz", frames=[-1]).axes[0].get_lines()
+    ends = np.array([0.0, 0.5, 0.5, 1.0, 1.0, 1.5, 1.5, 2.0])
+    np.testing.assert_allclose(line.get_xdata(), ends)
+    np.testing.assert_allclose(line.get_ydata(), 100.0 * (2.0 - ends), atol=1e-6)
+    figure = plots.profile(result, "section_force", component="Vy", frames=[-1])
+    assert "section force" in figure.get_supylabel().lower() and "Vy" in figure.get_supylabel()
+    with pytest.raises(aq.UserError, match="component = 'Vz'"):
+        plots.profile(result, "section_force", component="Vz")
+    with pytest.raises(aq.UserError, match=r"no part .* `stress` .*section_moment.*Record\(stress=True\)"):
+        plots.profile(result, "stress")
+    assert plots.animation(result, tmp_path / "beam.gif", field="section_moment", frames=2).stat().st_size > 1000
+    bar = aq.Bar(
+        "bar", interval(0.0, 2.0, cells=4), STEEL, imposed={"left": {"x": 0.0}, "right": {"x": lambda t: 2e-4 * t}}
+    )
+    (line,) = plots.profile(statics(bar), "stress", frames=[-1]).axes[0].get_lines()
+    np.testing.assert_allclose(line.get_ydata(), E * STRAIN / 1e6, rtol=1e-9)  # MPa
+    block = statics(tension("strain")[0])
+    with pytest.raises(aq.UserError, match=r"choose component=, one of xx, yy, zz, xy .*--component"):
+        plots.animation(block, tmp_path / "a.gif", field="stress")
+    assert plots.animation(block, tmp_path / "a.gif", field="stress", component="xx", frames=2).stat().st_size > 1000
+    with pytest.raises(aq.UserError, match="no part of the result has a field `stress` along an axis"):
+        plots.profile(block, "stress")
+    assert "stress" in plots.overview(block)
 
 
 def test_a_recorded_run_goes_on(tmp_path, goes_on):
