@@ -59,6 +59,8 @@ def of_component(group: xarray.Dataset, field: str, component: int | str | None)
     if len(dims) < 3 or (component is None and dims[-1] != "stress_component"):
         return group
     labels = [str(label) for label in group[dims[-1]].values] if dims[-1] in group.coords else []
+    if component is None and len(labels) == 1:
+        component = 0
     if component is None:
         raise UserError(
             f"{field}: choose component=, one of {', '.join(labels)} (command line: --component); or draw mises_stress"

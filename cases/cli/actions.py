@@ -84,7 +84,7 @@ def run(arguments: Namespace) -> int:
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
     path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
-    result = _execute(case, parameters, path, replace=arguments.force or arguments.out is None)
+    result = _execute(case, parameters, path, arguments.force or arguments.out is None, arguments.stress)
     out = tables.console()
     for part in tables.summary_of(summary(result)):
         out.print(part)
@@ -122,7 +122,7 @@ def check(arguments: Namespace) -> int:
     case, parameters = prepare(name, values)
     compare = case.function("check")
     path = Path(arguments.out) if arguments.out is not None else None
-    result = _execute(case, parameters, path, replace=arguments.force)
+    result = _execute(case, parameters, path, arguments.force, arguments.stress)
     with tables.working("comparing with the reference"):
         checks = list(compare(result, parameters))
     if not checks:
@@ -181,7 +181,7 @@ def _read_through(path: str, result: xarray.DataTree) -> None:
             read_through(result)
 
 
-def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
+def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool, stress: bool) -> xarray.DataTree:
     """Run with a progress bar; errors and interrupts report where the partial result is."""
     from arlequin.cases.case.execution import execute
     from arlequin.results.recorder import Record
@@ -191,7 +191,7 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
     record: Record | None = None
     if path is not None:
         refuse_to_replace(path, str(path), replace)  # before the assembly
-        record = Record(path, overwrite=replace)
+        record = Record(path, overwrite=replace, stress=stress)
     with _stopped(path, time.time()), ProgressBar(case.short) as bar:
         return execute(case, parameters, record, bar)
 

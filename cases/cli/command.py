@@ -201,13 +201,15 @@ def _add_run(
         name,
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        usage=f"arlequin {name} CASE [name=value ...] [--out PATH] [--force]",
+        usage=f"arlequin {name} CASE [name=value ...] [--out PATH] [--stress] [--force]",
         epilog=EPILOG.replace(" run ", f" {name} "),
         add_help=False,
         allow_abbrev=False,
     )
     parser.add_argument("words", metavar="CASE name=value", nargs="*", help="case and its parameters")
     parser.add_argument("--out", metavar="PATH", help=f"result folder ({where})")
+    text = "record stresses of solids and bars by cell, and section forces of beams"
+    parser.add_argument("--stress", action="store_true", help=text)
     parser.add_argument("--force", action="store_true", help="overwrite an existing result")
     parser.add_argument("-h", "--help", action="store_true", help="show this help, or the parameters of CASE if given")
     parser.set_defaults(parser=parser, action=action, describe=actions.describe)
