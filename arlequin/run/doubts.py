@@ -12,8 +12,9 @@ from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 from arlequin.system.system import surfaces_of
 
-RESOLVED = 0.2  # of the time that a wave takes to cross a part: the longest step that resolves an impact
-SLOW = 1e-6  # initial velocity over the wave speed below which nothing strikes
+RESOLVED = 0.2  # of the time that a wave takes to cross a part: the longest step advised for an impact
+WARNED = 2.0  # times that time, an impact is over between bodies of equal section: step beyond which a line is written
+SLOW = 1e-6  # rate at which a gap closes, over the wave speed, below which nothing strikes
 
 
 def check_densities(assembly: Assembly) -> None:
@@ -29,7 +30,7 @@ def warn_of_doubts(assembly: Assembly, u: Array, v: Array, step: float | None) -
     statics."""
     lines = _places(assembly, u)
     if step is not None:
-        lines += _steps(assembly, v, step)
+        lines += _steps(assembly, u, v, step)
     for line in lines:
         warnings.warn(line, ModelWarning, stacklevel=2)
 
@@ -75,20 +76,46 @@ def _facet_size(surface: Surface) -> float:
     return float(np.median(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)))
 
 
-def _steps(assembly: Assembly, v: Array, step: float) -> list[str]:
+def _steps(assembly: Assembly, u: Array, v: Array, step: float) -> list[str]:
     """Steps too long for the waves that an impact sends through a part."""
     found = []
-    touching = {surface.part.name for item in assembly.system.interfaces for surface in surfaces_of(item)}
+    approach = _approach(assembly, u, v, step)
+    lengths = _lengths(assembly)
     for part, a, b in zip(assembly.system.parts, assembly.start[:-1], assembly.start[1:], strict=True):
         speed = getattr(part, "wave_speed", None)
-        if part.name not in touching or speed is None or b - a != part.dof_count or not v[a:b].any():
+        if part.name not in approach or speed is None or b - a != part.dof_count or not v[a:b].any():
             continue
-        length = float(np.ptp(part.positions, axis=0).max())
-        crossed = length / speed
-        if step > RESOLVED * crossed and np.abs(v[a:b]).max() > SLOW * speed:
+        crossed = lengths[part.name] / speed
+        if step > WARNED * crossed and approach[part.name] > SLOW * speed:
             found.append(
-                f"step = {step:.3g} s: a wave crosses part '{part.name}' of {length:.3g} m in {crossed:.3g} s: an "
-                f"impact is not resolved and its energy goes into `impact`; take {0.5 * RESOLVED * crossed:.2g} s or "
-                "less, or a RigidBody"
+                f"step = {step:.3g} s: a wave crosses part '{part.name}' of {lengths[part.name]:.3g} m in "
+                f"{crossed:.3g} s: an impact is not resolved and its energy goes into `impact`; take "
+                f"{RESOLVED * crossed:.2g} s or less, or a RigidBody"
             )
     return found
+
+
+def _approach(assembly: Assembly, u: Array, v: Array, step: float) -> dict[str, float]:
+    """Largest rate, m/s, at which a gap of each part with contact closes in the first step."""
+    before, after = assembly.contact.gaps(u), assembly.contact.gaps(u + step * v)
+    known = np.isfinite(before) & np.isfinite(after)
+    rate = np.where(known, (np.where(known, before, 0.0) - np.where(known, after, 0.0)) / step, 0.0)
+    found: dict[str, float] = {}
+    for item, (a, b) in zip(assembly.system.interfaces, pairwise(assembly.contact.start), strict=True):
+        for surface in surfaces_of(item):
+            name = surface.part.name
+            found[name] = max(found.get(name, 0.0), float(rate[a:b].max(initial=0.0)))
+    return found
+
+
+def _lengths(assembly: Assembly) -> dict[str, float]:
+    """Largest extent of each part with nodes, together with those that junctions glue to it, m."""
+    parts = {part.name: part for part in assembly.system.parts if hasattr(part, "positions")}
+    glued = {name: {name} for name in parts}
+    for junction in assembly.system.junctions:
+        ends = [name for name in (junction.coarse.name, junction.fine.name) if name in glued]
+        together = set().union(*(glued[name] for name in ends))
+        glued |= dict.fromkeys(together, together)
+    return {
+        name: float(np.ptp(np.vstack([parts[each].positions for each in glued[name]]), axis=0).max()) for name in parts
+    }
