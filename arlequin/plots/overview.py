@@ -55,7 +55,8 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
             with warn_and_skip("the figure of the profile"):
                 figures["profile"] = profile(result, component=_largest_component(groups))
         for name, node in result["interface"].children.items() if "interface" in result.children else ():
-            if "point_connectivity" in node.dataset and float(node.dataset["pressure"].max()) > 0.0:
+            pressed = node.dataset.get("pressure")
+            if "point_connectivity" in node.dataset and pressed is not None and float(pressed.max()) > 0.0:
                 with warn_and_skip(f"the map of the interface {name}"):
                     figures[f"pressure-{name}"] = contact_map(result, interface=name)
     if not figures:
