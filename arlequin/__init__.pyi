@@ -74,6 +74,7 @@ from arlequin.results.scalar import Scalar as Scalar
 from arlequin.results.signals import contact_ratio as contact_ratio
 from arlequin.results.signals import impact_peaks as impact_peaks
 from arlequin.results.signals import power_spectrum as power_spectrum
+from arlequin.results.stresses import stress as stress
 from arlequin.results.wear import mean_power as mean_power
 from arlequin.results.wear import worn_depth as worn_depth
 from arlequin.results.wear import worn_volume as worn_volume

@@ -134,7 +134,11 @@ def sweep(
 
 
 def report(
-    result: str | Path | xarray.DataTree | xarray.Dataset, out: str | Path | None = None, case: str | None = None
+    result: str | Path | xarray.DataTree | xarray.Dataset,
+    out: str | Path | None = None,
+    case: str | None = None,
+    *,
+    member: int | None = None,
 ) -> Path:
     """Write the report of a result or a sweep as a self-contained HTML page and return its path.
 
@@ -144,6 +148,7 @@ def report(
     out: by default beside the result; for a sweep with the ending `-sweep.html`.
     case: the case file; by default the one named in the result, provided that this user has run this version of it;
         otherwise the report has generic figures only.
+    member: of an ensemble, from 0; by default energies and interfaces of all members.
     """
     import xarray
 
@@ -151,6 +156,7 @@ def report(
     from arlequin.cases.case.results import beside, opened
     from arlequin.cases.reports.run import write_report
     from arlequin.cases.reports.sweep import write_sweep_report
+    from arlequin.results.members import chosen
     from arlequin.sweeps.store import is_sweep
     from arlequin.sweeps.sweep import open_sweep
 
@@ -160,12 +166,16 @@ def report(
         if isinstance(result, xarray.Dataset):
             return write_sweep_report(result, Path(out), case)
         with stored_comparisons(None):
-            return write_report(result, Path(out), named=case)
+            return write_report(chosen(result, member), Path(out), named=case)
     if is_sweep(result):
+        if member is not None:
+            raise UserError(f"member = {member}: is for the result of an ensemble, not for a sweep")
         target = beside(result, "-sweep.html") if out is None else Path(out)
         return write_sweep_report(open_sweep(result), target, case)
-    film, mark = beside(result, ".gif"), Path(result) / "zarr.json"
-    tree = opened(result, "report")
+    suffix = "" if member is None else f"-member{member}"
+    film, mark = beside(result, f"{suffix}.gif"), Path(result) / "zarr.json"
+    tree = chosen(opened(result, "report"), member)
     newer = film.is_file() and film.stat().st_mtime >= mark.stat().st_mtime
     with stored_comparisons(result):
-        return write_report(tree, beside(result, ".html") if out is None else Path(out), film if newer else None, case)
+        target = beside(result, f"{suffix}.html") if out is None else Path(out)
+        return write_report(tree, target, film if newer else None, case)

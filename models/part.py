@@ -101,7 +101,7 @@ class Surface:
 class Imposed:
     """Dofs of a part with a given motion: `function(t)` → (m,) displacements (m) or velocities (m/s), uniform on them.
 
-    rest: whether the motion is known to be zero.
+    rest: whether the motion is known to be zero; support: boundary and number of the component.
     """
 
     dofs: Indices
@@ -109,6 +109,7 @@ class Imposed:
     function: Callable[[float], Array]
     label: str = ""
     rest: bool = False
+    support: tuple[str, int] | None = None
 
 
 class Assembled(Protocol):
@@ -392,6 +393,10 @@ class PathDependent(Assembled, Protocol):
 
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """The values of `recorded`, each (c,): means over the cells at u (d,) and its memory."""
+        ...
+
+    def mean_stress(self, u: Array, memory: Array) -> Array:
+        """Cauchy stress (c, 6) in Pa, xx, yy, zz, yz, xz, xy: means over the cells at u (d,) and its memory."""
         ...
 
     def everywhere(self, values: Array) -> Array:

@@ -10,9 +10,11 @@ from arlequin.models import checks
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import groups_of, magnification, moving
+from arlequin.plots.moving import groups_of, magnification, moving, of_component
+from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
 from arlequin.results.files import file_errors
+from arlequin.results.members import one_member
 from arlequin.results.paraview import spread
 from arlequin.results.reading import of_result
 
@@ -31,27 +33,32 @@ def animation(
     path: str | Path,
     *,
     field: str = "displacement",
+    component: int | str | None = None,
     parts: tuple[str, ...] | None = None,
     magnify: float | None = None,
     frames: int = 60,
     rate: int = 15,
+    member: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write the motion of the parts as a GIF or, where ffmpeg is installed, an MP4 file; returns its path.
 
     Bars and beams are lines, masses dots, plane cells filled, solids seen by their outer faces, displaced by `magnify`
     times their displacement: None takes 1 or, where there are beams, what makes their deflection seen. Bars along one
-    axis lie above each other, one line a part.
+    axis lie above each other, one line a part. Rigid obstacles are lines or translucent surfaces.
 
-    field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell). frames: at most so many,
-    spread evenly over those of the result; rate: of them a second; progress: called as (frames drawn, in all).
+    field: whose magnitude is the colour, on (frame, node[, component]) or (frame, cell[, component]); of the sections
+    of beams the means over the cells. component: see `shape`. frames: at most so many, spread evenly over those of the
+    result; rate: of them a second; member: of an ensemble, from 0; progress: called as (frames drawn, in all).
     """
+    result = one_member(result, member, "an animation")
     target = Path(checks.path("path", path))
     writer = _writer(target, positive_integer("rate", rate))
     groups = groups_of(result, parts)
     count = result.sizes.get("frame", 0)
     if not groups or not count:
         raise UserError("nothing to animate: the result has no frames of parts", code=1)
+    groups = {name: of_component(g, field, component) if field in g else g for name, g in groups.items()}
     about = [group[field].attrs for group in groups.values() if field in group]
     if not about:
         raise UserError(f"no part of the result has a field `{field}`")
@@ -63,7 +70,7 @@ def animation(
     times = result.dataset["frame_time"].values[shown]
     with file_errors(str(path)):
         target.parent.mkdir(parents=True, exist_ok=True)
-        figure, show = stage(drawn, times, factor, label, axes)
+        figure, show = stage(drawn, times, factor, label, axes, obstacles_of(result, axes))
         with writer.saving(figure, str(target), DPI):
             for n in range(shown.size):
                 show(n)

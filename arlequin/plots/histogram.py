@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
+from arlequin.results.members import one_member
 from arlequin.results.reading import of_result
 from arlequin.results.signals import contact_ratio, impact_peaks
 
@@ -25,21 +26,24 @@ def force_histogram(
     component: int | None = None,
     threshold: float = 0.0,
     bins: int = 40,
+    member: int | None = None,
 ) -> Figure:
     """Above, the peak force of each impact; below, the duration of each force level in contact, s.
 
     interface: its name, the only one by default; component: None takes the length of the force vector;
-    threshold: the force above which there is contact, N; bins: of equal width, the same in both panels.
+    threshold: the force above which there is contact, N; bins: of equal width, the same in both panels; member: of an
+    ensemble, from 0.
     """
     from matplotlib.ticker import MaxNLocator
 
+    result = one_member(result, member, "a histogram")
     time, force = histories.force(result, interface, component)
     peaks = impact_peaks(time, force, threshold)
     if not peaks.force.size:
         raise UserError(f"the force is never above {threshold:g} N: there is no contact to show")
     touching = force[1:] > threshold
     values, spans = force[1:][touching], np.diff(time)[touching]
-    factor, unit = style.prefix(values, "N")
+    factor, unit = style.prefix(values, histories.force_unit(result, interface))
     clock, second = style.prefix(spans.sum(), "s")
     ends = min(0.0, float(values.min())), float(values.max())
     borders = (factor * np.linspace(*ends, positive_integer("bins", bins) + 1)).tolist()

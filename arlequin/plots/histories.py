@@ -23,6 +23,8 @@ def interface_of(result: xarray.DataTree, interface: str | None) -> xarray.Datas
     there = list(result["interface"].children) if "interface" in result.children else []
     if interface is None and len(there) == 1:
         interface = there[0]
+    if interface is None and there:
+        raise UserError(f"the result has several interfaces: choose interface=, one of {', '.join(there)}")
     if interface not in there:
         raise UserError(f"interface {interface}: not in the result; there are {', '.join(there) or 'none'}")
     return result[f"interface/{interface}"].to_dataset()
@@ -35,6 +37,11 @@ def force(result: xarray.DataTree, interface: str | None, component: int | None)
     if component is None:
         return group["time"].values, magnitude(vectors)
     return group["time"].values, vectors[:, integer("component", component, 0, vectors.shape[1] - 1)]
+
+
+def force_unit(result: xarray.DataTree, interface: str | None) -> str:
+    """Unit of the contact force: N, or N/m of plane models of 1 m thickness."""
+    return str(interface_of(result, interface)["force"].attrs.get("units", "N"))
 
 
 def displacement(result: xarray.DataTree, part: str, node: int) -> tuple[Array, Array]:

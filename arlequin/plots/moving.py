@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from arlequin.models.checks import integer, one_of
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.types import Array, Indices
 from arlequin.results.paraview import cells_of, faces_of
@@ -54,6 +55,37 @@ def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
     return float(power * max(digit for digit in (1, 2, 5) if digit * power <= wanted))
 
 
+def of_component(group: xarray.Dataset, field: str, component: int | str | None) -> xarray.Dataset:
+    """The group with one component of the field; with all of a vector if it is None. UserError if there is no such."""
+    dims = group[field].dims
+    if len(dims) < 3 or (component is None and dims[-1] != "stress_component"):
+        return group
+    labels = [str(label) for label in group[dims[-1]].values] if dims[-1] in group.coords else []
+    if component is None and len(labels) == 1:
+        component = 0
+    if component is None:
+        raise UserError(
+            f"{field}: choose component=, one of {', '.join(labels)} (command line: --component); or draw mises_stress"
+        )
+    if isinstance(component, str):
+        component = labels.index(one_of("component", component, tuple(labels)))
+    number = integer("component", component, -group.sizes[dims[-1]], group.sizes[dims[-1]] - 1)
+    one = group[field].isel({dims[-1]: number}, drop=True)
+    name = one.attrs.get("long_name", field)
+    if group.sizes[dims[-1]] > 1:
+        name = f"{name}, {labels[number] if labels else number}"
+    return group.assign({field: one.assign_attrs(long_name=name)})
+
+
+def hint(groups: dict[str, xarray.Dataset], field: str) -> str:
+    """The fields that can be drawn, and how stresses are recorded."""
+    drawable = [
+        str(name) for g in groups.values() for name, v in g.data_vars.items() if v.dims[:1] == ("frame",)
+    ]  # fmt: skip
+    there = f"; there are {', '.join(dict.fromkeys(drawable))}" if drawable else ""
+    return there + ("; stresses are recorded by Record(stress=True)" if "stress" in field or "section" in field else "")
+
+
 def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, axes: int, row: int) -> Moving:
     """A part in a space of `axes` axes at the frames; bars along one axis lie at the height of their row."""
     moved = group["position"].values + magnify * group["displacement"].isel(frame=frames).values
@@ -64,7 +96,8 @@ def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, a
     pieces, owner = faces_of(cells_of(group))
     if field not in group:
         return Moving(places, pieces, np.full((len(frames), len(pieces)), np.nan))
-    values = group[field].isel(frame=frames).values
+    chosen = group[field].isel(frame=frames)
+    values = (chosen.mean("end") if "end" in chosen.dims else chosen).values
     if values.ndim == 3:
         values = np.sqrt((values**2).sum(axis=2))
     on_cells = group[field].dims[1] == "cell"

@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import finite_array, integer, positive
 from arlequin.models.errors import UserError
 from arlequin.plots import histories, style
+from arlequin.results.members import one_member
 from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
@@ -26,11 +27,14 @@ def orbit(
     components: tuple[int, int] = (0, 1),
     clearance: float | tuple[float, float] | None = None,
     centre: tuple[float, float] = (0.0, 0.0),
+    member: int | None = None,
 ) -> Figure:
     """One displacement of a node against another (m), from the recorded frames; a dot where it ends.
 
     clearance: radius of a circle, or half the width and height of a box (m), about `centre` (displacements, m).
+    member: of an ensemble, from 0.
     """
+    result = one_member(result, member, "an orbit")
     _, u = histories.displacement(result, part, node)
     if u.shape[1] < 2:
         raise UserError(f"part {part}: moves along one axis, an orbit needs two")

@@ -10,6 +10,7 @@ import numpy as np
 from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.moving import Moving
+from arlequin.plots.obstacles import Drawn, draw, widened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,13 +22,23 @@ _TICKS = 7  # along the longest axis in space
 
 
 def stage(
-    drawn: dict[str, Moving], times: Array, magnify: float, label: tuple[str, str], axes: int
+    drawn: dict[str, Moving],
+    times: Array,
+    magnify: float,
+    label: tuple[str, str],
+    axes: int,
+    obstacles: list[Drawn] | None = None,
 ) -> tuple[Figure, Callable[[int], None]]:
     """The figure, with limits and colours of all frames, and a function that draws a frame."""
     places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
     metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
     scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
-    low, high = scale * places.min(axis=0), scale * places.max(axis=0)
+    ends = places.min(axis=0), places.max(axis=0)
+    if obstacles:
+        size = obstacles[0].points.shape[1]  # along one axis the second one is that of the rows
+        near = widened(ends[0][:size], ends[1][:size], obstacles)
+        ends = (np.append(near[0], ends[0][size:]), np.append(near[1], ends[1][size:]))
+    low, high = scale * ends[0], scale * ends[1]
     margin = 0.04 * max(float((high - low).max()), 1e-300)
     values = np.concatenate([d.values.ravel() for d in drawn.values()])
     factor, unit = style.prefix(values, label[1])
@@ -36,6 +47,7 @@ def stage(
     magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
     with style.panels(1, _height(high - low, axes, len(drawn)), subplot_kw=_projection(axes)) as (figure, (panel,)):
         _frame(panel, low, high, margin, length, axes, tuple(drawn))
+        draw(panel, obstacles or [], scale)
         updates = [_artist(panel, d, scale, factor, limits) for d in drawn.values()]
         bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
         bar.set_label(style.label(label[0], unit))
@@ -107,9 +119,11 @@ def _artist(
         artist = (Line3DCollection if solid else LineCollection)(list(first), linewidths=3.0, **look)
         panel.add_collection(artist)
     else:
-        edges = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {"edgecolors": "face"}
+        edges: Any = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {}
         artist = (Poly3DCollection if solid else PolyCollection)(list(first), **edges, **look)
         panel.add_collection(artist)
+        if not edges:
+            artist.set_edgecolor("face")  # in space it needs the axes
 
     def update(n: int) -> None:
         pieces = scale * d.places[n][d.pieces]

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import groups_of, moving
+from arlequin.plots.moving import groups_of, hint, moving, of_component
+from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import stage
+from arlequin.results.members import one_member
 from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
@@ -39,14 +41,16 @@ def shape(
     field: str = "velocity",
     *,
     frame: int = -1,
-    component: int | None = None,
+    component: int | str | None = None,
     magnify: float = 1.0,
     parts: tuple[str, ...] | None = None,
+    member: int | None = None,
 ) -> Figure:
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
-    Solids are seen by their outer faces. field: on (frame, node[, component]) or (frame, cell[, component]);
-    component: None takes the length of the vector.
+    Solids are seen by their outer faces, rigid obstacles are lines or translucent surfaces. field: on (frame, node[,
+    component]) or (frame, cell[, component]); component: its number or label, such as "x" or, of a stress, "xy"; None
+    takes the length of the vector. member: of an ensemble, from 0.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -56,20 +60,27 @@ def shape(
     >>> figure.axes[0].get_title(loc="left"), figure.axes[1].get_xlabel()
     ('t = 1 ms', 'Velocity, x (m/s)')
     """
+    result = one_member(result, member, "a figure of shapes")
     frame = frame_number(result, frame)
-    every = {name: g for name, g in groups_of(result, parts).items() if field in g}
+    every = groups_of(result, parts)
+    if not any(field in g for g in every.values()):
+        raise UserError(f"no plane part or solid of the result has a field `{field}`{hint(every, field)}")
+    every = {name: of_component(g, field, component) for name, g in every.items() if field in g}
     groups = {name: g for name, g in every.items() if is_plane(g)}
     solids = {name: g for name, g in every.items() if is_solid(g)}
     if solids and not groups:
-        return _solids(result, solids, field, frame, component, magnify)
+        return _solids(result, solids, field, frame, magnify)
     if not groups:
         raise UserError(f"no plane part or solid of the result has a field `{field}`")
-    drawn = [_draw(name, g, field, frame, component, magnify) for name, g in groups.items()]
+    drawn = [_draw(name, g, field, frame, magnify) for name, g in groups.items()]
     about = next(iter(groups.values()))[field].attrs
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
     metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
     limits = style.range_of(factor * np.concatenate([d.values for d in drawn]))
-    span = np.ptp(np.concatenate([d.points for d in drawn]), axis=0)
+    places = np.concatenate([d.points for d in drawn])
+    obstacles = obstacles_of(result, 2)
+    low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
+    span, margin = high - low, 0.03 * float((high - low).max())
     height = float(np.clip(style.WIDTH * 0.9 * span[1] / max(span[0], 1e-300), 0.5, 6.0)) + 1.7
     instant = float(result.dataset["frame_time"].values[frame])
     clock, second = style.prefix(instant, "s")
@@ -79,12 +90,16 @@ def shape(
             image = _paint(axes, d, metre, factor, limits, edges)
         axes.set_aspect("equal")
         axes.autoscale_view()
+        if obstacles:
+            draw(axes, obstacles, np.full(2, metre))
+            axes.set_xlim(metre * (low[0] - margin), metre * (high[0] + margin))
+            axes.set_ylim(metre * (low[1] - margin), metre * (high[1] + margin))
         axes.grid(False)
         axes.set_xlabel(style.label("x", length))
         axes.set_ylabel(style.label("y", length))
         magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
         axes.set_title(f"t = {clock * instant:.4g} {second}{magnified}", loc="left")
-        name = style.capital(about.get("long_name", field)) + _component(next(iter(groups.values())), field, component)
+        name = style.capital(about.get("long_name", field)) + _component(next(iter(groups.values())), field)
         bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.7, aspect=40, label=style.label(name, unit))
         bar.outline.set_visible(False)
     return figure
@@ -105,29 +120,22 @@ def _solids(
     groups: dict[str, xarray.Dataset],
     field: str,
     frame: int,
-    component: int | None,
     magnify: float,
 ) -> Figure:
     """Solids by their outer faces, in axonometric projection."""
     frames = np.array([frame])
-    chosen = {
-        name: g
-        if component is None or "component" not in g[field].dims
-        else g.assign({field: g[field][..., component]})
-        for name, g in groups.items()
-    }
-    drawn = {name: moving(g, field, frames, magnify, 3, 0) for name, g in chosen.items()}
+    drawn = {name: moving(g, field, frames, magnify, 3, 0) for name, g in groups.items()}
     first = next(iter(groups.values()))
-    name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field, component)
+    name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field)
     label = name, first[field].attrs.get("units", "")
-    return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3)[0]
+    return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3, obstacles_of(result, 3))[0]
 
 
-def _draw(name: str, group: xarray.Dataset, field: str, frame: int, component: int | None, magnify: float) -> _Drawn:
+def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: float) -> _Drawn:
     """Drawing data of a part from its group."""
     values = np.asarray(group[field].isel(frame=frame).values)
     if "component" in group[field].dims:
-        values = np.sqrt((values**2).sum(axis=-1)) if component is None else values[:, component]
+        values = np.sqrt((values**2).sum(axis=-1))
     points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
     cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
     return _Drawn(name, points, cells, values)
@@ -163,11 +171,6 @@ def _paint(
     return image
 
 
-def _component(group: xarray.Dataset, field: str, component: int | None) -> str:
-    """Name of the component shown."""
-    if "component" not in group[field].dims:
-        return ""
-    if component is None:
-        return ", magnitude"
-    labels = group[field].coords.get("component")
-    return f", {component if labels is None else labels.values[component]}"
+def _component(group: xarray.Dataset, field: str) -> str:
+    """What is shown of a vector of which no component is chosen."""
+    return ", magnitude" if "component" in group[field].dims else ""

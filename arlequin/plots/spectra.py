@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from arlequin.models.checks import integer
 from arlequin.plots import histories, style
+from arlequin.results.members import one_member
 from arlequin.results.reading import of_result
 from arlequin.results.signals import power_spectrum
 
@@ -21,24 +22,41 @@ _SHOWN = 1e-12  # densities below this share of the largest are round-off and no
 
 @of_result
 def force_spectrum(
-    result: xarray.DataTree, interface: str | None = None, *, component: int | None = None, segments: int = 8
+    result: xarray.DataTree,
+    interface: str | None = None,
+    *,
+    component: int | None = None,
+    segments: int = 8,
+    member: int | None = None,
 ) -> Figure:
     """One-sided power spectral density (N²/Hz) of a contact force less its mean, by Welch's method.
 
     interface: its name, the only one by default; component: None takes the length of the force vector;
-    segments: as of `arlequin.results.signals.power_spectrum`.
+    segments: as of `arlequin.results.signals.power_spectrum`; member: of an ensemble, from 0.
     """
+    result = one_member(result, member, "a spectrum")
     time, force = histories.force(result, interface, component)
     name = "Contact force" if component is None else f"Contact force {histories.AXES[component]}"
     # a force at t_n is the mean over the step before: the start of the run has none
-    return _figure(*power_spectrum(time[1:], force[1:], segments), name, "N²/Hz")
+    unit = histories.force_unit(result, interface)
+    return _figure(*power_spectrum(time[1:], force[1:], segments), name, "N²/Hz" if unit == "N" else f"({unit})²/Hz")
 
 
 @of_result
 def displacement_spectrum(
-    result: xarray.DataTree, part: str, node: int, *, component: int = 0, segments: int = 8
+    result: xarray.DataTree,
+    part: str,
+    node: int,
+    *,
+    component: int = 0,
+    segments: int = 8,
+    member: int | None = None,
 ) -> Figure:
-    """One-sided power spectral density (m²/Hz) of a node's displacement less its mean, from the recorded frames."""
+    """One-sided power spectral density (m²/Hz) of a node's displacement less its mean, from the recorded frames.
+
+    member: of an ensemble, from 0.
+    """
+    result = one_member(result, member, "a spectrum")
     time, u = histories.even(*histories.displacement(result, part, node))
     motion = u[:, integer("component", component, 0, u.shape[1] - 1)]
     name = f"Displacement {histories.AXES[component]}, {part}, node {node}"

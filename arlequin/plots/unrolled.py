@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
+from arlequin.results.members import one_member
 from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
@@ -35,13 +36,20 @@ class _Patch(NamedTuple):
 
 @of_result
 def unrolled(
-    result: xarray.DataTree, field: str = "pressure", interfaces: Sequence[str] | None = None, *, frame: int = -1
+    result: xarray.DataTree,
+    field: str = "pressure",
+    interfaces: Sequence[str] | None = None,
+    *,
+    frame: int = -1,
+    member: int | None = None,
 ) -> Figure:
     """A field of the contact points (frame, point[, component]) of interfaces around the z axis, at one frame.
 
     interfaces: by default all that have the field in 3D. Columns are their angles, rows their heights; a panel shows
     arc and height from the middle of its patch. "status" is drawn as points that stick, slip or are open.
+    member: of an ensemble, from 0.
     """
+    result = one_member(result, member, "a map of contact")
     known = list(result["interface"].children) if "interface" in result.children else []
     groups = {name: result[f"interface/{name}"].to_dataset() for name in interfaces or known if name in known}
     groups = {name: g for name, g in groups.items() if field in g and g.sizes["axis"] == 3}

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from arlequin.models.errors import UserError
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of
+from arlequin.results.members import one_member
 from arlequin.results.reading import of_result
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ _SHOWN = 6  # instants
 
 
 @of_result
-def worn(result: xarray.DataTree, interface: str, *, depth: Curves | None = None, axis: int = 0) -> Figure:
+def worn(
+    result: xarray.DataTree, interface: str, *, depth: Curves | None = None, axis: int = 0, member: int | None = None
+) -> Figure:
     """Worn depth over a coordinate of the points, at instants spread over what is worn, and the worn volume over time.
 
-    depth: reference profiles by label, (coordinates in m, depths in m); axis: which coordinate.
+    depth: reference profiles by label, (coordinates in m, depths in m); axis: which coordinate; member: of an ensemble,
+    from 0.
     """
+    result = one_member(result, member, "a figure of wear")
     group = _group(result, interface, "worn_depth")
     # evenly in what is worn
     volumes = group["worn_depth"].values @ group["area"].values
@@ -51,6 +56,8 @@ def worn(result: xarray.DataTree, interface: str, *, depth: Curves | None = None
         profile.set_ylabel(style.label("Worn depth", unit))
         figure.legend(*profile.get_legend_handles_labels(), loc="outside upper center", ncols=3)
         amount, shown = group["worn_volume"].values, "mm³"
+        if group["worn_volume"].attrs.get("units") == "m3/m":
+            shown = "mm³/m"
         volume.plot(clock * times, 1e9 * amount, color=style.COLOURS[0])
         volume.set_ylabel(style.label("Worn volume", shown))
         volume.set_xlabel(style.label("Time", second))
@@ -58,14 +65,15 @@ def worn(result: xarray.DataTree, interface: str, *, depth: Curves | None = None
 
 
 @of_result
-def friction_heat(result: xarray.DataTree, interface: str, *, axis: int = 0) -> Figure:
+def friction_heat(result: xarray.DataTree, interface: str, *, axis: int = 0, member: int | None = None) -> Figure:
     """Frictional heat flux ‖t_t‖ Δs/Δt (W/m²), over a coordinate of the points and the frames.
 
     A figure alone: nothing is heated. It takes the traction as it is at the end of the time between two frames, and so
     asks for frames of every step (`fields_every=1`) where tractions change. In friction with springs the slides of the
     springs count too. Frames that a jump over cycles separates are left out, and so is time without frames: columns
-    have equal widths.
+    have equal widths. member: of an ensemble, from 0.
     """
+    result = one_member(result, member, "a map of frictional heat")
     group = _group(result, interface, "slip")
     times, slip = group["frame_time"].values, group["slip"].values
     traction = np.linalg.norm(group["traction"].values, axis=2)[1:]

@@ -1,6 +1,7 @@
 """Time series of a run: the variables of interfaces, springs, junctions and parts, computed from blocks of steps."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 
 from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.solid import Solid
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Part, PathDependent
-from arlequin.models.types import Array
+from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Surface
+from arlequin.models.types import Array, Indices
+from arlequin.multilevel.obstacles.outline import outline_of
 from arlequin.multilevel.pairing.kinematics import PairingMaster
 from arlequin.results.recorder import Record
+from arlequin.results.stresses import StressSeries, stressed
 from arlequin.results.variables import Key, Variable, VariableGroup
 from arlequin.step.batch import StepBatch
 from arlequin.system.assembly import Assembly
@@ -25,8 +30,11 @@ from arlequin.system.contact import Contact
 class ContactSeries:
     """Time series of an interface: forces are means over the step, slip is accumulated over the steps in contact."""
 
-    def __init__(self, contact: Contact, index: int, step: float, duration: float) -> None:
-        """duration: by which an impulse is divided to give a force, s (1 in statics)."""
+    def __init__(
+        self, contact: Contact, index: int, step: float, duration: float, box: tuple[Array, Array] | None = None
+    ) -> None:
+        """duration: by which an impulse is divided to give a force, s (1 in statics); box: corners (axis,) of the
+        model, m, near which the obstacle is drawn."""
         self._interface = contact.interfaces[index]
         self._group = f"interface/{self._interface.name}"
         self._step, self._duration = step, duration
@@ -42,6 +50,7 @@ class ContactSeries:
         self._slip, self._wear = np.zeros((2, self._area.size))
         slave = contact.sides[index][0]
         # point contacts: recorded at all steps
+        self._outline = None if box is None else outline_of(self._interface.master, *box)
         self._lone = self._interface.slave.facets.shape[1] == 1 and self._axes > 1 and slave.rotating is None
         nodes = not isinstance(self._interface.master, PairingMaster)  # whose points are not nodes
         self._follow = slave.rows if self._lone and nodes else None
@@ -85,6 +94,17 @@ class ContactSeries:
             out += group.variables(
                 ("point_force", "time point", "N", "normal contact force on the point, mean over the step"),
                 *([("point_wear_power", "time point", "W", rate)] if self._frictional else ()),
+            )
+        facets = surface_cells(self._interface.slave, self._positions)
+        if facets is not None:
+            text = "contact points at the corners of the facets of the slave"
+            out += group.variables(("point_connectivity", "facet facet_corner", "1", text, facets))
+        if self._outline is not None:
+            points, cells = self._outline
+            text = "corners of the rigid obstacle near the parts, for drawings"
+            out += group.variables(
+                ("obstacle_position", "obstacle_point axis", "m", text, points),
+                ("obstacle_connectivity", "obstacle_cell obstacle_corner", "1", "points of its cells", cells),
             )
         if self._wear_law is not None:
             out += group.variables(
@@ -138,6 +158,25 @@ class ContactSeries:
         return rows, frames
 
 
+# facets of second order as facets of first order between all of their nodes
+_PARTS = {
+    3: [[0, 1, 2]], 4: [[0, 1, 2, 3]], 6: [[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]], 8: [[0, 1, 2, 3]],
+    9: [[0, 4, 8, 7], [4, 1, 5, 8], [8, 5, 2, 6], [7, 8, 6, 3]],
+}  # fmt: skip
+
+
+def surface_cells(slave: Surface, points: Array) -> Indices | None:
+    """Triangles or quadrilaterals (f, corner) between contact points (k, 3) that are the slave's nodes, else None."""
+    if points.shape[1] != 3 or points.shape != slave.positions.shape or slave.facets.shape[1] not in _PARTS:
+        return None
+    if not np.array_equal(points, slave.positions):
+        return None
+    number = np.zeros(slave.part.node_count, dtype=np.int64)
+    number[slave.nodes] = np.arange(slave.nodes.size)
+    pieces = np.array(_PARTS[slave.facets.shape[1]])
+    return number[slave.facets[:, pieces]].reshape(-1, pieces.shape[1])
+
+
 def _summed(before: Array, values: Array) -> Array:
     """Cumulative sums (b, …, k) of values (b, …, k), starting from `before` (…, k), added sequentially."""
     first = np.broadcast_to(before, values.shape[1:])
@@ -173,6 +212,58 @@ class SpringSeries:
             (self._group, "force"): row_products(-(self._stiffness * elongation + self._damping * rate), self._pull.T),
             (self._group, "elongation"): row_products(elongation, self._mean.T),
         }
+
+
+class SupportSeries:
+    """Time series of the forces that the imposed motions of a part exert on it, means over the steps, by boundary.
+
+    Forces on its translations, moments on its rotations. A dof that two boundaries share counts with the first.
+    """
+
+    def __init__(self, part: Part, own: Assembled, first: int, duration: float) -> None:
+        """first: number of its first dof among those of all imposed motions; duration: see `ContactSeries`."""
+        items = [item for item in own.imposed if item.support is not None]
+        self.names = tuple(dict.fromkeys(item.support[0] for item in items if item.support is not None))
+        self._group, self._duration, self._axes = f"part/{part.name}", duration, _translations(part)
+        # rigid bodies have an angle beside the displacements of their nodes
+        count = max([part.components, *(1 + item.support[1] for item in items if item.support is not None)])
+        self._dims: dict[str, Any] = {
+            "support": self.names,
+            "component": AXES[: self._axes],
+            "turn": TURNS[self._axes - count :],
+        }
+        self._size = len(self.names), count
+        rows: list[int] = []
+        columns: list[int] = []
+        for item in own.imposed:
+            if item.support is not None:
+                boundary, component = item.support
+                rows += [self.names.index(boundary) * count + component] * item.dofs.size
+                columns += range(first, first + item.dofs.size)
+            first += item.dofs.size
+        self._columns = np.array(columns, dtype=np.int64)
+        self._sums = (np.array(rows)[:, None] == np.arange(self._size[0] * count)).astype(float) if rows else None
+
+    def variables(self) -> Sequence[Variable]:
+        """With units and names."""
+        text = "the supports (imposed motions) on the part, mean over the step"
+        turns = ("reaction_moment", "time support turn", "N m", f"moment of {text}")
+        return VariableGroup(self._group, self._dims).variables(
+            ("reaction", "time support component", "N", f"force of {text}"),
+            *([turns] if self._size[1] > self._axes else ()),
+        )
+
+    def rows(self, block: StepBatch) -> dict[Key, Array]:
+        """The values of the steps; nan where the scheme has none."""
+        shape = block.multipliers.shape[:-1]
+        total = np.full((*shape, *self._size), np.nan if block.n[0] else 0.0)
+        if block.reactions is not None and self._sums is not None:
+            given = block.reactions[..., self._columns] / self._duration
+            total = row_products(given, self._sums).reshape(total.shape)
+        out: dict[Key, Array] = {(self._group, "reaction"): total[..., : self._axes]}
+        if self._size[1] > self._axes:
+            out[self._group, "reaction_moment"] = total[..., self._axes :]
+        return out
 
 
 TEXT = "internal variables of the quadrature points (metals: C_p⁻¹ − 1 or plastic strain, then heating K, work J/m³)"
@@ -241,14 +332,25 @@ class TimeSeries:
         self._frames: list[dict[Key, Array]] = []
         self._time: list[Array] = []
         self._frame_time: list[Array] = []
-        self._contacts = [
-            ContactSeries(assembly.contact, i, step, self._duration) for i in range(len(assembly.contact.interfaces))
-        ]
+        box = _extent(assembly.system.parts)
+        interfaces = range(len(assembly.contact.interfaces))
+        self._contacts = [ContactSeries(assembly.contact, i, step, self._duration, box) for i in interfaces]
         self._points = {
             i: PointSeries(part, own, record.point_memory)
             for i, (part, own) in enumerate(zip(assembly.system.parts, assembly.parts, strict=True))
             if isinstance(own, PathDependent)
         }
+        self._stresses: dict[int, StressSeries] = {}
+        for i, part in enumerate(assembly.system.parts if record.stress else ()):
+            whole = stressed(part)
+            if whole is not None:
+                known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
+                self._stresses[i] = StressSeries(whole, assembly.parts[i], known)
+        sizes = [sum(item.dofs.size for item in own.imposed) for own in assembly.parts]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
+        each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
+        supports = [SupportSeries(part, own, first, self._duration) for part, own, first in each]
+        self._supports = [series for series in supports if series.names]
         self._springs = [SpringSeries(assembly, i) for i in range(len(assembly.system.springs))]
         self._junctions = [
             (
@@ -295,6 +397,8 @@ class TimeSeries:
     def variables(self) -> list[Variable]:
         """All variables of the result, with units and names."""
         own = self._of_one()
+        if per_metre(self._assembly.system.parts):
+            own = [replace(variable, units=PER_METRE.get(variable.units, variable.units)) for variable in own]
         return own if self._members is None else [variable.of_each(self._members) for variable in own]
 
     def _of_one(self) -> list[Variable]:
@@ -306,8 +410,8 @@ class TimeSeries:
         )
         for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
             out += self._part_variables(part, own.rotating)
-        every: tuple[PointSeries | ContactSeries | SpringSeries, ...]
-        every = *self._points.values(), *self._contacts, *self._springs
+        every: tuple[PointSeries | StressSeries | SupportSeries | ContactSeries | SpringSeries, ...]
+        every = *self._points.values(), *self._stresses.values(), *self._supports, *self._contacts, *self._springs
         for series in every:
             out += series.variables()
         for group, *_, resultant in self._junctions:
@@ -333,10 +437,18 @@ class TimeSeries:
             ("angle", "time", "rad", "angle turned since the start"),
             ("angular_velocity", "time", "rad/s", "angular velocity"),
         )
+        model = part.model if isinstance(part, MeshedPart) else None
+        quadratic = isinstance(model, Continuum) and model.basis.Nbfun > model.finite_element.corners
+        nodes = model.cell_nodes if isinstance(model, Continuum) and quadratic else None
         return VariableGroup(f"part/{part.name}", dims).variables(
             ("mass", "", "kg", "mass, weighted", self._masses[part.name]),
             ("position", "node axis", "m", "initial position of the node", part.positions),
             ("connectivity", "cell corner", "1", "nodes at the corners of the cell", part.connectivity),
+            *(
+                [("cell_nodes", "cell cell_node", "1", "all nodes of the cell, in VTK's order", nodes)]
+                if quadratic
+                else ()
+            ),
             ("momentum", "time component", "kg m/s", "linear momentum, weighted"),
             ("displacement", "frame node component", "m", "displacement"),
             ("velocity", "frame node component", "m/s", "velocity"),
@@ -373,12 +485,17 @@ class TimeSeries:
             if i in self._points:
                 # such steps come one by one
                 frames |= self._points[i].frame(block.u[0, at], block.memory[i])
+            if i in self._stresses:
+                memory = block.memory[i] if isinstance(own, PathDependent) else None
+                frames |= self._stresses[i].frames(moved[0].reshape(*fields[0].shape[:-1], -1), memory)
             if part.components > axes:
                 frames[group, "rotation"], frames[group, "angular_velocity"] = u[..., axes:], v[..., axes:]
         for contact in self._contacts:
             timed, framed = contact.add(block, kept)
             rows.update(timed)
             frames.update(framed)
+        for support in self._supports:
+            rows.update(support.rows(block))
         for spring in self._springs:
             rows.update(spring.rows(block.u, block.v))
         for group, chosen, operator, squares_of, volume, resultant in self._junctions:
@@ -406,6 +523,24 @@ class TimeSeries:
 
     def __len__(self) -> int:
         return sum(times.size for times in self._time)
+
+
+# units of a model whose plane parts are 1 m thick: values for each metre of thickness
+PER_METRE = {unit: f"{unit}/m" for unit in ("N", "N s", "N m", "J", "W", "kg", "m2", "m3")} | {"kg m/s": "kg/s"}
+
+
+def per_metre(parts: Sequence[Part]) -> bool:
+    """Whether all parts are plane solids of thickness 1 m (the default): forces are then forces per metre."""
+    models = [part.model if isinstance(part, MeshedPart) else part for part in parts]
+    return all(isinstance(own, Solid) and own.plane in ("strain", "stress") and own.thickness == 1.0 for own in models)
+
+
+def _extent(parts: Sequence[Part]) -> tuple[Array, Array] | None:
+    """Corners (axis,) of the box around all parts, m; None if they have different numbers of axes."""
+    if len({part.positions.shape[1] for part in parts}) > 1:
+        return None
+    places = np.concatenate([part.positions for part in parts])
+    return places.min(axis=0), places.max(axis=0)
 
 
 def _translations(part: Part) -> int:

@@ -8,20 +8,23 @@ import xarray
 from arlequin.models import checks
 from arlequin.models.errors import UserError
 from arlequin.results.files import file_errors
+from arlequin.results.members import chosen
 from arlequin.results.reading import of_result
 
 GROUPED = ("h5netcdf", "netCDF4")  # libraries that write groups
-_SHARED = ("time", "frame", "frame_time")  # the same in all groups
+_SHARED = ("time", "frame", "frame_time", "member")  # the same in all groups
 
 
 @of_result
-def export_netcdf(result: xarray.DataTree, path: str | Path) -> str:
+def export_netcdf(result: xarray.DataTree, path: str | Path, *, member: int | None = None) -> str:
     """Write the whole result into one netCDF file; gives the format, "netCDF-4" or "netCDF-3".
 
     With h5netcdf or netCDF4 installed the file has the groups of the result, and `xarray.open_datatree` reads it.
     Without, SciPy writes netCDF-3, which has no groups: a variable or dimension x of `part/rod` is `part.rod.x` there,
-    and `xarray.open_dataset` reads it. An existing file is replaced.
+    and `xarray.open_dataset` reads it. An existing file is replaced. member: only this one of an ensemble, from 0; None
+    writes all.
     """
+    result = chosen(result, member)
     tree = xarray.DataTree.from_dict({node.path: _texts(node.to_dataset(inherit=False)) for node in result.subtree})
     checks.path("path", path)
     with file_errors(str(path)):

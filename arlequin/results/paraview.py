@@ -20,11 +20,18 @@ from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.results.damage import warn_and_skip
 from arlequin.results.files import file_errors
+from arlequin.results.members import one_member
 from arlequin.results.reading import of_result
 
 # (axes of space, corners of a cell) → meshio's type; of lines and points whatever the axes
 _SOLIDS = {(2, 3): "triangle", (2, 4): "quad", (3, 4): "tetra", (3, 8): "hexahedron"}
 _SLENDER = {1: "vertex", 2: "line"}
+# the same of all nodes of a cell of second order
+_QUADRATIC = {
+    (1, 3): "line3", (2, 6): "triangle6", (2, 8): "quad8", (2, 9): "quad9", (3, 10): "tetra10", (3, 20): "hexahedron20",
+    (3, 27): "hexahedron27",
+}  # fmt: skip
+_MIRRORED = [0, 1, 3, 2, 4, 8, 7, 6, 5, 9]  # a tetrahedron of ten nodes with its last two corners exchanged
 _HEXAHEDRON = [0, 3, 6, 2, 1, 5, 7, 4]
 _FACES = {
     "tetra": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]],
@@ -63,6 +70,24 @@ def cells_of(group: xarray.Dataset) -> VtuCells:
     return VtuCells(kind, nodes)
 
 
+def whole_cells_of(group: xarray.Dataset) -> VtuCells:
+    """The cells of the group of a part with all nodes, of second order where the result has them."""
+    corners = cells_of(group)
+    positions = group["position"].values
+    if "cell_nodes" not in group:
+        return corners
+    nodes = group["cell_nodes"].values.astype(np.int64)
+    kind = _QUADRATIC.get((positions.shape[1], nodes.shape[1]))
+    if kind is None:  # an element of a script
+        return corners
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
+        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
+    if kind == "tetra10":
+        inside_out = (corners.nodes != nodes[:, :4]).any(axis=1)
+        nodes[inside_out] = nodes[inside_out][:, _MIRRORED]
+    return VtuCells(kind, nodes)
+
+
 def faces_of(cells: VtuCells) -> tuple[Indices, Indices]:
     """What is seen of cells: nodes (f, corner) of the outer faces of solid ones, else of the cells; and which cells."""
     if cells.kind not in _FACES:
@@ -91,6 +116,9 @@ Progress = Callable[[int, int], None]
 ALL = "all.pvd"
 _BLOCK = 64 * 2**20  # bytes of one variable that are read at once
 _AXES = {"x": 0, "y": 1, "z": 2, "rx": 0, "ry": 1, "rz": 2}
+_AXES |= {"N": 0, "Vy": 1, "Vz": 2, "Mx": 0, "My": 1, "Mz": 2}
+_TENSOR = ("xx", "yy", "zz", "xy", "yz", "xz")  # ParaView's order of symmetric tensors
+_ON = ((), ("component",), ("turn",), ("stress_component",), ("end", "force_component"), ("end", "moment_component"))
 
 
 class _VtuPiece(NamedTuple):
@@ -109,19 +137,26 @@ class _VtuPiece(NamedTuple):
 
 @of_result
 def export_vtu(
-    result: xarray.DataTree, folder: str | Path, *, frames: int | None = None, progress: Progress | None = None
+    result: xarray.DataTree,
+    folder: str | Path,
+    *,
+    frames: int | None = None,
+    member: int | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write the frames of a result into `folder`; gives the PVD file of all, which ParaView opens.
 
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
-    its cells with what they have (plastic_strain, mises_stress, pressure). Vectors have three components, 0 where the
-    part has fewer. VtuCells of second order are written with their corners, as they are recorded; the other nodes are
-    points. An interface has files of its points, at their initial places, with area, gap, pressure, traction, slip,
-    status, worn_depth. The times are in `part-NAME.pvd`, `interface-NAME.pvd` and, with numbers of parts, `all.pvd`.
-    Files of the same names are replaced.
+    its cells with what they have (plastic_strain, mises_stress, pressure, stress, section forces as means over the
+    cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
+    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes.
+    An interface has files of its points at their initial places, in space with the facets between them, with area, gap,
+    pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
+    `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same
+    names are replaced.
 
-    frames: at most so many, spread evenly over those of the result; None takes all. progress: called as (files written,
-    files in all).
+    frames: at most so many, spread evenly over those of the result; None takes all. member: of an ensemble, from 0.
+    progress: called as (files written, files in all).
 
     >>> import tempfile
     >>> import arlequin as aq
@@ -135,19 +170,24 @@ def export_vtu(
     """
     import meshio
 
+    result = one_member(result, member, "a VTU export")
     pieces = [*_parts(result), *_interfaces(result)]
+    if pieces:
+        pieces += _obstacles(result)
     times = result.dataset["frame_time"].values if "frame_time" in result.dataset.coords else np.zeros(0)
     if not pieces or not times.size:
         raise UserError("nothing to export: the result has no frames of parts or interfaces", code=1)
     target, chosen = Path(checks.path("folder", folder)), spread(times.size, frames)
     times = times[chosen]
-    total, done = len(pieces) * times.size, 0
+    total, done = sum(times.size if piece.group else 1 for piece in pieces), 0
     written: list[list[str]] = []
     with file_errors(str(folder)):
         for piece in pieces:
             (target / piece.name).mkdir(parents=True, exist_ok=True)
             names = [f"{piece.name}/{n:0{len(str(times.size - 1))}d}.vtu" for n in range(times.size)]
-            for name, (point_data, cell_data) in zip(names, _frames(piece, chosen), strict=True):
+            if not piece.group:  # at rest: one file for all instants
+                names = names[:1] * times.size
+            for name, (point_data, cell_data) in zip(dict.fromkeys(names), _frames(piece, chosen), strict=False):
                 mesh = meshio.Mesh(piece.points, [(piece.kind, piece.nodes)], point_data, cell_data)
                 mesh.write(target / name, file_format="vtu")
                 done += 1
@@ -166,7 +206,7 @@ def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
         group = node.to_dataset()
         if "position" in group and "displacement" in group:
             with warn_and_skip(f"the part {name}"):
-                kind, nodes = cells_of(group)
+                kind, nodes = whole_cells_of(group)
                 points = _space(group["position"].values)
                 pieces.append(_VtuPiece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
     return pieces
@@ -178,9 +218,36 @@ def _interfaces(result: xarray.DataTree) -> Iterator[_VtuPiece]:
         group = node.to_dataset()
         if "point_position" in group and "gap" in group:
             points = _space(group["point_position"].values)
-            vertices = np.arange(len(points))[:, None]
+            cells, kind = np.arange(len(points))[:, None], "vertex"
+            if "point_connectivity" in group:
+                cells = group["point_connectivity"].values.astype(np.int64)
+                kind = _SOLIDS[2, cells.shape[1]]
+                if cells.size and not 0 <= cells.min() <= cells.max() < len(points):
+                    raise UserError(f"interface {name}: its facets name points that are not there", code=1)
             group = group.drop_vars("point_position")
-            yield _VtuPiece(_file_name("interface", name), points, "vertex", vertices, group, ("point", "vertex"))
+            yield _VtuPiece(_file_name("interface", name), points, kind, cells, group, ("point", "vertex"))
+
+
+def _obstacles(result: xarray.DataTree) -> Iterator[_VtuPiece]:
+    """The rigid obstacles that the result has an outline of."""
+    for name, node in result["interface"].children.items() if "interface" in result.children else ():
+        outline = obstacle_of(node.to_dataset())
+        if outline is not None:
+            points, cells = outline
+            kind = {1: "vertex", 2: "line", 3: "triangle", 4: "quad"}[cells.shape[1]]
+            yield _VtuPiece(
+                _file_name("obstacle", name), _space(points), kind, cells, xarray.Dataset(), ("none", "none")
+            )
+
+
+def obstacle_of(group: xarray.Dataset) -> tuple[Array, Indices] | None:
+    """Points (p, axis), m, and cells (c, corner) of the obstacle of an interface; None if the result has none."""
+    if "obstacle_position" not in group or "obstacle_connectivity" not in group:
+        return None
+    points, cells = group["obstacle_position"].values, group["obstacle_connectivity"].values.astype(np.int64)
+    if not (cells.size and 0 <= cells.min() <= cells.max() < len(points) and cells.shape[1] <= 4):
+        raise UserError("the cells of an obstacle name points that are not there", code=1)
+    return points, cells
 
 
 def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array], dict[str, list[Array]]]]:
@@ -198,19 +265,26 @@ def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array
 
 
 def _fields(group: xarray.Dataset, dim: str) -> dict[str, xarray.DataArray]:
-    """The variables (dim), (frame, dim) and (frame, dim, component or turn) of a group."""
-    known = [(dim,), ("frame", dim), ("frame", dim, "component"), ("frame", dim, "turn")]
+    """The variables (dim), (frame, dim) and (frame, dim, components) of a group."""
+    known = [(dim,), *(("frame", dim, *more) for more in _ON)]
     return {str(name): field for name, field in group.data_vars.items() if field.dims in known}
 
 
 def _values(field: xarray.DataArray, frames: Indices) -> Array:
-    """The frames of a field (f, n) or, of vectors, (f, n, 3)."""
+    """The frames of a field (f, n) or, of vectors, (f, n, 3), of stresses (f, n, 6); of sections means over cells."""
     if "frame" not in field.dims:
         return np.broadcast_to(field.values, (frames.size, field.size))
     values = field.isel(frame=frames).values
     if values.ndim == 2:
         return values
-    labels = map(str, field[field.dims[2]].values)
+    labels = [str(label) for label in field[field.dims[-1]].values]
+    if field.dims[-1] == "stress_component":
+        alike = str.maketrans("rzt", "xyz") if "rr" in labels else {}
+        tensor = np.zeros((*values.shape[:2], len(_TENSOR)))
+        tensor[..., [_TENSOR.index(label.translate(alike)) for label in labels]] = values
+        return tensor
+    if field.dims[2] == "end":
+        values = values.mean(axis=2)
     return _space(values, [_AXES.get(label, n) for n, label in enumerate(labels)])
 
 

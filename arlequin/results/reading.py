@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,7 +14,9 @@ import xarray
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
+from arlequin.models.types import Array
 from arlequin.results.files import file_errors
+from arlequin.results.members import chosen
 from arlequin.results.zarr_reading import read_tree
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -105,17 +107,28 @@ class Energy(NamedTuple):
     largest: float
 
 
+class EnergyRange(NamedTuple):
+    """One kind of energy over the members of an ensemble: least and greatest values among them, in J."""
+
+    kind: str
+    first: tuple[float, float]
+    last: tuple[float, float]
+    largest: tuple[float, float]
+
+
 class Summary(NamedTuple):
-    """Summary of a result: facts by name, parameters, energies."""
+    """Summary of a result: facts by name, parameters, energies of one run, ranges of those of an ensemble."""
 
     facts: dict[str, str]
     parameters: dict[str, Any]
     energies: list[Energy]
+    ranges: Sequence[EnergyRange] = ()
+    unit: str = "J"  # of the energies; J/m of plane models of 1 m thickness
 
 
-def summary(result: xarray.DataTree) -> Summary:
-    """Instants, energies, balance and every attribute of a result."""
-    root = result.dataset
+def summary(result: xarray.DataTree, *, member: int | None = None) -> Summary:
+    """Instants, energies, balance and every attribute of a result; member: of an ensemble, from 0, None sums up all."""
+    root = chosen(result, member).dataset
     attributes = dict(root.attrs)
     parameters = _parameters(attributes.pop("parameters", None))
     time = root["time"].values
@@ -130,6 +143,10 @@ def summary(result: xarray.DataTree) -> Summary:
     if (runs := runs_finished(result)) is not None:
         count, total = runs
         facts["runs"] = f"{total}" if count == total else f"{count} of {total} (stopped early)"
+    if "member" in root.sizes:
+        facts["members"] = str(root.sizes["member"])
+    elif "member" in root.coords:
+        facts["member"] = str(int(root["member"]))
     if len(time):
         facts["time"] = f"{time[0]:g} to {time[-1]:g} s"
     if "frame_time" in root.coords:
@@ -141,14 +158,22 @@ def summary(result: xarray.DataTree) -> Summary:
         facts[name.replace("_", " ")] = f"{text} s" if name in SECONDS else text
     if "wall time" in facts and "compile time" in facts:
         facts["wall time"] += f" (+ {facts.pop('compile time')} compiling kernels, once on this machine)"
-    energies = []
-    if "energy" in root and len(time):
-        values = root["energy"].values
-        kinds = [str(kind) for kind in root["kind"].values]
-        energies = [
-            Energy(k, *map(float, (e[0], e[-1], e[np.abs(e).argmax()]))) for k, e in zip(kinds, values.T, strict=True)
-        ]
-    return Summary(facts, parameters, energies)
+    if "energy" not in root or not len(time):
+        return Summary(facts, parameters, [])
+    kinds, unit = [str(kind) for kind in root["kind"].values], str(root["energy"].attrs.get("units", "J"))
+    if "member" not in root.sizes:
+        return Summary(facts, parameters, _energies(kinds, root["energy"].values), unit=unit)
+    members = [_energies(kinds, values) for values in root["energy"].transpose("member", "time", "kind").values]
+    ranges = []
+    for kind, own in zip(kinds, zip(*members, strict=True), strict=True):
+        found = np.array([energy[1:] for energy in own])
+        ranges.append(EnergyRange(kind, *zip(found.min(axis=0).tolist(), found.max(axis=0).tolist(), strict=True)))
+    return Summary(facts, parameters, [], ranges, unit)
+
+
+def _energies(kinds: list[str], values: Array) -> list[Energy]:
+    """Energies of one run from its values (t, kind)."""
+    return [Energy(k, *map(float, (e[0], e[-1], e[np.abs(e).argmax()]))) for k, e in zip(kinds, values.T, strict=True)]
 
 
 def _parameters(text: Any) -> dict[str, Any]:

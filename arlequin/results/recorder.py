@@ -34,8 +34,9 @@ class Record:
     """Path of a result (None: memory), steps per frame of the fields, and further attributes.
 
     point_memory: whether frames include the internal variables of inelastic points, for `Solid.stress`: 9 values a
-    point. resume: resume from the last checkpoint of the result at the path, if there is one; a complete result is
-    returned unchanged.
+    point. stress: whether frames include the stresses of solids and bars by cell and the section forces of beams at the
+    ends of cells, see `arlequin.results.stresses`. resume: resume from the last checkpoint of the result at the path,
+    if there is one; a complete result is returned unchanged.
 
     >>> import arlequin as aq
     >>> stone = aq.PointMasses("stone", (0.0, 0.0), 2.0)  # m, kg
@@ -49,6 +50,7 @@ class Record:
     path: str | Path | None = None
     fields_every: int = 1
     point_memory: bool = field(default=False, kw_only=True)
+    stress: bool = field(default=False, kw_only=True)
     overwrite: bool = False
     resume: bool = field(default=False, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Record:
         if self.path is not None:
             path("path", self.path)
         checked_attributes(self.attributes)
-        check_fields(self, point_memory=flag, overwrite=flag, resume=flag)
+        check_fields(self, point_memory=flag, stress=flag, overwrite=flag, resume=flag)
         if self.resume and self.path is None:
             raise UserError("resume: needs the path of a result")
 

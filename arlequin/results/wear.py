@@ -21,6 +21,7 @@ import xarray
 from arlequin.models.checks import finite, non_negative, one_of
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
+from arlequin.results.members import chosen, one_member
 from arlequin.results.reading import of_result
 
 Power = Literal["wear", "friction"]
@@ -30,8 +31,20 @@ _ROUND = 1e-9  # of a step: an instant at its end
 
 
 @of_result
-def mean_power(result: xarray.DataTree, interface: str, start: float, end: float, power: Power = "wear") -> float:
-    """Mean of the work rate ("wear") or of the friction power ("friction") of an interface over [start, end] s, W."""
+def mean_power(
+    result: xarray.DataTree,
+    interface: str,
+    start: float,
+    end: float,
+    power: Power = "wear",
+    *,
+    member: int | None = None,
+) -> float:
+    """Mean of the work rate ("wear") or of the friction power ("friction") of an interface over [start, end] s, W.
+
+    member: of an ensemble, from 0.
+    """
+    result = one_member(result, member, "the mean power")
     times = result.dataset["time"].values
     slack = _ROUND * (times[-1] - times[0])
     for name, instant in (("start", start), ("end", end)):
@@ -46,8 +59,10 @@ def mean_power(result: xarray.DataTree, interface: str, start: float, end: float
 
 
 @of_result
-def worn_volume(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
-    """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J.
+def worn_volume(
+    result: xarray.DataTree, interface: str, coefficient: float, *, member: int | None = None
+) -> xarray.DataArray:
+    """Worn volume V(t) of an interface, m³, at every step; `coefficient`: Archard's, m³/J; `member`: of an ensemble.
 
     >>> import arlequin as aq
     >>> pin = aq.PointMasses("pin", (0.0, 0.0), 2.0, imposed_velocity={"all": {"x": 0.5}})  # kg, m/s
@@ -59,14 +74,22 @@ def worn_volume(result: xarray.DataTree, interface: str, coefficient: float) -> 
     >>> f"{float(volume[-1]):.4g} {volume.attrs['units']}"  # k F s = k · 20 N · 0.5 m
     '1e-12 m3'
     """
+    result = one_member(result, member, "the worn volume")
     volume = non_negative("coefficient", coefficient) * _work(result, interface, "wear")
-    about = {"units": "m3", "long_name": "worn volume"}
+    plane = _group(result, interface)["area"].attrs.get("units") == "m2/m"  # for each metre of thickness
+    about = {"units": "m3/m" if plane else "m3", "long_name": "worn volume"}
     return xarray.DataArray(volume, {"time": result.dataset["time"].values}, "time", "worn_volume", about)
 
 
 @of_result
-def worn_depth(result: xarray.DataTree, interface: str, coefficient: float) -> xarray.DataArray:
-    """Worn depth h (frame, point) of the contact points of an interface, m; `coefficient`: Archard's, m³/J."""
+def worn_depth(
+    result: xarray.DataTree, interface: str, coefficient: float, *, member: int | None = None
+) -> xarray.DataArray:
+    """Worn depth h (frame, point) of the contact points of an interface, m; `coefficient`: Archard's, m³/J.
+
+    member: of an ensemble, from 0; None gives all, h (member, frame, point).
+    """
+    result = chosen(result, member)
     depth = non_negative("coefficient", coefficient) * _group(result, interface)["wear_work"]
     return depth.rename("worn_depth").assign_attrs(units="m", long_name="worn depth")
 

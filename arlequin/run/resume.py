@@ -99,6 +99,7 @@ def study_of(system: Any, scheme: Scheme, step: float, steps: int, record: Recor
         "number of steps": steps,
         "fields_every": record.fields_every,
         "point_memory": int(record.point_memory),
+        **({"stress": 1} if record.stress else {}),
         "system": digest((system, scheme)),
     }
 

@@ -272,6 +272,7 @@ class AlphaStepper(DelegatedCheckpoint, Stepper):
             contact=contact_step.impulses(contact_step.slip(rows), loss, found),
             newton=solved.newton,
             projected=found,
+            reaction=step * given[assembly.imposed_dofs],
         )
 
     def _given(self, state: State, t: float) -> Array | None:

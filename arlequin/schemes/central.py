@@ -311,6 +311,7 @@ class CentralStepper(Stepper):
             multipliers=multipliers,
             path=path,
             contact=meeting.impulses(kinematics.rates(path)),
+            reaction=step * (force if kick is None else force - kick[0])[assembly.imposed_dofs],
         )
 
     def _kinetic(self, own: _Carried, internal: Array) -> float:
@@ -386,6 +387,8 @@ class BulkCentralStepper(CentralStepper):
         half, force = state.own.half.copy(), state.internal.copy()
         here, there, spare = state.u, np.empty_like(state.u), np.empty_like(state.u)
         pull = None if rows is None else np.zeros_like(half)
+        dofs = self._assembly.imposed_dofs
+        held = np.zeros((count, dofs.size))
         sums = np.zeros((count + 1, len(pieces), 9))  # the stored energy, and what `over_piece` adds up
         multipliers = np.zeros((count + 1, 0 if rows is None else rows.shape[0]))
         rates = np.zeros((count + 2, multipliers.shape[1]))  # C v_{n−½}
@@ -428,6 +431,8 @@ class BulkCentralStepper(CentralStepper):
                     multipliers[i], rates[i] = state.own.constraint, rows.product(half)
                 map_pieces(partial(push_on, i=i, external=external, u=here, following=there, joined=True), numbers)
             if i < count:
+                if dofs.size:  # at rest: what the other forces are
+                    held[i] = step * (force[dofs] - external[dofs] - (0.0 if pull is None else pull[dofs]))
                 here, there = there, spare if i == 0 else here
         if rows is not None:
             rates[count + 1] = rows.product(half)
@@ -447,7 +452,8 @@ class BulkCentralStepper(CentralStepper):
             own=replace(state.own, half=end, external=external, a=a, constraint=multipliers[-1].copy()),
         )
         rest = 0.5 * (rates[1:-1] + rates[2:])
-        return reached, self._block(reached, works.values, momenta, step * multipliers[:-1], rest)
+        batch = self._block(reached, works.values, momenta, step * multipliers[:-1], rest)
+        return reached, replace(batch, reactions=held)
 
     def _audit(self, strain: float, sums: Array) -> tuple[Work, tuple[Array, ...]]:
         """Energies and works, and the momenta of the parts, from what was added up on each piece at each instant.

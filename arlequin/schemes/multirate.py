@@ -206,12 +206,15 @@ class MultirateStepper(Stepper):
         """The step that leads to a state: works and impulses added over the small steps, energies at the end."""
         work, assembly = Work(), self._assembly
         kinematics = assembly.contact.kinematics(assembly.contact.basis @ end.u)
-        contact = ContactImpulses.none(kinematics).stacked()
+        contact, held = ContactImpulses.none(kinematics).stacked(), np.zeros(assembly.dof_count)
         for side, own in zip(self._sides, batches, strict=True):
             work.values[:3] += own[-1].works[0, :3]
             for batch in own:
                 work.values[3 : len(KINDS)] += batch.works[0, 3:]
                 contact.add(batch.contact, side.points, side.basis)
+                if batch.reactions is not None:
+                    held[np.flatnonzero(side.dofs)[side.assembly.imposed_dofs]] += batch.reactions[0]
+        reactions = held[assembly.imposed_dofs]
         every = [batch for own in batches for batch in own]
         single = StepBatch.single(
             end,
@@ -222,7 +225,7 @@ class MultirateStepper(Stepper):
             iterations=sum(int(batch.iterations[0]) for batch in every),
             residual=max(float(batch.residual[0]) for batch in every),
         )
-        return replace(single, contact=contact)
+        return replace(single, contact=contact, reactions=reactions[None])
 
 
 def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:

@@ -164,4 +164,5 @@ class StaticStepper(DelegatedCheckpoint, Stepper):
             path=du,
             contact=contact_step.impulses(rows.du, loss),
             newton=found.newton,
+            reaction=forces[assembly.imposed_dofs],
         )

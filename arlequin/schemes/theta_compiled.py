@@ -100,7 +100,14 @@ def audited_loop(
     energies = StepEnergies(0.5 * np.vecdot(v[1:], momentum[1:]), strain, before.asperity, layer_gap)
     rows = kinematics.rates(paths.du), kinematics.rates(paths.path)
     scheme = before.n + 1, step, theta
-    return audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
+    batch = audited(assembly, solved, bulk, energies, kinematics, rows, persistent, scheme, end, still)
+    if not dofs.size:
+        return batch
+    held = step * reaction[:, dofs]
+    if rotating is not None:
+        projected = applied(assembly.mass, v[1:] - ends) - applied(kinematics.basis.T, rotating.on_basis)
+        held = held + projected[:, dofs]
+    return replace(batch, reactions=held)
 
 
 def is_small(assembly: Assembly) -> bool:

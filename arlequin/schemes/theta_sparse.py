@@ -76,7 +76,8 @@ class _Solution:
 class _Trajectory:
     """b steps of n members: u, v (b + 1, n, d); on the contact's basis u (b + 1, n, q), y and the path
     Δt (v₀ + v₁)/2 (b, n, q); strain energy (b + 1, n), J; works of the bulk forces (b, n, 5), see
-    `_sparse_theta_kernels.settle`; viscous losses (b, n) by kind, J; the solutions of the steps."""
+    `_sparse_theta_kernels.settle`; viscous losses (b, n) by kind, J; the solutions of the steps; reactions
+    (b, n, p), N·s: impulses of the imposed motions."""
 
     u: Array
     v: Array
@@ -87,6 +88,7 @@ class _Trajectory:
     bulk_work: Array
     losses: dict[str, Array]
     solutions: list[_Solution]
+    reactions: Array
 
     @classmethod
     def room(cls, assembly: Assembly, losses: Set[str], state: State, count: int) -> "_Trajectory":
@@ -102,6 +104,7 @@ class _Trajectory:
             bulk_work=np.empty((count, n, 5)),
             losses={kind: np.zeros((count, n)) for kind in losses},
             solutions=[],
+            reactions=np.zeros((count, n, assembly.imposed_dofs.size)),
         )
         new.u[0], new.v[0], new.strain[0] = state.u, state.v, state.strain
         new.contact_displacement[0] = assembly.contact.basis_product(state.u)
@@ -121,7 +124,7 @@ class _Trajectory:
 @dataclass(frozen=True)
 class _End:
     """The end of a step of n members, filled member by member: u, v, internal forces, M v, momentum (n, d), constraint
-    sum (n, m), strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind."""
+    sum (n, m), strain energy (n,), works of the bulk (n, 5), viscous losses (n,) by kind, reactions (n, p)."""
 
     u: Array
     v: Array
@@ -132,6 +135,7 @@ class _End:
     strain: Array
     bulk_work: Array
     losses: dict[str, Array]
+    reactions: Array
 
 
 class ThetaStepper(Stepper):
@@ -281,6 +285,7 @@ class ThetaStepper(Stepper):
                 strain=went.strain[i + 1],
                 bulk_work=went.bulk_work[i],
                 losses={kind: lost[i] for kind, lost in went.losses.items()},
+                reactions=went.reactions[i],
             )
             if assembly.linear:
                 map_pieces(partial(self._end_linear, now, solution, (mean_load, push), end), self._pieces)
@@ -527,6 +532,7 @@ class ThetaStepper(Stepper):
             if push is not None:
                 force -= push[dofs]
             force[:, self._pulled_imposed[0]] -= pull[:, self._pulled_imposed[1]] / step
+            end.reactions[at] = step * force
             end.bulk_work[at, 1] += step * np.vecdot(force, y[:, dofs])
             end.bulk_work[at, 2] += 0.5 * step * np.vecdot(force, v0[:, dofs] + end.v[at][:, dofs])
 
@@ -615,7 +621,9 @@ class ThetaStepper(Stepper):
             contact = ContactImpulses.of(projected.kinematics, impulse, steps.status, still, step)
             end = EndImpulses(contact, projected.work.values)
         scheme = state.n + 1, step, theta
-        return audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
+        batch = audited(assembly, steps, bulk, energies, kinematics, rows, persistent, scheme, end)
+        held = went.reactions[:count]
+        return replace(batch, reactions=held if projected is None else held + projected.reaction)
 
     def _reached(
         self, state: State, batch: StepBatch, went: _Trajectory, projected: VelocityCorrection | None

@@ -61,11 +61,13 @@ class ContactMotion:
 
 @dataclass(frozen=True)
 class VelocityCorrection:
-    """Change dv (d,), m/s, of the end velocity by impulses Q (r,), N·s, on the kinematics there, and its works, J."""
+    """Change dv (d,), m/s, of the end velocity by impulses Q (r,), N·s, on the kinematics there, and its works, J;
+    reaction (p,), N·s: of the imposed motions."""
 
     kinematics: ContactKinematics
     dv: Array
     impulse: Array
+    reaction: Array
     work: Work = field(default_factory=Work)
 
 
@@ -140,12 +142,16 @@ class ContactStep:
         contact: ContactImpulses,
         newton: int = 1,
         projected: VelocityCorrection | None = None,
+        reaction: Array | None = None,
     ) -> tuple[State, StepBatch]:
         """The state at the end of the step, and what is recorded of it.
 
         motion: u (d,), m, and v (d,), m/s, at the end; own: what the scheme carries along; multipliers (m,): impulses
-        of the constraints; path (d,), m: where the mean forces work; contact: see `impulses`; newton: linearisations.
+        of the constraints; path (d,), m: where the mean forces work; contact: see `impulses`; newton: linearisations;
+        reaction (p,): impulses of the imposed motions on their dofs, without those of `projected`.
         """
+        if reaction is not None and projected is not None:
+            reaction = reaction + projected.reaction
         solution = self.solution
         end = state.following(
             assembly,
@@ -169,6 +175,7 @@ class ContactStep:
             iterations=solution.iterations,
             residual=solution.residual,
             newton=newton,
+            reactions=reaction,
         )
 
 

@@ -56,7 +56,8 @@ class VelocityProjection:
         normal &= ~self._assembly.laws.gap_rows
         acts = persistent & normal & np.repeat(contact.multiplier > 0.0, sizes)
         sticks = persistent & tangential & np.repeat(contact.status == STICK, sizes)
-        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows))
+        held = np.zeros(self._assembly.imposed_dofs.size)
+        out = VelocityCorrection(kinematics, np.zeros_like(v), np.zeros(kinematics.rows), held)
         for chosen, kind, bound in (
             (acts, "impact", kinematics.normal(contact.multiplier)),
             (sticks, "friction", None),
@@ -105,6 +106,7 @@ class VelocityProjection:
         out.impulse[rows] -= share * push
         out.work[kind] += share * (gain - 0.5 * share * curvature)
         reaction = (momentum - force - constraints - rigid)[given]
+        out.reaction[:] -= share * reaction
         out.work["external_work"] -= share * float(reaction @ v[given])
 
     def _response(self, force: Array, u: Array) -> tuple[Array, Array, Array]:

@@ -29,7 +29,8 @@ class StepBatch:
     event (b,), s: instant of the last event located in each step, NaN where there is none. memory: internal variables
     at the end of the last step. worn (b, k), m: depths of wear; None where nothing wears or at the start.
     momenta (b, component) of each part, kg m/s: where they are given, u and v (1, d) are those of the last step alone,
-    and constraint_rates (b, m), m/s, are C v at the ends of all.
+    and constraint_rates (b, m), m/s, are C v at the ends of all. reactions (b, p), N·s: impulses of the imposed motions
+    on their dofs; None at the start and where the scheme has none.
     """
 
     n: NDArray[np.int64]
@@ -48,6 +49,7 @@ class StepBatch:
     worn: Array | None = None
     momenta: tuple[Array, ...] | None = None
     constraint_rates: Array | None = None
+    reactions: Array | None = None
 
     def __len__(self) -> int:
         return self.n.size
@@ -70,6 +72,7 @@ class StepBatch:
         iterations: int = 0,
         residual: float = 0.0,
         newton: int = 1,
+        reactions: Array | None = None,
     ) -> "StepBatch":
         """The one step that ends in a state; the arrays are those of the step, without an axis of steps."""
         return cls(
@@ -86,6 +89,7 @@ class StepBatch:
             path=None if path is None else path[None],
             memory=state.memory,
             worn=None if state.worn is None else state.worn.depth[None],
+            reactions=None if reactions is None else reactions[None],
         )
 
     @classmethod
@@ -160,7 +164,9 @@ def merge_time_steps(batches: Sequence[StepBatch]) -> StepBatch:
     for batch in batches[1:]:
         contact = contact.plus(batch.contact)
     multipliers = np.sum([batch.multipliers for batch in batches], axis=0)
-    return replace(_merged(batches, contact), multipliers=multipliers)
+    given = [batch.reactions for batch in batches if batch.reactions is not None]
+    reactions = np.sum(given, axis=0) if len(given) == len(batches) else None
+    return replace(_merged(batches, contact), multipliers=multipliers, reactions=reactions)
 
 
 def _merged(batches: Sequence[StepBatch], contact: ContactImpulses) -> StepBatch:

@@ -71,7 +71,8 @@ def left_at(path: str | Path) -> tuple[xarray.DataTree, int, Record]:
     if found is None:
         return result, (runs_finished(result) or (0, 0))[0], Record(path, resume=True)
     study = found.study
-    kept = Record(path, study["fields_every"], point_memory=bool(study["point_memory"]), resume=True)
+    memory, stress = bool(study["point_memory"]), bool(study.get("stress"))
+    kept = Record(path, study["fields_every"], point_memory=memory, stress=stress, resume=True)
     return result, found.state.n, kept
 
 

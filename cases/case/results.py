@@ -83,8 +83,9 @@ def figures_of(result: xarray.DataTree, made: tuple[registry.Case, Any] | None) 
     """
     from arlequin import plots
     from arlequin.results.damage import warn_and_skip
+    from arlequin.results.members import member_count
 
-    if made is not None and made[0].has("figures"):
+    if made is not None and made[0].has("figures") and member_count(result) is None:
         with warn_and_skip("the figures of its case"):
             figures: dict[str, Figure] = dict(made[0].call("figures", result, made[1]))
             if "energies" not in figures and "energy" in result.dataset:

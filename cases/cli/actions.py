@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arlequin.cases.case import registry
 from arlequin.cases.cli import tables
-from arlequin.cases.cli.outputs import read
+from arlequin.cases.cli.outputs import member_of, read
 from arlequin.cases.cli.tables import versions
 from arlequin.models.errors import UserError
 
@@ -87,7 +87,7 @@ def run(arguments: Namespace) -> int:
     name, values = _split(arguments.words)
     case, parameters = prepare(name, values)
     path = Path(arguments.out) if arguments.out is not None else Path("runs") / f"{case.short}.zarr"
-    result = _execute(case, parameters, path, replace=arguments.force or arguments.out is None)
+    result = _execute(case, parameters, path, arguments.force or arguments.out is None, arguments.stress)
     out = tables.console()
     for part in tables.summary_of(summary(result), fields(case.parameters), short=not arguments.all):
         out.print(part)
@@ -159,7 +159,7 @@ def check(arguments: Namespace) -> int:
     case, parameters = prepare(name, values)
     compare = case.function("check")
     path = Path(arguments.out) if arguments.out is not None else None
-    result = _execute(case, parameters, path, replace=arguments.force)
+    result = _execute(case, parameters, path, arguments.force, arguments.stress)
     with (
         tables.working("comparing with the reference") as status,
         computed_comparisons(case, path, _bars(case, status)),
@@ -210,14 +210,16 @@ def show(arguments: Namespace) -> int:
     if arguments.path is not None:
         with read(arguments.path) as damaged:
             result = None
-            if is_sweep(arguments.path):
+            swept = is_sweep(arguments.path)
+            member = member_of(arguments, swept)
+            if swept:
                 from arlequin.cases.cli.sweep import summary_of
                 from arlequin.sweeps.sweep import open_sweep
 
                 parts = summary_of(open_sweep(arguments.path))
             else:
                 result = open_result(arguments.path)
-                parts = tables.summary_of(summary(result), _fields_of(result))
+                parts = tables.summary_of(summary(result, member=member), _fields_of(result))
             for part in parts:
                 out.print(part)
             if result is not None:
@@ -243,7 +245,7 @@ def _read_through(path: str, result: xarray.DataTree) -> None:
             read_through(result)
 
 
-def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool) -> xarray.DataTree:
+def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: bool, stress: bool) -> xarray.DataTree:
     """Run with a progress bar; errors and interrupts report where the partial result is."""
     from arlequin.cases.case.execution import execute
     from arlequin.results.recorder import Record
@@ -253,7 +255,7 @@ def _execute(case: registry.Case, parameters: Any, path: Path | None, replace: b
     record: Record | None = None
     if path is not None:
         refuse_to_replace(path, str(path), replace)  # before the assembly
-        record = Record(path, overwrite=replace)
+        record = Record(path, overwrite=replace, stress=stress)
     with _stopped(path, time.time()), ProgressBar(case.short) as bar:
         return execute(case, parameters, record, bar)
 

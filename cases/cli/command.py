@@ -147,10 +147,12 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "path", metavar="RESULT", nargs="?", help="result or sweep; without it only the versions are shown"
     )
+    _add_member(show)
     show.set_defaults(action=actions.show)
     plot = commands.add_parser("plot", help="plot a result or sweep as PNG files", allow_abbrev=False)
     plot.add_argument("path", metavar="RESULT")
     _add_case(plot)
+    _add_member(plot)
     plot.add_argument("--to", metavar="DIR", help="folder for the figures (default: beside the result)")
     plot.set_defaults(action=outputs.plot)
     animate = commands.add_parser("animate", help="animate a result as a GIF or MP4 file", allow_abbrev=False)
@@ -162,8 +164,12 @@ def _parser() -> argparse.ArgumentParser:
         "--field", metavar="NAME", default="displacement", help="field shown by colours (default: %(default)s)"
     )
     animate.add_argument(
+        "--component", metavar="NAME", help="component of the field, such as y or xx (default: length of the vector)"
+    )
+    animate.add_argument(
         "--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)"
     )
+    _add_member(animate)
     animate.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
     animate.set_defaults(action=outputs.animate)
     view = commands.add_parser("view", help="view a result in 3D, in a window or a browser", allow_abbrev=False)
@@ -176,10 +182,12 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="write a result or sweep as one HTML page", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")
     _add_case(report)
+    _add_member(report)
     report.add_argument("--out", metavar="FILE", help="HTML file (default: beside the result)")
     report.set_defaults(action=outputs.report)
     export = commands.add_parser("export", help="export to ParaView or netCDF", allow_abbrev=False)
     export.add_argument("path", metavar="RESULT")
+    _add_member(export)
     export.add_argument("--vtu", metavar="DIR", help="folder for VTU and PVD files (ParaView)")
     export.add_argument("--netcdf", metavar="FILE", help="netCDF file with the whole result")
     export.add_argument("--frames", metavar="N", help="largest number of VTU frames, evenly spaced (default: all)")
@@ -190,6 +198,11 @@ def _parser() -> argparse.ArgumentParser:
 def _add_case(parser: argparse.ArgumentParser) -> None:
     text = "case file of the result (default: the file named in it, if you have run this version of it)"
     parser.add_argument("--case", metavar="FILE", help=text)
+
+
+def _add_member(parser: argparse.ArgumentParser) -> None:
+    text = "member of the result of an ensemble, from 0 (default: all, where they can be shown together)"
+    parser.add_argument("--member", metavar="N", help=text)
 
 
 def _add_run(
@@ -207,13 +220,15 @@ def _add_run(
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
         usage=f"arlequin {name} CASE [name=value ...] [--out PATH] "
-        + " ".join(f"[{option}]" for option in (*options, "--force")),
+        + " ".join(f"[{option}]" for option in ("--stress", *options, "--force")),
         epilog=EPILOG.replace(" run ", f" {name} "),
         add_help=False,
         allow_abbrev=False,
     )
     parser.add_argument("words", metavar="CASE name=value", nargs="*", help="case and its parameters")
     parser.add_argument("--out", metavar="PATH", help=f"result folder ({where})")
+    text = "record stresses of solids and bars by cell, and section forces of beams"
+    parser.add_argument("--stress", action="store_true", help=text)
     parser.add_argument("--force", action="store_true", help="overwrite an existing result")
     for option, what in options.items():
         parser.add_argument(option, action="store_true", help=what)

@@ -15,6 +15,7 @@ from arlequin.cases.case.comparison import stored_comparisons
 from arlequin.cases.case.results import beside, figures_of, made_by, opened
 from arlequin.cases.cli import tables
 from arlequin.models.errors import FAILURE, UserError
+from arlequin.results.members import chosen
 
 if TYPE_CHECKING:
     import xarray
@@ -34,13 +35,14 @@ def plot(arguments: Namespace) -> int:
     matplotlib.use("Agg")
     with read(arguments.path) as damaged:
         swept = _sweep_at(arguments.path)
-        ending = "-figures" if swept is None else "-sweep-figures"
+        member = member_of(arguments, swept is not None)
+        ending = f"{_suffix(member)}-figures" if swept is None else "-sweep-figures"
         folder = beside(arguments.path, ending) if arguments.to is None else Path(arguments.to)
         with tables.working("drawing"):
             if swept is None:
                 result = opened(arguments.path, "plot")
                 with stored_comparisons(arguments.path):
-                    figures = figures_of(result, made_by(result, arguments.case))
+                    figures = figures_of(chosen(result, member), made_by(result, arguments.case))
             else:
                 figures = _figures_of(arguments.path, swept)
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,13 +85,17 @@ def animate(arguments: Namespace) -> int:
     from arlequin import plots
     from arlequin.run.progress import ProgressBar
 
-    target = beside(arguments.path, ".gif") if arguments.out is None else Path(arguments.out)
+    member = member_of(arguments)
+    target = beside(arguments.path, f"{_suffix(member)}.gif") if arguments.out is None else Path(arguments.out)
     magnify = None if arguments.magnify is None else number("--magnify", arguments.magnify, float)
     frames = number("--frames", arguments.frames, int)
     with read(arguments.path) as damaged:
         result = opened(arguments.path, "animate")
         with ProgressBar("drawing", "frames") as bar:
-            plots.animation(result, target, field=arguments.field, magnify=magnify, frames=frames, progress=bar)
+            plots.animation(
+                result, target, field=arguments.field, component=arguments.component, magnify=magnify, frames=frames,
+                member=member, progress=bar,
+            )  # fmt: skip
     print(target, flush=True)
     return 1 if damaged else 0
 
@@ -121,7 +127,7 @@ def report(arguments: Namespace) -> int:
 
     with read(arguments.path) as damaged:
         with tables.working("comparing with the reference and drawing"):
-            target = cases.report(arguments.path, arguments.out, arguments.case)
+            target = cases.report(arguments.path, arguments.out, arguments.case, member=member_of(arguments))
         print(target, flush=True)
         _say_what_is_missing(arguments.path, _sweep_at(arguments.path))
     return 1 if damaged else 0
@@ -136,18 +142,33 @@ def export(arguments: Namespace) -> int:
     if arguments.vtu is None and arguments.netcdf is None:
         raise UserError("no output: give --vtu DIR (ParaView), --netcdf FILE, or both")
     frames = None if arguments.frames is None else number("--frames", arguments.frames, int)
+    member = member_of(arguments)
     with read(arguments.path) as damaged:
         result = opened(arguments.path, "export")
         if arguments.vtu is not None:
             with ProgressBar("VTU", "files") as bar:
-                target = export_vtu(result, arguments.vtu, frames=frames, progress=bar)
+                target = export_vtu(result, arguments.vtu, frames=frames, member=member, progress=bar)
             print(target, flush=True)
         if arguments.netcdf is not None:
             with tables.working("writing netCDF"):
-                kind = export_netcdf(result, arguments.netcdf)
+                kind = export_netcdf(result, arguments.netcdf, member=member)
             flat = " (netCDF-3, without groups: part.NAME.displacement; install h5netcdf for groups)"
             print(f"{arguments.netcdf}{flat if kind == 'netCDF-3' else ''}", flush=True)
     return 1 if damaged else 0
+
+
+def member_of(arguments: Namespace, sweep: bool = False) -> int | None:
+    """The member of an ensemble given by --member."""
+    if arguments.member is None:
+        return None
+    if sweep:
+        raise UserError(f"--member {arguments.member}: is for the result of an ensemble, not for a sweep")
+    return number("--member", arguments.member, int)
+
+
+def _suffix(member: int | None) -> str:
+    """What the names of files of one member have after the name of the result."""
+    return "" if member is None else f"-member{member}"
 
 
 def number(option: str, text: str, kind: Callable[[str], Number]) -> Number:

@@ -163,14 +163,29 @@ def summary_of(summary: Summary, fields: Sequence[Field] = (), short: bool = Fal
         tables.append(table([row[:columns] for row in rows], ("parameter", "value", "unit")[:columns]))
     if summary.energies:
         rows_of_numbers = [(e.kind, *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in summary.energies]
-        headers = ("energy (J)", "initial", "final", "largest")
+        headers = (f"energy ({summary.unit})", *WHEN)
         tables.append(table(rows_of_numbers, headers, numbers=(1, 2, 3)))
+    if summary.ranges:
+        headers = (f"energy ({summary.unit}), all members", *WHEN)
+        tables.append(table(rows_of_ranges(summary), headers, numbers=(1, 2, 3)))
     return tables
 
 
 def _unit(field: Field | None) -> str:
     """Unit of a parameter; empty without one."""
     return "" if field is None or field.quantity.unit == "1" else field.quantity.unit
+
+
+WHEN = ("initial", "final", "largest")
+
+
+def rows_of_ranges(summary: Summary) -> list[tuple[str, ...]]:
+    """Table rows of the energies of an ensemble: kind, and least and greatest of the members for each of `WHEN`."""
+    return [(r.kind, *(_range(*ends) for ends in (r.first, r.last, r.largest))) for r in summary.ranges]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
 
 
 def value(given: Any) -> str:

@@ -13,6 +13,7 @@ from arlequin.cases.cli import tables
 from arlequin.cases.reports import page
 from arlequin.cases.reports import parts as report_parts
 from arlequin.results.damage import warn_and_skip
+from arlequin.results.members import member_count
 from arlequin.results.reading import Summary, summary
 from arlequin.viewer.page import script
 from arlequin.viewer.view import view
@@ -51,7 +52,7 @@ def _run(about: Summary, case: Case | None) -> str:
 
 def _checks(result: xarray.DataTree, about: Summary, case: Case, parameters: Any) -> Iterator[str]:
     """Section of the checks, computed from the stored result."""
-    if not case.has("check"):
+    if not case.has("check") or member_count(result) is not None:
         return
     if _stopped_early(about):
         yield page.section("Checks", page.paragraph("The run is incomplete and is not compared with the reference."))
@@ -73,13 +74,17 @@ def _parameters(about: Summary, made: tuple[Case, Any] | None) -> Iterator[str]:
 
 def _energies(about: Summary) -> Iterator[str]:
     """Section of the energies and their balance."""
-    if not about.energies:
+    if not about.energies and not about.ranges:
         return
+    headers = (f"energy ({about.unit}){', all members' if about.ranges else ''}", *tables.WHEN)
+    rows: list[tuple[str, ...]]
     rows = [(e.kind.replace("_", " "), *(f"{x:.6g}" for x in (e.first, e.last, e.largest))) for e in about.energies]
+    if about.ranges:
+        rows = [(kind.replace("_", " "), *found) for kind, *found in tables.rows_of_ranges(about)]
     worst = about.facts.get("largest energy imbalance")
     yield page.section(
         "Energies",
-        page.table(rows, ("energy (J)", "initial", "final", "largest"), numbers=(1, 2, 3)),
+        page.table(rows, headers, numbers=(1, 2, 3)),
         page.paragraph(f"Largest energy imbalance of a step: {worst} of the largest energy.") if worst else "",
     )
 

@@ -215,6 +215,16 @@ class Beam:
         local = relative(local, self.dimension).reshape(len(local), -1)
         return self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(self.xi), local)
 
+    def end_resultants(self, u: Array) -> Array:
+        """Section forces (c, end, component) at the two ends of each cell, in local axes; see `resultants`.
+
+        Those of the nodal displacements: exact in statics under loads at nodes. Of a load q (N/m) distributed along
+        cells of length L they lack the reactions of the clamped cell, qL/2 of V and qL²/12 of M.
+        """
+        local = displacements(u, self.dof_count).reshape(-1, self.components)[self.nodes]
+        local = relative(local, self.dimension).reshape(len(local), -1)
+        return self.rigidities * np.einsum("cqsd,cd->cqs", self.elements.strains(np.array([0.0, 1.0])), local)
+
     @property
     def stress_components(self) -> tuple[str, ...]:
         """Names of the last axis of `stress`, in local axes."""

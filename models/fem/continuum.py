@@ -164,6 +164,15 @@ class Continuum:
         """Nodes at the corners of the cells (c, corner)."""
         return np.ascontiguousarray(self.mesh.t.T.astype(np.int64))
 
+    @property
+    def cell_nodes(self) -> Indices:
+        """All nodes of the cells (c, n) in the order of meshio and VTK: corners, mid-edges, mid-faces, centre."""
+        nodes = self.basis.element_dofs.T.astype(np.int64)
+        order = self.finite_element.node_order
+        out = np.empty_like(nodes)
+        out[:, np.arange(nodes.shape[1]) if order is None else list(order)] = nodes
+        return out
+
     def quadrature_points(self) -> Array:
         """Positions of the quadrature points (axis, c, q), m."""
         return np.asarray(self.basis.global_coordinates())

@@ -138,6 +138,12 @@ class InelasticAssembled(FiniteNodal):
         """Name, units and long name of the cell means of a result."""
         return *_FLOW[: self._recorded_variables], *STRESS_FIELDS
 
+    def mean_stress(self, u: Array, memory: Array) -> Array:
+        """Cauchy stress (c, 6), Pa: means over the reference volume of the cells; 0 in cells without weight."""
+        weight = self._cells.weight
+        share = weight / weight.sum(axis=1, keepdims=True)
+        return self.everywhere(np.einsum("cq,cqk->ck", share, self.stress(u, memory)))
+
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """The values of `recorded`, each (c,): means over the reference volume; 0 in cells without weight."""
         flow = np.moveaxis(memory[..., _ALPHA : _ALPHA + self._recorded_variables], -1, 0)

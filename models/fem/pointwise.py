@@ -224,6 +224,12 @@ class PointwiseAssembled(FiniteNodal):
             raise UserError(f"cell {inverted} is turned inside out: there is no stress", code=FAILURE)
         return sigma
 
+    def mean_stress(self, u: Array, memory: Array) -> Array:
+        """Cauchy stress (c, 6), Pa: means over the reference volume of the cells; 0 in cells without weight."""
+        weight = self._cells.weight
+        share = weight / weight.sum(axis=1, keepdims=True)
+        return self.everywhere(np.einsum("cq,cqk->ck", share, self.stress(u, memory)))
+
     def cell_means(self, u: Array, memory: Array) -> tuple[Array, ...]:
         """The values of `recorded`, each (c,): means over the reference volume; 0 in cells without weight."""
         columns = [self.material.variables.index(name) for name in self.material.recorded]

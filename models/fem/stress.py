@@ -133,7 +133,10 @@ def part_memory(part: "Solid", memory: Array | None, variables: int, needed: boo
                 "their values (memory) at u, which `Record(point_memory=True)` records"
             )
         return np.zeros(shape)
-    memory = np.ascontiguousarray(memory, dtype=float)
+    memory = np.asarray(memory, dtype=float)
+    if memory.shape == (shape[0], 1, shape[2]):  # one point stands for a cell of uniform strain
+        memory = np.broadcast_to(memory, shape)
+    memory = np.ascontiguousarray(memory)
     if memory.shape != shape:
         raise UserError(f"{part.name}: memory of shape {memory.shape}, expected {shape}")
     return memory

@@ -41,7 +41,8 @@ def make_imposed(
                 dofs = _free_of(taken, dofs, label, kind, value)
                 if dofs.size:
                     rest = not callable(value) and value == 0.0
-                    result.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, rest))
+                    support = boundary, _component(label, name, axes)
+                    result.append(Imposed(dofs, kind, _uniform(value, dofs.size, label), label, rest, support))
     return tuple(result)
 
 

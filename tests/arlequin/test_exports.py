@@ -43,7 +43,8 @@ def same(result: xarray.DataTree, folder, part: str, kind: str) -> meshio.Mesh:
             np.testing.assert_array_equal(mesh.point_data[field], padded(group[field].values[n]))
         assert [c.type for c in mesh.cells] == [kind]
         nodes = group["connectivity"].values
-        np.testing.assert_array_equal(np.sort(mesh.cells[0].data, axis=1), np.sort(nodes, axis=1))
+        corners = mesh.cells[0].data[:, : nodes.shape[1]]
+        np.testing.assert_array_equal(np.sort(corners, axis=1), np.sort(nodes, axis=1))
     return mesh
 
 
@@ -53,7 +54,7 @@ def volume(mesh: meshio.Mesh) -> float:
     faces = {
         "tetra": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]],
         "hexahedron": [[0, 4, 7, 3], [1, 2, 6, 5], [0, 1, 5, 4], [3, 7, 6, 2], [0, 3, 2, 1], [4, 5, 6, 7]],
-    }[cells.type]
+    }[cells.type.rstrip("0123456789")]
     total = np.zeros(len(cells.data))
     for face in faces:
         x = mesh.points[cells.data[:, face]]
@@ -70,9 +71,26 @@ def volume(mesh: meshio.Mesh) -> float:
 def test_solids(kind, cell, order, tmp_path):
     result = run(solid(kind, order), velocity=(3.0, -1.0, 2.0)[: 2 if kind in ("quad", "tri") else 3])
     assert export_vtu(result, tmp_path) == tmp_path / "all.pvd"
-    mesh = same(result, tmp_path, "solid", cell)
+    mesh = same(result, tmp_path, "solid", cell + (MORE[cell] if order == 2 else ""))
     if cell in ("hexahedron", "tetra"):
         assert volume(mesh) == pytest.approx(np.prod(SIZE))
+    if order == 2:
+        corners = mesh.points[mesh.cells[0].data]
+        for node, ends in enumerate(BETWEEN[cell], len(corners[0]) - len(BETWEEN[cell])):
+            np.testing.assert_allclose(corners[:, node], corners[:, ends].mean(axis=1), atol=1e-12)
+
+
+# all nodes of cells of second order: what VTK's come after its corners, each between which corners (VTK file formats)
+MORE = {"quad": "9", "triangle": "6", "hexahedron": "27", "tetra": "10"}
+BETWEEN = {
+    "triangle": [[0, 1], [1, 2], [2, 0]],
+    "quad": [[0, 1], [1, 2], [2, 3], [3, 0], [0, 1, 2, 3]],
+    "tetra": [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]],
+    "hexahedron": [
+        [0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7],
+        [0, 3, 7, 4], [1, 2, 6, 5], [0, 1, 5, 4], [3, 2, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7], list(range(8)),
+    ],
+}  # fmt: skip
 
 
 def test_bars_beams_and_masses(tmp_path):
@@ -104,10 +122,16 @@ def test_interfaces_cell_fields_and_the_file_of_all(tmp_path):
     result = aq.simulate(aq.System([block], interfaces=[contact]), aq.Static(), duration=1.0, step=0.25)
     seen = []
     export_vtu(result, tmp_path, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(n, 10) for n in range(1, 11)]
+    assert seen == [(n, 11) for n in range(1, 12)]  # five frames of the part and of the points, one file of the floor
     sets = ElementTree.parse(tmp_path / "all.pvd").findall("Collection/DataSet")
-    assert [(s.get("timestep"), s.get("part")) for s in sets[:3]] == [("0.0", "0"), ("0.0", "1"), ("0.25", "0")]
-    part, points = (meshio.read(tmp_path / s.get("file")) for s in sets[-2:])
+    assert [(s.get("timestep"), s.get("part")) for s in sets[:4]] == [
+        ("0.0", "0"),
+        ("0.0", "1"),
+        ("0.0", "2"),
+        ("0.25", "0"),
+    ]
+    part, points, plane = (meshio.read(tmp_path / s.get("file")) for s in sets[-3:])
+    assert plane.cells[0].type == "line" and not plane.points[:, 1].any()
     group = result["part"][block.name].dataset
     for field in ("plastic_strain", "mises_stress", "pressure"):
         np.testing.assert_array_equal(part.cell_data[field][0], group[field].values[-1])

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import meshio
+import numpy as np
 import pytest
 import xarray
 from PIL import Image
@@ -59,3 +60,19 @@ def test_wrong_usage(result, words, code, says, one_line):
     Path("file").write_text("in the way")
     assert main(words) == code
     assert says in one_line()
+
+
+def test_stresses_of_a_case(capsys):
+    """σ = E u′ of the bars of a case, in a run and an animation."""
+    assert main(["run", "two_bars", "elements=20", "--stress"]) == 0
+    assert main(["run", "two_bars", "elements=20", "--out", "plain.zarr"]) == 0
+    bar = open_result("runs/two_bars.zarr")["part/left"].dataset
+    ends = bar["position"].values[bar["connectivity"].values, 0]
+    u = bar["displacement"].values[:, bar["connectivity"].values, 0]
+    expected = 2e11 * np.diff(u, axis=2)[..., 0] / np.diff(ends, axis=1)[:, 0]
+    np.testing.assert_allclose(bar["stress"].values[..., 0], expected, atol=1e-9 * np.abs(expected).max())
+    assert "stress" not in open_result("plain.zarr")["part/left"].dataset
+    capsys.readouterr()
+    assert main(["animate", "runs/two_bars.zarr", "--frames", "2", "--field", "stress", "--component", "xx"]) == 0
+    assert main(["animate", "runs/two_bars.zarr", "--frames", "2", "--field", "stress", "--component", "yy"]) == 2
+    assert "component = 'yy'" in capsys.readouterr().err

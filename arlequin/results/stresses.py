@@ -1,0 +1,147 @@
+"""Stresses of solids and bars by cell, section forces of beams: recorded at the frames, or computed from a result.
+
+    stress          σ (cell, component), Pa: mean over the cell, on the axes of space
+    mises_stress    √(3/2 s:s) (cell), Pa: mean over the cell
+    section_force   N, V_y, V_z (cell, end, component), N, and
+    section_moment  M_x, M_y, M_z (cell, end, component), N·m, of a beam at the two ends of its cells, local axes
+
+The stress of a part in a gluing zone is that of its own displacement, without the weight α of its energy. In finite
+kinematics it is Cauchy's. Forces and moments at a section are those on its side of smaller arc length, from the side of
+larger arc length: N > 0 is tension, V_y acts along local y, M_z > 0 bends towards +y. They follow
+from the displacement: the N of a beam at rest, `Beam(tension=)`, is not among them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray
+
+from arlequin.models.beams.beam import Beam
+from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.stress import STRESS_FIELDS, displacements, part_components, von_mises
+from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent
+from arlequin.models.rigid.solid import Rigid
+from arlequin.models.types import Array
+from arlequin.results.members import one_member
+from arlequin.results.variables import Variable, VariableGroup
+
+ENDS = ("first", "second")
+FORCES = {2: ("N", "Vy"), 3: ("N", "Vy", "Vz")}
+MOMENTS = {2: ("Mz",), 3: ("Mx", "My", "Mz")}
+
+
+def stressed(part: Part) -> MeshedPart | None:
+    """The part, if it has stresses or section forces; None for masses and rigid bodies."""
+    if isinstance(part, Rigid) or not isinstance(part, MeshedPart):
+        return None
+    return part if isinstance(part.model, Beam | Continuum) else None
+
+
+def variables_of(part: MeshedPart) -> list[Variable]:
+    """The variables of the stresses of a part, with units and names."""
+    model: Any = part.model
+    dims: dict[str, Any] = {"cell": len(part.connectivity)}
+    if isinstance(model, Beam):
+        size = model.dimension
+        dims |= {"end": ENDS, "force_component": FORCES[size], "moment_component": MOMENTS[size]}
+        return VariableGroup(f"part/{part.name}", dims).variables(
+            ("section_force", "frame cell end force_component", "N", "section force at the ends of the cell"),
+            ("section_moment", "frame cell end moment_component", "N m", "section moment at the ends of the cell"),
+        )
+    dims["stress_component"] = model.stress_components
+    name, units, text = STRESS_FIELDS[0]
+    return VariableGroup(f"part/{part.name}", dims).variables(
+        ("stress", "frame cell stress_component", "Pa", "stress, mean over the cell"),
+        (name, "frame cell", units, text),
+    )
+
+
+def values_of(part: MeshedPart, u: Array, memory: Array | None = None) -> dict[str, Array]:
+    """Values of one frame by name, at nodal displacements u (nodal,) and internal variables (c, q, m) of all cells."""
+    model: Any = part.model
+    if isinstance(model, Beam):
+        local = model.end_resultants(u)
+        return {"section_force": local[..., : model.dimension], "section_moment": local[..., model.dimension :]}
+    needed = () if memory is None else (memory,)
+    stress = model.stress(u, *needed)
+    share = model.cells.dx / model.cells.dx.sum(axis=1, keepdims=True)
+    return {
+        "stress": np.einsum("cq,cqk->ck", share, stress),
+        STRESS_FIELDS[0][0]: (share * von_mises(stress, model.stress_components)).sum(axis=1),
+    }
+
+
+class StressSeries:
+    """Stresses of a part at the frames of a run."""
+
+    def __init__(self, part: MeshedPart, own: Assembled, known: tuple[str, ...]) -> None:
+        """own: the assembled part; known: names of variables that it records anyway."""
+        self._part = part
+        self._own = own if isinstance(own, PathDependent) else None
+        self._group = f"part/{part.name}"
+        self._variables = [variable for variable in variables_of(part) if variable.name not in known]
+
+    def variables(self) -> list[Variable]:
+        """With units and names."""
+        return self._variables
+
+    def frames(self, u: Array, memory: Array | None) -> dict[tuple[str, str], Array]:
+        """Values at nodal displacements u (f, …, nodal), f = 1 with internal variables; nan if a cell is inverted."""
+        flat = u.reshape(-1, u.shape[-1])
+        found = [self._frame(one, memory) for one in flat]
+        return {
+            (self._group, v.name): np.stack([one[v.name] for one in found]).reshape(*u.shape[:-1], *v.shape)
+            for v in self._variables
+        }
+
+    def _frame(self, u: Array, memory: Array | None) -> dict[str, Array]:
+        try:
+            if self._own is not None and memory is not None:
+                model: Any = self._part.model
+                return {"stress": part_components(model, self._own.mean_stress(u, memory), -1)}
+            return values_of(self._part, u)
+        except UserError as error:
+            if error.code != FAILURE:
+                raise
+            # an inverted cell that weighs nothing: the run goes on
+            return {v.name: np.full(v.shape, np.nan) for v in self._variables}
+
+
+def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) -> xarray.Dataset:
+    """Stresses of a solid or a bar, or section forces of a beam, at the frames of a result, computed from it.
+
+    part: the part of the system that was run, or one with the same mesh and material. The dataset has `stress` (frame,
+    cell, stress_component) and `mises_stress` (frame, cell), Pa, means over the cells; of a beam it has `section_force`
+    (frame, cell, end, force_component), N, and `section_moment` (frame, cell, end, moment_component), N·m. Metals need
+    a result of `Record(point_memory=True)`. member: of an ensemble, from 0.
+
+    `Record(stress=True)` records the same during the run.
+    """
+    result = one_member(result, member, "the stress")
+    own = stressed(part)
+    if own is None:
+        raise UserError(f"{part.name}: {type(part).__name__} has no stresses")
+    if f"/part/{part.name}" not in result.groups:
+        known = list(result["part"].children) if "part" in result.children else []
+        raise UserError(f"part {part.name}: not in the result; there are {', '.join(known) or 'none'}")
+    group = result[f"part/{part.name}"].dataset
+    if "displacement" not in group:
+        raise UserError(f"part {part.name}: its displacement is not recorded")
+    memory = group.get("point_memory")
+    frames = []
+    for n in range(group.sizes["frame"]):
+        u = group["displacement"].isel(frame=n).values
+        if "rotation" in group:
+            u = np.concatenate([u, group["rotation"].isel(frame=n).values], axis=1)
+        u = displacements(u, own.dof_count)
+        frames.append(values_of(own, u, None if memory is None else memory.isel(frame=n).values))
+    variables = {}
+    coords: dict[str, Any] = {name: group[name] for name in ("frame_time",) if name in group.coords}
+    for v in variables_of(own):
+        values = np.stack([frame[v.name] for frame in frames])
+        variables[v.name] = (v.dims, values, {"units": v.units, "long_name": v.long_name})
+        coords |= {dim: np.asarray(labels, dtype=np.dtypes.StringDType()) for dim, labels in v.coords.items()}
+    return xarray.Dataset(variables, coords)
