@@ -22,6 +22,7 @@ import xarray
 
 import arlequin as aq
 from arlequin import plots
+from arlequin.models.errors import ModelWarning
 from arlequin.models.signatures import checked_call
 from arlequin.multilevel.laws.friction import VariableFriction
 from arlequin.run import progress
@@ -297,8 +298,6 @@ run(aq.System([LEFT], velocity=1.0))
     → velocity = 1.0: must give 2 components at each node of part 'left'
 run(step=0.0)
     → step = 0.0: must be positive
-run(step=1.0)
-    → step = 1.0: must not be longer than the duration of 4e-06 s
 aq.Theta(0.3)
     → theta = 0.3: must lie in [0.5, 1]
 aq.open("missing.zarr")
@@ -359,6 +358,11 @@ def test_warnings_point_at_the_line_of_the_user() -> None:
     with pytest.warns(aq.JunctionWarning) as caught:
         aq.Junction(LEFT, RIGHT, weights=aq.Constant(0.5))
     assert caught[0].filename == __file__
+    with pytest.warns(
+        ModelWarning, match="step = 1 s: is longer than the duration of 4e-06 s: one step is taken"
+    ) as caught:
+        aq.simulate(aq.System([BAR]), THETA, duration=4e-6, step=1.0)
+    assert __file__ in [warning.filename for warning in caught]
 
 
 def test_an_interrupted_run_says_how_to_resume(tmp_path: Path) -> None:

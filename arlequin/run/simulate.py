@@ -1,5 +1,6 @@
 """`simulate`, `simulate_ensemble` and `Study`: the time integration of a system or of an ensemble."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import xarray
 
 from arlequin.models.checks import instance, positive
-from arlequin.models.errors import UserError, UserTypeError, short_repr
+from arlequin.models.errors import ModelWarning, UserError, UserTypeError, short_repr
 from arlequin.models.signatures import checked_call
 from arlequin.results.recorder import Record, as_record, checked_attributes
 from arlequin.run.progress import reporting
@@ -112,8 +113,6 @@ def run_study(
     instance("progress", progress, Callable | bool | None, rule)
     checked_attributes({} if attributes is None else attributes)
     duration, step = positive("duration", duration), positive("step", step)
-    if step > duration * (1.0 + 1e-9):
-        raise UserError.parameter("step", step, f"must not be longer than the duration of {duration:g} s")
     steps = steps_of(duration, step)
     about = {"duration": duration, **(attributes or {})}
     title = "" if record.path is None else Path(record.path).stem
@@ -128,6 +127,10 @@ def run_study(
             attributes=about,
             progress=told,
         )
+        if step > duration * (1.0 + 1e-9):  # after the limits of the scheme, which are errors
+            line = f"step = {step:g} s: is longer than the duration of {duration:g} s: one step is taken"
+            # run_study ← Study.run ← simulate ← checked_call ← the user
+            warnings.warn(line, ModelWarning, stacklevel=5)
         if not run.complete:
             with run.recorded():
                 run.to(steps)
