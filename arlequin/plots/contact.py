@@ -12,6 +12,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.plots import style
 from arlequin.plots.histories import interface_of, magnitude
 from arlequin.results.members import member_count, one_member
+from arlequin.results.reading import check_result
 
 if TYPE_CHECKING:
     import xarray
