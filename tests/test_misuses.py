@@ -232,13 +232,13 @@ aq.Theta("half")
     → theta = 'half': must be a number
 aq.Record("a.zarr", every=3)
     → Record: no parameter is named 'every'; the parameters are path, fields_every, overwrite, attributes,
-      point_memory, resume
+      point_memory, stress, resume
 aq.export_vtu("out.zarr", "folder")
     → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
 aq.worn_depth("out.zarr", "end", 1e-12)
     → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
 aq.export_netcdf(RESULT)
-    → export_netcdf: path must be given; the parameters are result, path
+    → export_netcdf: path must be given; the parameters are result, path, member
 aq.power_spectrum([0, 1, 2], "values")
     → values = 'values': must be finite numbers of shape (3)
 aq.natural_frequencies(BAR)

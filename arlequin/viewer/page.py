@@ -83,6 +83,7 @@ def _data(scene: Scene, title: str) -> dict[str, Any]:
 def _part(part: ViewedPart) -> dict[str, Any]:
     return {
         "name": part.name,
+        "rigid": part.rigid,
         "places": _packed(part.places.astype(np.float32)),
         "displacement": _rounded(part.displacement),
         "pieces": _packed(part.pieces.astype(np.uint32)),
@@ -94,6 +95,7 @@ def _part(part: ViewedPart) -> dict[str, Any]:
 def _field(field: Field) -> Iterator[tuple[str, Any]]:
     yield from {"label": field.label, "unit": field.unit, "nodes": field.on_nodes}.items()
     yield "components", int(field.values.shape[2]) if field.values.ndim > 2 else 1
+    yield "names", list(field.components)
     yield from _rounded(field.values).items()
 
 

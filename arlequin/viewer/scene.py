@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,9 @@ from scipy.spatial import KDTree
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array, Indices
 from arlequin.plots.moving import groups_of, magnification
-from arlequin.results.paraview import cells_of, faces_of, spread
+from arlequin.plots.obstacles import clipped
+from arlequin.results.members import one_member
+from arlequin.results.paraview import cells_of, faces_of, obstacle_of, spread
 
 if TYPE_CHECKING:
     import xarray
@@ -20,23 +23,25 @@ if TYPE_CHECKING:
 Floats = NDArray[np.floating[Any]]
 
 FRAMES = 60
+_BESIDE = 0.15  # of the diagonal of the parts: how far obstacles are shown beside them
 CONTACT = ("pressure", "traction", "slip", "status", "worn_depth")  # fields of contact points that are shown
 _FACES = {"tetra": "triangle", "hexahedron": "quad"}
 
 
 class Field(NamedTuple):
     """Values (f, n) or (f, n, component) of the nodes or (f, p[, component]) of the pieces of a part, nan where there
-    are none; label and unit."""
+    are none; label and unit; names of the components of a tensor, which has no magnitude."""
 
     label: str
     unit: str
     on_nodes: bool
     values: Floats
+    components: tuple[str, ...] = ()
 
 
 class ViewedPart(NamedTuple):
     """A part: nodes at `places` (n, 3), m, displaced by `displacement` (f, n, 3), m; pieces (p, corner) of nodes, of
-    one of VTK's kinds; its fields by name."""
+    one of VTK's kinds; its fields by name. rigid: an obstacle, at rest and without fields."""
 
     name: str
     kind: str
@@ -44,6 +49,7 @@ class ViewedPart(NamedTuple):
     displacement: Floats
     pieces: Indices
     fields: dict[str, Field]
+    rigid: bool = False
 
     @property
     def corners(self) -> int:
@@ -66,12 +72,13 @@ def scene_of(
     parts: tuple[str, ...] | None = None,
     frames: int = FRAMES,
     magnify: float | None = None,
+    member: int | None = None,
     whole: bool = False,
 ) -> Scene:
     """At most `frames` frames, spread evenly over those of the result; magnify: None takes 1 or, where there are beams,
-    what makes their deflection seen; whole: cells in place of their outer faces."""
-    if any("member" in node.dims for node in result.subtree):
-        raise UserError("a result of several members: choose one, result.isel(member=0)")
+    what makes their deflection seen; member: of an ensemble; whole: cells in place of their outer faces. Of rigid
+    obstacles what is near the parts."""
+    result = one_member(result, member, "a view")
     groups = groups_of(result, parts)
     count = result.sizes.get("frame", 0)
     if not groups or not count:
@@ -84,6 +91,7 @@ def scene_of(
         for row, (name, group) in enumerate(groups.items())
     ]
     factor = magnification(groups.values(), chosen) if magnify is None else magnify
+    viewed += _obstacles(result, viewed, axes, factor)
     return Scene(viewed, result.dataset["frame_time"].values[chosen], axes, factor)
 
 
@@ -112,9 +120,53 @@ def _viewed(
             continue
         values = variable.isel(frame=frames).values.astype(np.float32)
         on_nodes = variable.dims[1] == "node"
-        fields[str(field)] = Field(*_about(str(field), variable), on_nodes, values[:, kept if on_nodes else owner])
+        dim = str(variable.dims[-1])
+        names = tuple(map(str, group[dim].values)) if dim == "stress_component" and dim in group.coords else ()
+        own = values[:, kept if on_nodes else owner]
+        fields[str(field)] = Field(*_about(str(field), variable), on_nodes, own, names)
     fields |= {key: each._replace(values=each.values[:, kept]) for key, each in contact.items()}
     return ViewedPart(name, kind, places, displacement, place[pieces], fields)
+
+
+def _obstacles(result: xarray.DataTree, parts: list[ViewedPart], axes: int, magnify: float) -> list[ViewedPart]:
+    """The rigid obstacles of the interfaces, clipped beside the parts."""
+    moved = [part.places + magnify * part.displacement for part in parts]
+    ends = np.array([(each.min(axis=(0, 1)), each.max(axis=(0, 1))) for each in moved])
+    low, high = ends[:, 0].min(axis=0)[:axes], ends[:, 1].max(axis=0)[:axes]
+    beside = _BESIDE * (float(np.linalg.norm(high - low)) or 1.0)
+    frames = moved[0].shape[0]
+    found = []
+    interfaces = result["interface"].children if "interface" in result.children else {}
+    for name, node in interfaces.items():
+        obstacle = obstacle_of(node.dataset)
+        if obstacle is None or obstacle[0].shape[1] != axes:
+            continue
+        if axes == 1:  # a mark across the line
+            corners = np.array([[[x[0], -beside], [x[0], beside]] for x in obstacle[0]])
+        else:
+            polygons = [clipped(piece, low - beside, high + beside) for piece in obstacle[0][obstacle[1]]]
+            corners = np.array([piece for polygon in polygons for piece in _simple(polygon)]).reshape(-1, axes, axes)
+        if not len(corners):
+            continue
+        places = np.zeros((corners.shape[0] * corners.shape[1], 3))
+        places[:, : corners.shape[2]] = corners.reshape(-1, corners.shape[2])
+        pieces = np.arange(len(places)).reshape(corners.shape[:2])
+        rest = np.zeros((frames, len(places), 3), dtype=np.float32)
+        kind = "triangle" if axes == 3 else "line"
+        found.append(ViewedPart(f"obstacle of {name}", kind, places, rest, pieces, {}, rigid=True))
+    return found
+
+
+def _simple(polygon: Array) -> Iterator[Array]:
+    """A polygon (k, axis) as triangles in space; in the plane, where all of it is on a line, as the line (2, axis)."""
+    if polygon.shape[1] == 3:
+        for n in range(1, len(polygon) - 1):
+            yield polygon[[0, n, n + 1]]
+    elif len(polygon) > 1:
+        away = np.linalg.norm(polygon - polygon[0], axis=1)
+        first = int(away.argmax())
+        second = int(np.linalg.norm(polygon - polygon[first], axis=1).argmax())
+        yield polygon[[first, second]]
 
 
 def _about(name: str, variable: xarray.DataArray) -> tuple[str, str]:

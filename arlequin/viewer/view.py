@@ -57,6 +57,7 @@ def view(
     parts: tuple[str, ...] | None = None,
     frames: int = FRAMES,
     magnify: float | None = None,
+    member: int | None = None,
 ) -> View:
     """A result in three dimensions: its moving parts coloured by any field, with time and a plane that cuts.
 
@@ -65,7 +66,8 @@ def view(
         aq.view(result).show()             # a window, with PyVista
 
     field: shown first, by default the velocity; parts: all or those named; frames: at most so many, spread evenly;
-    magnify: of the displacements; None takes 1 or, where there are beams, what makes their deflection seen.
+    magnify: of the displacements; None takes 1 or, where there are beams, what makes their deflection seen. member: of
+    an ensemble, from 0. Rigid obstacles are seen beside the parts.
     """
     from arlequin.models.checks import positive, positive_integer
     from arlequin.models.errors import UserError
@@ -75,7 +77,7 @@ def view(
     title = str(result.attrs.get("case") or "result")
 
     def scene(whole: bool) -> Scene:
-        found = scene_of(result, parts=parts, frames=frames, magnify=factor, whole=whole)
+        found = scene_of(result, parts=parts, frames=frames, magnify=factor, member=member, whole=whole)
         names = sorted({name for part in found.parts for name in part.fields})
         if field is not None and field not in names:
             raise UserError.parameter("field", field, f"must be one of {', '.join(names)}")

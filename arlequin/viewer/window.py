@@ -48,10 +48,11 @@ class Window:
         edges = sum(len(part.pieces) for part in scene.parts) <= EDGES
         self._actors = []
         for part, grid in zip(scene.parts, self._grids, strict=True):
-            grid.point_data["value"] = np.zeros(grid.n_points)
+            grid.point_data["value"] = np.full(grid.n_points, np.nan if part.rigid else 0.0)
             self._actors.append(
                 self.plotter.add_mesh(
-                    grid, scalars="value", cmap=MAP, nan_color=WITHOUT, show_edges=edges and part.corners > 2,
+                    grid, scalars="value", cmap=MAP, nan_color=WITHOUT,
+                    show_edges=edges and part.corners > 2 and not part.rigid, opacity=0.4 if part.rigid else 1.0,
                     line_width=3 if part.corners == 2 else 0.5, point_size=10, show_scalar_bar=False, name=part.name,
                 )
             )  # fmt: skip

@@ -178,6 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     view.add_argument("--field", metavar="NAME", help="field shown first (default: velocity)")
     view.add_argument("--magnify", metavar="X", help="magnification of the displacement (default: 1; larger for beams)")
     view.add_argument("--frames", metavar="N", default="60", help="largest number of frames (default: %(default)s)")
+    _add_member(view)
     view.set_defaults(action=outputs.view)
     report = commands.add_parser("report", help="write a result or sweep as one HTML page", allow_abbrev=False)
     report.add_argument("path", metavar="RESULT")

@@ -109,7 +109,7 @@ def view(arguments: Namespace) -> int:
     with read(arguments.path) as damaged:
         with tables.working("reading"):
             result = opened(arguments.path, "view")
-            shown = view_of(result, field=arguments.field, magnify=magnify, frames=frames)
+            shown = view_of(result, field=arguments.field, magnify=magnify, frames=frames, member=member_of(arguments))
             target = None if arguments.html is None else shown.save(arguments.html)
         if target is None:
             shown.show()

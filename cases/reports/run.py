@@ -100,7 +100,7 @@ def _figures(result: xarray.DataTree, about: Summary, made: tuple[Case, Any] | N
 
 def _view(result: xarray.DataTree) -> Iterator[str]:
     """The moving parts of a model in space, to turn and to cut."""
-    parts = result["part"].children.values() if "part" in result.children else ()
+    parts = result["part"].children.values() if "part" in result.children and member_count(result) is None else ()
     if not any(part.sizes.get("axis") == 3 and part.sizes.get("corner", 0) > 3 for part in parts):
         return
     with warn_and_skip("the view of its parts"):

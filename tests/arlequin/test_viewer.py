@@ -49,8 +49,53 @@ def unpacked(text: str, kind: str) -> np.ndarray:
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=kind)
 
 
+def test_obstacles_beside_the_parts(solid: xarray.DataTree) -> None:
+    block, wall = scene_of(solid).parts
+    assert (wall.rigid, wall.kind, wall.fields) == (True, "triangle", {})
+    np.testing.assert_allclose(wall.places[:, 0], 0.02, rtol=1e-12)
+    beside = 0.15 * np.linalg.norm(np.ptp(block.places, axis=0))
+    low, high = wall.places[:, 1:].min(axis=0), wall.places[:, 1:].max(axis=0)
+    np.testing.assert_allclose([low, high], [[-beside] * 2, [0.01 + beside] * 2], rtol=1e-3)
+
+
+def test_obstacles_in_the_plane_and_on_a_line() -> None:
+    plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(4, 3)), STEEL, plane="strain")
+    disk = aq.RigidSphere(centre=(0.03, 0.005), radius=0.01)
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.02, 4), STEEL)
+    for part, obstacle in ((plate, disk), (bar, aq.RigidPlane(0.02, -1.0))):
+        contact = aq.Interface("end", part.boundary("right"), obstacle, aq.Unilateral())
+        result = aq.simulate(aq.System([part], interfaces=[contact]), aq.Theta(0.5), duration=2e-7, step=1e-7)
+        rigid = scene_of(result).parts[1]
+        assert rigid.rigid and rigid.kind == "line" and len(rigid.pieces)
+        if part is plate:  # on the chords of the circle
+            away = np.hypot(rigid.places[:, 0] - 0.03, rigid.places[:, 1] - 0.005)
+            assert away.min() >= 0.99 * 0.01 and away.max() <= 0.01 * (1.0 + 1e-12)
+        else:
+            np.testing.assert_allclose(rigid.places[:, 0], 0.02)
+
+
+def test_a_member_of_an_ensemble() -> None:
+    bar = aq.Bar("bar", aq.mesh.interval(0.0, 0.02, 4), STEEL)
+    members = [aq.System([bar], velocity=speed) for speed in (1.0, 2.0)]
+    result = aq.simulate_ensemble(members, aq.Theta(0.5), duration=4e-7, step=1e-7)
+    with pytest.raises(aq.UserError, match="a view shows one member of an ensemble: choose member="):
+        aq.view(result)
+    (part,) = scene_of(result, member=1).parts
+    np.testing.assert_allclose(part.displacement[-1, :, 0], 8e-7, rtol=1e-6)
+
+
+def test_components_of_a_stress_have_names() -> None:
+    plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(4, 3)), STEEL, plane="strain")
+    record = aq.Record(stress=True)
+    result = aq.simulate(
+        aq.System([plate], velocity=(1.0, 0.0)), aq.Theta(0.5), duration=2e-7, step=1e-7, record=record
+    )
+    (part,) = scene_of(result).parts
+    assert part.fields["stress"].components == ("xx", "yy", "zz", "xy")
+
+
 def test_outer_faces_and_fields(solid: xarray.DataTree) -> None:
-    (part,) = scene_of(solid).parts
+    part = scene_of(solid).parts[0]
     assert (part.kind, part.pieces.shape) == ("quad", (2 * (4 * 3 + 4 * 2 + 3 * 2), 4))
     group = solid["part/block"].dataset
     outside = np.flatnonzero(
@@ -70,7 +115,7 @@ def test_outer_faces_and_fields(solid: xarray.DataTree) -> None:
 
 
 def test_whole_cells_of_any_kind(solid: xarray.DataTree, plane: xarray.DataTree) -> None:
-    assert [(p.kind, len(p.pieces)) for p in scene_of(solid, whole=True).parts] == [("hexahedron", 24)]
+    assert [(p.kind, len(p.pieces)) for p in scene_of(solid, whole=True).parts] == [("hexahedron", 24), ("triangle", 2)]
     scene = scene_of(plane)
     assert [(p.kind, len(p.pieces)) for p in scene.parts] == [("quad", 12), ("line", 5)] and scene.axes == 2
     assert all(part.places.shape[1] == 3 and not part.places[:, 2].any() for part in scene.parts)
@@ -81,7 +126,8 @@ def test_page_holds_what_is_drawn(solid: xarray.DataTree, tmp_path: Path) -> Non
     text = target.read_text(encoding="utf-8")
     assert not re.search(r"https?://|src=|<link|import\(", text)  # nothing from a network
     data, scene = decoded(text), scene_of(solid)
-    (told,), (part,) = data["parts"], scene.parts
+    (told, wall), (part, _) = data["parts"], scene.parts
+    assert wall["rigid"] and not told["rigid"]
     assert data["magnify"] == 3.0 and data["times"] == scene.times.tolist()
     assert next(iter(told["fields"])) == "velocity"
     np.testing.assert_array_equal(unpacked(told["pieces"], "<u4").reshape(-1, 4), part.pieces)
@@ -125,15 +171,6 @@ def test_notebooks_show_the_page(plane: xarray.DataTree) -> None:
 def test_bad_input(solid: xarray.DataTree, options: Any, line: str) -> None:
     with pytest.raises(aq.UserError, match=line):
         aq.view(solid, **options)
-
-
-def test_ensembles_are_viewed_one_by_one() -> None:
-    plate = aq.Solid("plate", aq.mesh.rectangle((0.0, 0.02), (0.0, 0.01), cells=(4, 3)), STEEL, plane="strain")
-    systems = [aq.System([plate], velocity=(speed, 0.0)) for speed in (1.0, 2.0)]
-    result = aq.simulate_ensemble(systems, aq.Theta(0.5), duration=1e-6, step=1e-7)
-    with pytest.raises(aq.UserError, match=r"several members: choose one, result\.isel\(member=0\)"):
-        aq.view(result)
-    assert scene_of(result.isel(member=1)).parts[0].fields["velocity"].values[0, 0, 0] == 2.0
 
 
 def test_without_pyvista_a_line_names_the_page(solid: xarray.DataTree, monkeypatch: pytest.MonkeyPatch) -> None:
