@@ -431,11 +431,15 @@ def test_system_in_a_notebook() -> None:
 def test_figure_in_a_notebook() -> None:
     from arlequin.plots.style import panels
 
+    def shown() -> list[int]:
+        return sys.modules["matplotlib.pyplot"].get_fignums() if "matplotlib.pyplot" in sys.modules else []
+
+    before = shown()
     with panels() as (figure, axes):
         axes[0].plot([0, 1], [0, 1])
     data, size = figure._repr_png_()  # type: ignore[attr-defined]
     assert data.startswith(b"\x89PNG") and size["width"] == 630
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert shown() == before, "not a second time by pyplot"
 
 
 def test_short_views_hide_no_change_from_sweeps() -> None:
