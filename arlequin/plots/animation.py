@@ -10,7 +10,7 @@ from arlequin.models import checks
 from arlequin.models.checks import positive, positive_integer
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import groups_of, magnification, moving, of_component
+from arlequin.plots.moving import drawn_name, groups_of, magnification, moving, of_component
 from arlequin.plots.obstacles import obstacles_of
 from arlequin.plots.scene import stage
 from arlequin.results.files import file_errors
@@ -59,6 +59,7 @@ def animation(
     if not groups or not count:
         raise UserError("nothing to animate: the result has no frames of parts", code=1)
     groups = {name: of_component(g, field, component) if field in g else g for name, g in groups.items()}
+    field = drawn_name(field, component)
     about = [group[field].attrs for group in groups.values() if field in group]
     if not about:
         raise UserError(f"no part of the result has a field `{field}`")

@@ -56,10 +56,11 @@ def magnification(groups: Iterable[xarray.Dataset], frames: Indices) -> float:
 
 
 def of_component(group: xarray.Dataset, field: str, component: int | str | None) -> xarray.Dataset:
-    """The group with one component of the field; with all of a vector if it is None. UserError if there is no such."""
-    dims = group[field].dims
+    """The group with one component of the field, as `drawn_name`; as it is if `component` is None and the field is a
+    vector. UserError if there is no such."""
+    dims, given = group[field].dims, component
     if len(dims) < 3 or (component is None and dims[-1] != "stress_component"):
-        return group
+        return group if given is None else group.assign({drawn_name(field, given): group[field]})
     labels = [str(label) for label in group[dims[-1]].values] if dims[-1] in group.coords else []
     if component is None and len(labels) == 1:
         component = 0
@@ -74,7 +75,13 @@ def of_component(group: xarray.Dataset, field: str, component: int | str | None)
     name = one.attrs.get("long_name", field)
     if group.sizes[dims[-1]] > 1:
         name = f"{name}, {labels[number] if labels else number}"
-    return group.assign({field: one.assign_attrs(long_name=name)})
+    # beside the field: parts are drawn where their whole displacement takes them
+    return group.assign({drawn_name(field, given): one.assign_attrs(long_name=name)})
+
+
+def drawn_name(field: str, component: int | str | None) -> str:
+    """Name of a component of a field in `of_component`; the field's own for a vector, or what has no components."""
+    return field if component is None else f"{field}[{component}]"
 
 
 def hint(groups: dict[str, xarray.Dataset], field: str) -> str:

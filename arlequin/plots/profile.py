@@ -10,7 +10,7 @@ import numpy as np
 from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.plots import style
-from arlequin.plots.moving import hint, of_component
+from arlequin.plots.moving import drawn_name, hint, of_component
 from arlequin.results.members import one_member
 from arlequin.results.reading import frame_number, of_result
 
@@ -45,6 +45,7 @@ def profile(
     parts = {name: of_component(g, field, component) for name, g in every.items() if field in g and _is_along(g, field)}
     if not parts:
         raise UserError(f"no part of the result has a field `{field}` along an axis{hint(every, field)}")
+    field = drawn_name(field, component)
     lines = {name: _line(g, field, frames) for name, g in parts.items()}
     values = {name: y for name, (_, y) in lines.items()}
     some = next(iter(parts.values()))[field]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style
-from arlequin.plots.moving import groups_of, hint, moving, of_component
+from arlequin.plots.moving import drawn_name, groups_of, hint, moving, of_component
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import stage
 from arlequin.results.members import one_member
@@ -66,6 +66,7 @@ def shape(
     if not any(field in g for g in every.values()):
         raise UserError(f"no plane part or solid of the result has a field `{field}`{hint(every, field)}")
     every = {name: of_component(g, field, component) for name, g in every.items() if field in g}
+    field = drawn_name(field, component)
     groups = {name: g for name, g in every.items() if is_plane(g)}
     solids = {name: g for name, g in every.items() if is_solid(g)}
     if solids and not groups:

@@ -23,11 +23,11 @@ def warn_damaged(result: str, array: str, reason: str) -> None:
 
 @contextlib.contextmanager
 def warn_and_skip(what: str) -> Iterator[None]:
-    """Goes on warn_and_skip what cannot be made of a result, whatever is wrong with it, and says error_text."""
+    """Context that goes on without what cannot be made of a result, whatever is wrong with it, and says why."""
     try:
         yield
     except Exception as error:
-        warnings.warn(f"warn_and_skip {what}: {error_text(error)}", DamageWarning, stacklevel=3)
+        warnings.warn(f"without {what}: {error_text(error)}", DamageWarning, stacklevel=3)
 
 
 def error_text(error: Exception) -> str:

@@ -25,8 +25,8 @@ def outline_of(obstacle: Any, low: Array, high: Array) -> Outline | None:
     """The surface of an obstacle near a model between the corners low and high (axis,), m; None of unknown kinds.
 
     Unbounded and large obstacles are drawn over about the extent of the model, all points within a few micrometres per
-    metre of the surface: circles are polygons of 96 sides, or finer ones. Of planes near a single point, whose extent is
-    zero, None: nothing tells how much of them is to be drawn.
+    metre of the surface: circles are polygons of 96 sides, or finer ones. Of planes near a single point, None: nothing
+    tells how much of them is to be drawn.
     """
     centre, size = 0.5 * (low + high), float(np.linalg.norm(high - low)) or float(getattr(obstacle, "radius", 0.0))
     if size == 0.0 and isinstance(obstacle, RigidPlane | RigidPlanes):
