@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MAP = "viridis"
 WITHOUT = "#AAAAAA"  # parts without the field
-EDGES = 5_000  # pieces, up to which their edges are drawn
 _TICKS = 7  # along the longest axis in space
 
 
@@ -28,8 +27,9 @@ def stage(
     label: tuple[str, str],
     axes: int,
     obstacles: list[Drawn] | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> tuple[Figure, Callable[[int], None]]:
-    """The figure, with limits and colours of all frames, and a function that draws a frame."""
+    """The figure, with limits and colours of all frames, or `limits` in the unit of the field; what draws a frame."""
     places = np.concatenate([d.places.reshape(-1, d.places.shape[2]) for d in drawn.values()])
     metre, length = style.prefix(places[:, 0] if axes == 1 else places, "m")
     scale = np.array([metre, 1.0]) if axes == 1 else np.full(axes, metre)
@@ -42,13 +42,13 @@ def stage(
     margin = 0.04 * max(float((high - low).max()), 1e-300)
     values = np.concatenate([d.values.ravel() for d in drawn.values()])
     factor, unit = style.prefix(values, label[1])
-    limits = style.range_of(factor * values[np.isfinite(values)])
+    colours = style.range_of(factor * values[np.isfinite(values)], limits, factor)
     clock, second = style.prefix(times, "s")
     magnified = "" if magnify == 1.0 else f", displacement × {magnify:g}"
     with style.panels(1, _height(high - low, axes, len(drawn)), subplot_kw=_projection(axes)) as (figure, (panel,)):
         _frame(panel, low, high, margin, length, axes, tuple(drawn))
         draw(panel, obstacles or [], scale)
-        updates = [_artist(panel, d, scale, factor, limits) for d in drawn.values()]
+        updates = [_artist(panel, d, scale, factor, colours, high - low) for d in drawn.values()]
         bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
         bar.set_label(style.label(label[0], unit))
         title = panel.set_title("t", loc="left")
@@ -99,7 +99,7 @@ def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes
 
 
 def _artist(
-    panel: Any, d: Moving, scale: Array, factor: float, limits: tuple[float, float]
+    panel: Any, d: Moving, scale: Array, factor: float, limits: tuple[float, float], span: Array
 ) -> tuple[Any, Callable[[int], None]]:
     """The collection that draws a part, and a function that updates it to a frame."""
     import matplotlib
@@ -119,7 +119,7 @@ def _artist(
         artist = (Line3DCollection if solid else LineCollection)(list(first), linewidths=3.0, **look)
         panel.add_collection(artist)
     else:
-        edges: Any = {"edgecolors": (0, 0, 0, 0.35), "linewidths": 0.25} if len(first) <= EDGES else {}
+        edges = style.edges(first, span)
         artist = (Poly3DCollection if solid else PolyCollection)(list(first), **edges, **look)
         panel.add_collection(artist)
         if not edges:

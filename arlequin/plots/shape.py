@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.moving import drawn_name, groups_of, hint, moving, of_component
 from arlequin.plots.obstacles import draw, obstacles_of, widened
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CORNERS = {3: 3, 6: 3, 4: 4, 8: 4, 9: 4}  # corners of a plane cell from its number of nodes
-EDGES = 20_000  # cells of all parts, up to which their edges are drawn
 MAP = "viridis"
 
 
@@ -45,12 +45,14 @@ def shape(
     magnify: float = 1.0,
     parts: tuple[str, ...] | None = None,
     member: int | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Figure:
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
     Solids are seen by their outer faces, rigid obstacles are lines or translucent surfaces. field: on (frame, node[,
     component]) or (frame, cell[, component]); component: its number or label, such as "x" or, of a stress, "xy"; None
-    takes the length of the vector. member: of an ensemble, from 0.
+    takes the length of the vector. member: of an ensemble, from 0. limits: of the colours, in the unit of the field
+    (Pa, m/s); None takes those of the values.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -70,14 +72,14 @@ def shape(
     groups = {name: g for name, g in every.items() if is_plane(g)}
     solids = {name: g for name, g in every.items() if is_solid(g)}
     if solids and not groups:
-        return _solids(result, solids, field, frame, magnify)
+        return _solids(result, solids, field, frame, magnify, limits)
     if not groups:
         raise UserError(f"no plane part or solid of the result has a field `{field}`")
     drawn = [_draw(name, g, field, frame, magnify) for name, g in groups.items()]
     about = next(iter(groups.values()))[field].attrs
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
     metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
-    limits = style.range_of(factor * np.concatenate([d.values for d in drawn]))
+    ends = style.range_of(factor * np.concatenate([d.values for d in drawn]), limits, factor)
     places = np.concatenate([d.points for d in drawn])
     obstacles = obstacles_of(result, 2)
     low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
@@ -86,9 +88,8 @@ def shape(
     instant = float(result.dataset["frame_time"].values[frame])
     clock, second = style.prefix(instant, "s")
     with style.panels(1, height) as (figure, (axes,)):
-        edges = sum(len(d.cells) for d in drawn) <= EDGES
         for d in drawn:
-            image = _paint(axes, d, metre, factor, limits, edges)
+            image = _paint(axes, d, metre, factor, ends, metre * span)
         axes.set_aspect("equal")
         axes.autoscale_view()
         if obstacles:
@@ -122,6 +123,7 @@ def _solids(
     field: str,
     frame: int,
     magnify: float,
+    limits: tuple[float, float] | None,
 ) -> Figure:
     """Solids by their outer faces, in axonometric projection."""
     frames = np.array([frame])
@@ -129,7 +131,8 @@ def _solids(
     first = next(iter(groups.values()))
     name = style.capital(first[field].attrs.get("long_name", field)) + _component(first, field)
     label = name, first[field].attrs.get("units", "")
-    return stage(drawn, result.dataset["frame_time"].values[frames], magnify, label, 3, obstacles_of(result, 3))[0]
+    times, obstacles = result.dataset["frame_time"].values[frames], obstacles_of(result, 3)
+    return stage(drawn, times, magnify, label, 3, obstacles, limits)[0]
 
 
 def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: float) -> _Drawn:
@@ -143,14 +146,13 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
 
 
 def _paint(
-    axes: Axes, d: _Drawn, metre: float, factor: float, limits: tuple[float, float], edges: bool
+    axes: Axes, d: _Drawn, metre: float, factor: float, limits: tuple[float, float], span: Array
 ) -> ScalarMappable:
-    """Smooth colours from nodal values, flat ones from values of cells; thin edges."""
+    """Smooth colours from nodal values, flat ones from values of cells; thin edges where cells are large enough."""
     from matplotlib.collections import PolyCollection
     from matplotlib.tri import Triangulation
 
     polygons = metre * d.points[d.cells]
-    line = 0.25 if edges else 0.0
     if len(d.values) == len(d.cells) != len(d.points):
         flat = PolyCollection(list(polygons), array=factor * d.values, cmap=MAP, clim=limits, edgecolors="face")
         axes.add_collection(flat)
@@ -166,9 +168,8 @@ def _paint(
             vmax=limits[1],
             rasterized=True,
         )
-    if line:
-        mesh = PolyCollection(list(polygons), facecolors="none", edgecolors=(0, 0, 0, 0.35), linewidths=line)
-        axes.add_collection(mesh)
+    if edges := style.edges(polygons, span):
+        axes.add_collection(PolyCollection(list(polygons), facecolors="none", **edges))
     return image
 
 

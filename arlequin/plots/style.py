@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arlequin.models.checks import finite_array
+from arlequin.models.errors import UserError
+from arlequin.models.types import Array
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -22,6 +26,7 @@ DASHES = ("-", "--", "-.", ":")
 REFERENCE = "#555555"
 SCREEN = 100  # dots per inch of figures in notebooks
 WIDTH = 6.3  # inches, the text width of an A4 page
+_EDGE = 0.35  # opacity of the edges of cells of 8 points and more
 # units whose first symbol takes a prefix: not of a power (1 mm³ is not 1e-3 m³), not kg, not 1/s
 _PREFIXED = re.compile(r"(m|s|N|J|W|Pa|Hz|V|A|K|rad)(?![^\W\d_]|[²³⁰¹⁴-⁹⁻^*\d])")
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
@@ -92,8 +97,16 @@ def prefix(values: ArrayLike, unit: str) -> tuple[float, str]:
     return float(f"1e{-power}"), PREFIXES[power] + unit
 
 
-def range_of(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Range of the colour scale; centred on the value of a uniform field, whose round-off is not to be shown."""
+def range_of(
+    values: NDArray[np.float64], limits: tuple[float, float] | None = None, factor: float = 1.0
+) -> tuple[float, float]:
+    """Range of the colour scale: factor · limits where they are given; centred on the value of a uniform field, whose
+    round-off is not to be shown."""
+    if limits is not None:
+        ends = finite_array("limits", limits, (2,))
+        if not ends[0] < ends[1]:
+            raise UserError.parameter("limits", limits, "must be a lower and an upper number")
+        return float(factor * ends[0]), float(factor * ends[1])
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high - low > 1e-9 * max(abs(low), abs(high)):
         return low, high
@@ -110,3 +123,14 @@ def capital(text: str) -> str:
     """First letter in upper case, underscores as spaces."""
     text = text.replace("_", " ")
     return text[:1].upper() + text[1:]
+
+
+def edges(pieces: Array, span: Array) -> dict[str, Any]:
+    """Look of the edges of cells (p, corner, axis) in a picture of the extents span (axis,).
+
+    Fainter the smaller the cells, so that they do not hide the colours; empty for cells of a few pixels.
+    """
+    sides = np.linalg.norm(pieces[:, 1] - pieces[:, 0], axis=-1)
+    size = 0.8 * 72 * WIDTH * float(np.median(sides)) / max(float(span.max()), 1e-300) if sides.size else 0.0
+    alpha = _EDGE * float(np.clip((size - 2.0) / 6.0, 0.0, 1.0))
+    return {"edgecolors": (0, 0, 0, alpha), "linewidths": 0.25} if alpha > 0.02 else {}
