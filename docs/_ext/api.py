@@ -47,6 +47,7 @@ GROUPS = (
             "mean_power",
             "worn_volume",
             "worn_depth",
+            "stress",
             "power_spectrum",
             "impact_peaks",
             "contact_ratio",
