@@ -58,8 +58,7 @@ def multiscale_figures(
     both = {"Arlequin": result} if fine is None else {"Arlequin": result, "all fine": fine}
     curves = {} if reference is None else _curves(result, reference)
     frames = result.sizes["frame"]
-    shape = plots.shape(result, "velocity", frame=frames // 3, component=0, magnify=5.0)
-    shape.set_figheight(1.6)
+    shape = plots.shape(result, "velocity", frame=frames // 3, component=0)
     figures = {
         "energies": plots.energies(result),
         "contact": plots.contact(both, "contact", area=_area(result), **curves),
@@ -85,7 +84,10 @@ def _junction(result: xarray.DataTree, instant: float) -> "Figure":
         axes.axvline(scale * x, color="#D55E00", linestyle="--", linewidth=1.2)
     title = f"{axes.get_title(loc='left')}; overlap between the dashed lines"
     axes.set_title(title, loc="left", fontsize=10)
-    figure.set_figheight(2.45)
+    (left, right), height = axes.get_xlim(), scale * np.ptp(result["part/fine/position"].values[:, 1])
+    middle = scale * result["part/fine/position"].values[:, 1].mean()
+    axes.set_ylim(middle - 0.8 * height, middle + 0.8 * height)
+    figure.set_figheight(0.9 * plots.style.WIDTH * 1.6 * height / (right - left) + 1.7)
     return figure
 
 
