@@ -84,10 +84,10 @@ def _junction(result: xarray.DataTree, instant: float) -> "Figure":
         axes.axvline(scale * x, color="#D55E00", linestyle="--", linewidth=1.2)
     title = f"{axes.get_title(loc='left')}; overlap between the dashed lines"
     axes.set_title(title, loc="left", fontsize=10)
-    (left, right), height = axes.get_xlim(), scale * np.ptp(result["part/fine/position"].values[:, 1])
-    middle = scale * result["part/fine/position"].values[:, 1].mean()
-    axes.set_ylim(middle - 0.8 * height, middle + 0.8 * height)
-    figure.set_figheight(0.9 * plots.style.WIDTH * 1.6 * height / (right - left) + 1.7)
+    (left, right), across = axes.get_xlim(), scale * result["part/fine"].dataset["position"].values[:, 1]
+    middle, half = 0.5 * (across.min() + across.max()), 0.8 * float(np.ptp(across))
+    axes.set_ylim(middle - half, middle + half)
+    figure.set_figheight(0.9 * style.WIDTH * 2.0 * half / (right - left) + 1.7)
     return figure
 
 
