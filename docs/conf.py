@@ -9,7 +9,15 @@ sys.path.insert(0, str(HERE / "_ext"))  # this site's own extensions
 project = "Arlequin"
 author = copyright = "The Arlequin developers"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "mathml", "api", "figures", "gallery"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "mathml",
+    "api",
+    "figures",
+    "gallery",
+]
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["build"]

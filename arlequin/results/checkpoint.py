@@ -164,6 +164,27 @@ class Checkpoint:
             raise UserError(f"{given}: its checkpoint is of step {self.state.n}: run it anew", FAILURE)
 
 
+def misfit(found: Any, first: Any) -> str | None:
+    """Which field of the state of a checkpoint has another form than at the start of the same run; None where all fit.
+
+    Compiled steps do not check the sizes of arrays. What the scheme carries along may have more fields than at the
+    start.
+    """
+    for name in (field.name for field in fields(first)):
+        there, here = getattr(found, name), getattr(first, name)
+        if isinstance(here, np.ndarray):
+            fits = isinstance(there, np.ndarray) and (there.shape, there.dtype) == (here.shape, here.dtype)
+        elif here is None:  # of arrays, the statuses that may last
+            fits = not isinstance(there, np.ndarray) or there.dtype == np.int8
+        elif isinstance(here, int | float | np.generic):
+            fits = isinstance(there, int | float | np.generic)
+        else:
+            fits = isinstance(there, type(here))
+        if not fits:
+            return name
+    return None
+
+
 def remove(folder: Path) -> None:
     """Delete the checkpoint of a complete result."""
     (folder / NAME).unlink(missing_ok=True)

@@ -11,11 +11,11 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
-from arlequin.models.errors import UserError
+from arlequin.models.errors import FAILURE, UserError
 from arlequin.models.limits import check_work
 from arlequin.models.phases import seconds_in
 from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
-from arlequin.results.checkpoint import Checkpoint
+from arlequin.results.checkpoint import Checkpoint, misfit
 from arlequin.results.history import TimeSeries
 from arlequin.results.recorder import Record, Recorder
 from arlequin.run.audit import Audit, NegativeDissipation, growing_of
@@ -95,14 +95,17 @@ class Run:
         if not scheme.static:
             check_densities(self.assembly)
         self._stepper = stepper_of(scheme, self.assembly if members is None else members, step)
-        if found is not None:
-            self.state, self.extra = found.state, found.extra
-        elif members is None:
+        if members is None:
             start = start_fields(self.assembly, step, scheme.static)
-            warn_of_doubts(self.assembly, *start, None if scheme.static else step)
+            if found is None:
+                warn_of_doubts(self.assembly, *start, None if scheme.static else step)
             self.state = self._stepper.start(*start)
         else:
             self.state = self._stepper.start(*members.of_each(lambda own: start_fields(own, step)))
+        if found is not None:
+            if wrong := misfit(found.state, self.state):
+                raise UserError(f"{record.path}: its checkpoint cannot be read (state: {wrong}): run it anew", FAILURE)
+            self.state, self.extra = found.state, found.extra
         located = self._stepper.locates_events
         self._history = TimeSeries(self.assembly, step, steps, record, scheme.static, located, count)
         self._every = record.fields_every

@@ -252,3 +252,22 @@ def test_damaged_results(whole, capfd, monkeypatch):
 @pytest.mark.usefixtures("folder")
 def test_many_damaged_results(whole, capfd, monkeypatch):
     check(range(4, 212), whole, capfd, monkeypatch)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("field", ["u", "v", "history", "internal", "impulse"])
+def test_arrays_of_a_checkpoint_that_do_not_fit(
+    field: str, whole: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Compiled steps would read and write beyond them."""
+    shutil.copytree(whole[1], "a.zarr")
+    file = Path("a.zarr/checkpoint.npz")
+    with np.load(file) as arrays:
+        kept = dict(arrays)
+    told = json.loads(str(kept["data"]))
+    state = told["run"]["fields"]["state"]["fields"]
+    assert "array" in state[field]
+    state[field] = {"array": len(kept) - 1}
+    np.savez(file, **{**kept, f"a{len(kept) - 1}": np.zeros(7), "data": np.array(json.dumps(told))})
+    assert main(["resume", "a.zarr"]) == 1
+    assert capsys.readouterr().err.endswith(f"its checkpoint cannot be read (state: {field}): run it anew\n")
