@@ -32,7 +32,8 @@ def check_law(law: Any, gaps: Any = None, *, step: float = 1e-6, states: Sliding
         kernel, θ ≥ 1/2:  stored = (2 − 2θ) (E(g₀) − E(g₁))/(g₁ − g₀) + (2θ − 1) p(g₁),    θ = 0: p(g₀)
         kernel: slopes ∂stored/∂g₁ and ∂dissipated/∂g₁,   −dissipated · (g₁ − g₀) ≥ 0,   trial[0] = g₁
 
-    the dissipated pressure being 0 at rest, and in short steps that of `damping_pressure`. The energy balance of a run
+    the dissipated pressure being 0 at rest, and in short steps that of `damping_pressure`; internal variables are 0 at
+    the start. The energy balance of a run
     cannot replace this: it holds for any pressure that acts equally on both sides, and what a wrong energy stores is
     counted as `scheme`. A friction law (`FrictionLaw`): μ (k,) finite, not negative, of one value where the law is not
     `state_dependent`; `advance` (k, 2) finite. A set-valued law: the ranges of its attributes.
@@ -46,11 +47,12 @@ def check_law(law: Any, gaps: Any = None, *, step: float = 1e-6, states: Sliding
     >>> class Doubled(aq.Asperities):
     ...     def energy(self, gap):
     ...         return 2.0 * super().energy(gap)
-    >>> aq.check_law(Doubled(stiffness=1e12, exponent=2, height=1e-3))
-    Traceback (most recent call last):
-        ...
-    arlequin.models.errors.UserError: energy() of Doubled: −dE/dg at gap = -0.000333333 m: got 3.55556e+06 Pa, expected 1.77778e+06 Pa as by pressure() and kernel()
-    """  # noqa: E501
+    >>> try:
+    ...     aq.check_law(Doubled(stiffness=1e12, exponent=2, height=1e-3), gaps=[0.0, 1e-3])
+    ... except aq.UserError as error:
+    ...     print(error)
+    energy() of Doubled: −dE/dg at gap = 0 m: got 2e+06 Pa, expected 1e+06 Pa as by pressure() and kernel()
+    """
     step = positive("step", step)
     if isinstance(law, type):
         raise UserTypeError(f"law = {law.__name__}: is a class, not a law: write {law.__name__}(…)")
