@@ -79,7 +79,8 @@ def shape(
     about = next(iter(groups.values()))[field].attrs
     factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
     metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
-    ends = style.range_of(factor * np.concatenate([d.values for d in drawn]), limits, factor)
+    values = factor * np.concatenate([d.values for d in drawn])
+    ends = style.range_of(values[np.isfinite(values)], limits, factor)
     places = np.concatenate([d.points for d in drawn])
     obstacles = obstacles_of(result, 2)
     low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
@@ -142,6 +143,10 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
         values = np.sqrt((values**2).sum(axis=-1))
     points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
     cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
+    if "left_out" in group:
+        kept = ~(group["left_out"].values > 0)[cells].any(axis=1)
+        values = values[kept] if group[field].dims[1] == "cell" else values
+        cells = cells[kept]
     return _Drawn(name, points, cells, values)
 
 
