@@ -25,7 +25,7 @@ _INDEX = {kind: i for i, kind in enumerate(KINDS)}
 class Forces:
     """Mean forces (d,) of a step, N, in M Δv = Δt (external + reaction − internal − damping).
 
-    viscous: the part of the damping that is not linear in the velocity (see `arlequin.models.part.Nonlinear`), or None.
+    viscous: the part of the damping that is not linear in the velocity (parts of finite rotations), or None.
     """
 
     internal: Array
@@ -149,7 +149,7 @@ class BulkWork:
         stored energy and the physical works. The balance therefore checks the momentum equation along the path; a
         wrong stored energy shows in `scheme`, which is 0 for the conserving pairs.
 
-        stored: (strain, asperity), J. loss: of friction with springs, see `arlequin.multilevel.solvers.elastic_stick`.
+        stored: (strain, asperity), J. loss: of friction with springs, see `ContactStep.loss`.
         plastic: energy dissipated in the material, J.
         """
         strain, asperity = (after - before for before, after in zip(stored_before, stored_after, strict=True))

@@ -62,6 +62,16 @@ class Interpreted(aq.Asperities):
         return lambda *arguments: (0.0, 0.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True)
+class Unprepared:
+    stepper: Any
+    order: int = 1
+    static: bool = False
+
+    def prepare(self, assembly: Any, step: float) -> Any:
+        return self.stepper
+
+
 def run(system: Any = SYSTEM, scheme: Any = THETA, duration: Any = 4e-6, step: Any = 1e-6, **options: Any) -> Any:
     return aq.simulate(system, scheme, duration=duration, step=step, **options)
 
@@ -211,6 +221,9 @@ run(scheme=aq.Theta)
     → scheme = Theta: must be a scheme, as arlequin.Theta(0.5) (Theta is a class: write Theta(…))
 run(scheme="theta")
     → scheme = 'theta': must be a scheme, as arlequin.Theta(0.5)
+run(scheme=Unprepared(None))
+    → prepare() of the scheme Unprepared returned None, which is no stepper: it must return an object with step,
+      start(u, v) and advance(state, count); step, start, advance missing
 run(duration="1e-6")
     → duration = '1e-6': must be a number
 run(record=3)

@@ -11,7 +11,7 @@ import numpy as np
 import xarray
 from threadpoolctl import threadpool_limits
 
-from arlequin.models.errors import FAILURE, UserError
+from arlequin.models.errors import FAILURE, UserError, UserTypeError, shown
 from arlequin.models.limits import check_work
 from arlequin.models.phases import seconds_in
 from arlequin.multilevel.solvers.solver_lists import SOLVER_KERNELS
@@ -280,12 +280,24 @@ class Run:
 def stepper_of(scheme: Scheme, driven: Assembly | Members, step: float) -> Stepper:
     """The scheme made ready for one system, or for the members of an ensemble, and a step (s)."""
     if isinstance(driven, Assembly):
-        return scheme.prepare(driven, step)
+        return _checked(scheme.prepare(driven, step), scheme, "prepare")
     if not isinstance(scheme, EnsembleScheme):
         raise UserError.parameter(
             "scheme", scheme, 'an ensemble takes Theta with events="step": simulate its members one by one'
         )
-    return scheme.prepare_ensemble(driven, step)
+    return _checked(scheme.prepare_ensemble(driven, step), scheme, "prepare_ensemble")
+
+
+def _checked(stepper: Any, scheme: Scheme, method: str) -> Stepper:
+    """What a method of the scheme returned, where it is a stepper; otherwise `UserTypeError`."""
+    lacking = [name for name in ("step", "start", "advance") if not hasattr(stepper, name)]
+    if lacking:
+        raise UserTypeError(
+            f"{method}() of the scheme {type(scheme).__name__} returned {shown(stepper)}, which is no stepper: it must "
+            f"return an object with step, start(u, v) and advance(state, count); {', '.join(lacking)} missing"
+        )
+    found: Stepper = stepper
+    return found
 
 
 def compile_seconds() -> float:

@@ -20,7 +20,7 @@ from arlequin.system.ensemble import Members
 @dataclass(frozen=True)
 class Theta:
     """θ-scheme, 1/2 ≤ θ ≤ 1, contact impulses on the velocity at the end of the step (see
-    `arlequin.multilevel.solvers.closing`):
+    docs/theory/contact.md):
 
         u₁ = u₀ + Δt v_θ,   v_θ = θ v₁ + (1 − θ) v₀
         M (v₁ − v₀) + Δt [D v_θ + f_int(u_θ)] = Δt f_θ + Cᵀφ + BᵀP,   C v₁ = 0

@@ -47,13 +47,14 @@ class Predictor:
 class Condensed:
     """Solves A y = b + Cᵀφ + BᵀP, C y = c, with y given on the imposed dofs, for many b and P; B the contact's basis.
 
-    A is factored once with the border R = [C; B] (`arlequin.models.linalg.bordered`), which gives S = R A⁻¹ Rᵀ. The
+    A is factored once with the border R = [C; B] by a sparse Cholesky factor, which gives S = R A⁻¹ Rᵀ. The
     constraints are eliminated from the contact (those that others, or imposed motions, imply are left out: their
     multipliers are 0):
 
         W = S_BB − S_BC S_CC⁻¹ S_CB        (q, q), `compliance`.
 
-    A step is the forward pass of `predict`, the contact problem on W, and the backward pass of `correct`.
+    A step is the forward pass of `predict`, the contact problem on W, and the backward pass of `correct`. For an
+    example see docs/how-to/scheme.md.
     """
 
     def __init__(
@@ -114,7 +115,11 @@ class Condensed:
         return border(sp.csr_array(matrix + self._penalty @ constraints), rows)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
+        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.
+
+        UserError where motions are imposed and `given` is None.
+        """
+        self._unknowns.check_given(given)
         right, m = b[self._unknowns.at], self._multiplier_count
         moved = None if given is None or self._rows_given is None else self._rows_given @ given
         if given is not None and self._to_given is not None:
@@ -162,6 +167,7 @@ class Condensed:
 
         half: room for the forward passes, see `room_for_each`.
         """
+        self._unknowns.check_given(given)
         m = self._multiplier_count
         right = b[:, self._unknowns.at]
         moved = None

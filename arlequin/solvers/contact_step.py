@@ -76,7 +76,7 @@ class ContactStep:
     """The kinematics on which the impulses of a step act, and the impulses; time (s) turns these into forces.
 
     held: the springs of friction, where there are some. persistent (r,): rows whose contact lasts on normals that may
-    turn: what acts on them works on the displacements (see `arlequin.multilevel.solvers.closing`). answers (r,):
+    turn: what acts on them works on the displacements (docs/theory/contact.md). answers (r,):
     velocities of rows by impulses on themselves, 0 of points that are far. carried: whether the layers' gaps at the end
     are those of the solution's history (see `PointLaws.carry_gaps`) and not those of the kinematics.
     """
@@ -113,7 +113,7 @@ class ContactStep:
 
     @property
     def persistence(self) -> NDArray[np.int8]:
-        """Which of the contact may last in the next step (k,), see `arlequin.multilevel.solvers.closing`."""
+        """Which of the contact may last in the next step (k,), see docs/theory/contact.md."""
         own = self.solution
         return persistence(own.impulse[self.kinematics.first], own.multiplier, own.status, STICK)
 
@@ -201,8 +201,12 @@ def solve_contact_step(
     pairing and solution alternate until the positions agree, so that the forces have no moment there. Where a partner
     changes back and forth (two are equally close), the points keep the last ones and their places on them, so that the
     forces still have no moment. Fixed pairings need one pass. Forces that a rigid part leaves undetermined are those of
-    the stabilised form: the proximal ones to the guess. lasts (k,): what lasts of the last step, see
-    `arlequin.multilevel.solvers.closing`.
+    the stabilised form: the proximal ones to the guess.
+
+    gap_per_velocity, s: change of the gap at the end of the step by a change of the velocity there, θΔt of the
+    θ-scheme; step Δt, s; theta: weight of the end of the step in the mean forces; history of the laws, guess (r,), N·s,
+    and lasts (k,), what lasts of the last step (see docs/theory/contact.md): those of `State`; static: a load step;
+    worn: wear of the points. For an example see docs/how-to/scheme.md.
     """
     laws, time = contact.laws, 1.0 if static else step
 

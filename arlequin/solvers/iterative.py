@@ -65,7 +65,11 @@ class IterativeSystem:
         self._gradients = ProjectedConjugateGradients(self._matrix, self._rows, TOLERANCE)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
-        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs."""
+        """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.
+
+        UserError where motions are imposed and `given` is None.
+        """
+        self._unknowns.check_given(given)
         right = self._right(b, c, given)
         free = self._gradients.solve(*right)
 

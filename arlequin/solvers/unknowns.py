@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.models.errors import UserError
 from arlequin.models.types import Array
 from arlequin.system.assembly import Assembly
 
@@ -26,6 +27,14 @@ class Unknowns:
         rows = matrix if self._all else matrix[self.at]
         to_given = rows[:, self.given]
         return rows if self._all else rows[:, self.at], to_given if to_given.nnz else None  # a diagonal mass gives none
+
+    def check_given(self, given: Array | None) -> None:
+        """UserError where motions are imposed and no values are given, with which these dofs would stay at rest."""
+        if given is None and self.given.size:
+            raise UserError(
+                f"predict: motions are imposed on {self.given.size} dofs, but given is None: pass y (p,) on them, from "
+                "assembly.imposed(t) at assembly.imposed_dofs, or refuse imposed motions in prepare of the scheme"
+            )
 
     def scattered(self, solution: Array, given: Array | None = None) -> Array:
         """A solution (u,) or (u, r) on all dofs; given (p,): the values on the imposed ones."""

@@ -15,7 +15,7 @@ from arlequin.system.contact_kinematics import ContactKinematics
 class ContactImpulses:
     """normal (k,) and tangential (k, a) impulses on the slave, N·s (forces, N, in statics); spread (q,): all of them
     on the rows of the contact's basis; slip (k,): its length in contact, m; friction_work_per_mu (k,): normal
-    force × slip, J; friction_loss (k,), J; status (k,): see `arlequin.multilevel.solvers.contact`. Steps add up,
+    force × slip, J; friction_loss (k,), J; status (k,): 0 open, 1 slip, 2 stick. Steps add up,
     whatever their kinematics. In a batch each field has the step as its first axis.
     """
 

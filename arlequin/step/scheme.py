@@ -51,7 +51,12 @@ class Scheme(Protocol):
     @property
     def static(self) -> bool: ...
 
-    def prepare(self, assembly: Assembly, step: float) -> Stepper: ...
+    def prepare(self, assembly: Assembly, step: float) -> Stepper:
+        """A stepper for the assembled system and Δt, s. UserError where the scheme does not take the system.
+
+        See docs/how-to/scheme.md.
+        """
+        ...
 
 
 @runtime_checkable

@@ -24,8 +24,8 @@ class State:
     kinetic, strain, asperity: energies, J; internal (d,): internal forces at u, N; impulse (r,): contact impulses
     of the last step (the next solve's first guess); memory: what the points of path-dependent parts went through;
     worn: what is worn off the contact points, None where nothing wears or at the start; lasts (k,): what of the contact
-    may last in the next step (see `arlequin.multilevel.solvers.closing`), None for nothing. Of an ensemble every field
-    but n has the member as first axis.
+    may last in the next step (see docs/theory/contact.md), None for nothing. Of an ensemble every field but n
+    has the member as first axis.
     """
 
     n: int

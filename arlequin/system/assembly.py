@@ -78,6 +78,10 @@ class Assembly:
     `Nonlinear`: K is then its tangent at u = 0, and D what of the damping is linear in v. The dofs d are the
     coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
     each part, `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
+
+    A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
+    `imposed_dofs` and `imposes_displacement`, `contact` (B is its `basis`, `basis_product` the product with a vector)
+    and `laws`, as in docs/how-to/scheme.md.
     """
 
     system: System

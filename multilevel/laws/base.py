@@ -9,7 +9,8 @@ from arlequin.models.types import Array
 class RegularLaw(Protocol):
     """Pressure as a function of gap and gap rate, p(g, ġ) ≥ 0, with a stored energy (formulas in each law).
 
-    All methods are pure; gaps in m, rates in m/s, pressures in Pa, energies in J/m².
+    All methods are pure; gaps in m, rates in m/s, pressures in Pa, energies in J/m². Test a law by `check_law`; see
+    docs/how-to/law.md.
     """
 
     @property
@@ -20,7 +21,12 @@ class RegularLaw(Protocol):
         """Constants of the law, as its kernel reads them."""
 
     def kernel(self) -> Any:
-        """Compiled mean tractions over a step, of the type `arlequin.multilevel.laws.signature.REGULAR_KERNEL`."""
+        """Compiled mean tractions over a step and their slopes:
+
+            kernel(coefficients, history, gap, step, theta, trial) → stored, slope, dissipated, slope
+
+        compiled by `@njit(REGULAR)`; the arguments are described in docs/how-to/law.md.
+        """
 
     def pressure(self, gap: Array) -> Array:
         """Stored (reversible) pressure at the gaps (k,)."""

@@ -35,7 +35,8 @@ class FrictionLaw(Protocol):
 
     w is the slip rate with the regularisation by compliance, stiffness and damping as in `Coulomb`. Methods are pure;
     what they return is committed by accepted steps alone. As μ is that of the start, a coefficient that changes makes
-    the scheme first order in the step; each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0.
+    the scheme first order in the step; each step dissipates, P_t·w ≤ 0, whatever μ ≥ 0. Test a law by `check_law`;
+    see docs/how-to/friction-law.md.
     """
 
     @property
@@ -96,7 +97,7 @@ class Coulomb:
     whose end slips when it reaches the threshold (the tangential part of an impact element). damping C_T, Pa s/m: a
     dashpot beside the spring. In a slip the traction stays on the edge of the disk and the stretch e follows from it,
     so that neither jumps and e is that of the edge, μ p_n/K_T, after a few C_T/K_T. Stored is K_T ‖e‖²/2 per area;
-    the dashpot's loss counts as friction's. For the step see `arlequin.multilevel.solvers.elastic_stick`.
+    the dashpot's loss counts as friction's. See docs/theory/contact.md.
 
     >>> import arlequin as aq
     >>> slider = aq.PointMasses("slider", (0.0, 0.0), 2.0)  # m, kg

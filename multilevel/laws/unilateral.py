@@ -20,7 +20,7 @@ class Unilateral:
 
     With e = 0 and g(0) ≥ 0 the first implies the second, makes λ ġ = 0 (contact does no work) and is free of the
     spurious oscillations that the second shows with implicit time schemes. For the rate ġ of a time step see
-    `arlequin.multilevel.solvers.closing`.
+    docs/theory/contact.md.
 
     >>> import arlequin as aq
     >>> ball = aq.PointMasses("ball", (0.0, 0.1), 2.0)  # m, kg

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import arlequin as aq
+from arlequin.models.errors import UserError
 from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.solver_choice import linear_system
 from arlequin.system.assembly import Assembly, assemble
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
@@ -90,6 +92,21 @@ def check(assembly: Assembly) -> None:
     assert own == pytest.approx(np.array(columns).T, rel=1e-9, abs=1e-12)
     assert (own == own.T).all()
     assert np.linalg.eigvalsh(own).min() > 0.0
+
+
+def test_values_of_imposed_motions_must_be_given() -> None:
+    assembly = system_of_bars(imposed=True)
+    d, m = assembly.dof_count, assembly.constraints.shape[0]
+    matrix = assembly.mass + assembly.stiffness
+    for system in (Condensed(assembly, matrix), linear_system(assembly, matrix, "iterative")[0]):
+        with pytest.raises(
+            UserError, match=r"predict: motions are imposed on 1 dofs, but given is None: pass y \(p,\)"
+        ):
+            system.predict(np.zeros(d), np.zeros(m))
+        assert system.predict(np.zeros(d), np.zeros(m), np.ones(1)).y[assembly.imposed_dofs] == 1.0
+    with pytest.raises(UserError, match="given is None"):
+        condensed = Condensed(assembly, matrix)
+        condensed.predict_each(np.zeros((2, d)), np.zeros((2, m)), condensed.room_for_each(2))
 
 
 def test_no_impulse_returns_the_free_motion() -> None:
