@@ -109,6 +109,60 @@ def test_contact_against_a_reference():
         plots.contact(result, "top")
 
 
+def test_components_of_the_contact_force():
+    result = make(True)
+    result["interface/tip/impulse"] = ("time", 1e-6 * np.arange(STEPS + 1.0))
+    result.attrs["step"] = 1e-6
+    for component, largest in (("x", 0.0), ("y", 0.0), ("normal", 120.0)):
+        axes = plots.contact(result, component=component).axes[0]
+        assert axes.get_ylabel().startswith(f"Contact force, {component}")
+        assert axes.lines[0].get_ydata().max() == pytest.approx(largest)
+    assert plots.contact(result, component="x").axes[0].lines[0].get_ydata().min() == pytest.approx(-3.95)
+    with pytest.raises(UserError, match="component = 'z': must be one of x, y"):
+        plots.contact(result, component="z")
+    del result.attrs["step"]
+    with pytest.raises(UserError, match="choose x, y or z"):
+        plots.contact(result, component="normal")
+
+
+def test_compared_curves_differ_in_dashes():
+    lines = plots.contact({"a": make(True), "b": make(True)}).axes[0].lines
+    assert len({line.get_linestyle() for line in lines}) == 2
+
+
+@pytest.mark.parametrize(("scheme", "drawn"), [("Static()", "default"), ("Theta(theta=0.5)", "steps-pre")])
+def test_static_forces_are_drawn_as_lines(scheme, drawn):
+    result = make(True)
+    result.attrs["scheme"] = scheme
+    assert plots.contact(result).axes[0].lines[0].get_drawstyle() == drawn
+
+
+def test_gaps_of_round_off_are_drawn_as_zero():
+    result = make(True)
+    result["interface/tip/gap_min"] *= 1e-12
+    panel = plots.contact(result).axes[1]
+    assert (panel.lines[0].get_ydata() == 0.0).all() and panel.get_ylabel() == "Least gap (mm)"
+
+
+def test_overview_of_a_static_run_shows_its_displacement():
+    for plane_parts, drawn in ((True, "shape"), (False, "profile")):
+        result = make(plane_parts)
+        result.attrs["scheme"] = "Static()"
+        figure = plots.overview(result)[drawn]
+        texts = labels(figure) + (figure._supylabel.get_text() if figure._supylabel else "")
+        assert "isplacement" in texts and "elocity" not in texts
+
+
+def test_a_long_label_is_wrapped():
+    result = make(False)
+    result["part/right/velocity"].attrs["long_name"] = "section moment at the ends of the cell"
+    result["part/left/velocity"].attrs["long_name"] = "section moment at the ends of the cell"
+    figure = plots.profile(result, frames=[9])
+    figure.draw_without_rendering()
+    box = figure._supylabel.get_window_extent()
+    assert box.y0 >= 0.0 and box.y1 <= figure.bbox.height
+
+
 @pytest.mark.parametrize("field", ["velocity", "stress_mean"])
 def test_shape(field):
     result = make(True)
