@@ -46,9 +46,8 @@ def contact_map(
 
     result = one_member(result, member, "a map of contact")
     group = interface_of(result, interface)
-    axes = group.sizes.get("axis", 1)
-    if axes != 3:
-        models = "plane models" if axes == 2 else "models along one axis"
+    if (size := group.sizes.get("axis", 1)) != 3:
+        models = "plane models" if size == 2 else "models along one axis"
         raise UserError(f"contact_map is for surfaces in space; for {models} draw plots.contact")
     if field not in group or group.sizes["point"] < 3:
         raise UserError(f"no contact points in space with a field `{field}` in the result")

@@ -57,7 +57,8 @@ def stage(
         bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
         bar.set_label(style.label(label[0], unit))
         # in space the panel is larger than what is seen of it: `_fill` places the title
-        title = panel.set_title("t", loc="left", **({"y": 1.0} if axes == 3 else {}))
+        by_hand: Any = {"y": 1.0} if axes == 3 else {}
+        title = panel.set_title("t", loc="left", **by_hand)
 
         def show(n: int) -> None:
             title.set_text(f"t = {clock * times[n]:#.4g} {second}{magnified}")
