@@ -5,13 +5,16 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench docs setup
+.PHONY: demo test lint bench docs setup setup-run
 .DEFAULT_GOAL := test
 
 setup:
 	@bash .ci/setup
 
-demo: setup
+setup-run:
+	@bash .ci/setup run
+
+demo: setup-run
 	$(BIN)/arlequin run multiscale_bar --compare
 	$(BIN)/arlequin plot runs/multiscale_bar.zarr
 

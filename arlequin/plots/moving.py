@@ -101,6 +101,9 @@ def moving(group: xarray.Dataset, field: str, frames: Indices, magnify: float, a
     if axes == 1:
         places[..., 1] = row
     pieces, owner = faces_of(cells_of(group))
+    if "left_out" in group:
+        kept = ~(group["left_out"].values > 0)[pieces].any(axis=1)
+        pieces, owner = pieces[kept], owner[kept]
     if field not in group:
         return Moving(places, pieces, np.full((len(frames), len(pieces)), np.nan))
     chosen = group[field].isel(frame=frames)

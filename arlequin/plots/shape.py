@@ -83,11 +83,11 @@ def shape(
     frames = np.array([frame])
     beams = [moving(g, field, frames, magnify, 2, 0) for g in lines.values() if g.sizes["axis"] == 2]
     about = next(iter(groups.values()))[field].attrs
-    values = np.concatenate([*(d.values for d in drawn), *(b.values[0, np.isfinite(b.values[0])] for b in beams)])
+    values = np.concatenate([*(d.values for d in drawn), *(b.values[0] for b in beams)])
     places = np.concatenate([*(d.points for d in drawn), *(b.places[0] for b in beams)])
     factor, unit = style.prefix(values, about.get("units", ""))
     metre, length = style.prefix(places, "m")
-    ends = style.range_of(factor * values, limits, factor)
+    ends = style.range_of(factor * values[np.isfinite(values)], limits, factor)
     obstacles = obstacles_of(result, 2)
     low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
     span, margin = high - low, 0.03 * float((high - low).max())
@@ -156,6 +156,10 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
         values = np.sqrt((values**2).sum(axis=-1))
     points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
     cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
+    if "left_out" in group:
+        kept = ~(group["left_out"].values > 0)[cells].any(axis=1)
+        values = values[kept] if group[field].dims[1] == "cell" else values
+        cells = cells[kept]
     return _Drawn(name, points, cells, values)
 
 

@@ -345,7 +345,7 @@ class TimeSeries:
             whole = stressed(part)
             if whole is not None:
                 known = tuple(v.name for v in self._points[i].variables()) if i in self._points else ()
-                self._stresses[i] = StressSeries(whole, assembly.parts[i], known)
+                self._stresses[i] = StressSeries(whole, assembly.parts[i], known, self._left_out(i))
         sizes = [sum(item.dofs.size for item in own.imposed) for own in assembly.parts]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
         each = zip(assembly.system.parts, assembly.parts, starts, strict=False)
@@ -408,8 +408,8 @@ class TimeSeries:
             ("balance", "time", "1", "energy balance relative to the largest energy"),
             *([located] if self._located else ()),
         )
-        for part, own in zip(self._assembly.system.parts, self._assembly.parts, strict=True):
-            out += self._part_variables(part, own.rotating)
+        for index, (part, own) in enumerate(zip(self._assembly.system.parts, self._assembly.parts, strict=True)):
+            out += self._part_variables(part, own.rotating, self._left_out(index))
         every: tuple[PointSeries | StressSeries | SupportSeries | ContactSeries | SpringSeries, ...]
         every = *self._points.values(), *self._stresses.values(), *self._supports, *self._contacts, *self._springs
         for series in every:
@@ -421,7 +421,15 @@ class TimeSeries:
             )
         return out
 
-    def _part_variables(self, part: Part, rotating: bool) -> list[Variable]:
+    def _left_out(self, index: int) -> NDArray[np.bool_] | None:
+        """Nodes (n,) of a part that others have taken over; None if there are none."""
+        assembly, part = self._assembly, self._assembly.system.parts[index]
+        own = assembly.ghost[assembly.start[index] : assembly.start[index + 1]]
+        if not isinstance(part, MeshedPart) or own.size != part.node_count * part.components or not own.any():
+            return None
+        return np.asarray(own.reshape(part.node_count, -1).all(axis=1))
+
+    def _part_variables(self, part: Part, rotating: bool, left_out: NDArray[np.bool_] | None) -> list[Variable]:
         axes = _translations(part)
         dims: dict[str, Any] = {
             "node": part.node_count,
@@ -440,6 +448,7 @@ class TimeSeries:
         model = part.model if isinstance(part, MeshedPart) else None
         quadratic = isinstance(model, Continuum) and model.basis.Nbfun > model.finite_element.corners
         nodes = model.cell_nodes if isinstance(model, Continuum) and quadratic else None
+        text = "1 at nodes that other parts have taken over, which rest, 0 at the others"
         return VariableGroup(f"part/{part.name}", dims).variables(
             ("mass", "", "kg", "mass, weighted", self._masses[part.name]),
             ("position", "node axis", "m", "initial position of the node", part.positions),
@@ -449,6 +458,7 @@ class TimeSeries:
                 if quadratic
                 else ()
             ),
+            *([] if left_out is None else [("left_out", "node", "1", text, left_out.astype(np.int8))]),
             ("momentum", "time component", "kg m/s", "linear momentum, weighted"),
             ("displacement", "frame node component", "m", "displacement"),
             ("velocity", "frame node component", "m/s", "velocity"),

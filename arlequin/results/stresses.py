@@ -5,8 +5,9 @@
     section_force   N, V_y, V_z (cell, end, component), N, and
     section_moment  M_x, M_y, M_z (cell, end, component), N·m, of a beam at the two ends of its cells, local axes
 
-The stress of a part in a gluing zone is that of its own displacement, without the weight α of its energy. In finite
-kinematics it is Cauchy's. Forces and moments at a section are those on its side of smaller arc length, from the side of
+The stress of a part in a gluing zone is that of its own displacement, without the weight α of its energy. It is nan in
+cells that another part has taken over: their nodes are left out of the model and stay at rest. In finite kinematics it
+is Cauchy's. Forces and moments at a section are those on its side of smaller arc length, from the side of
 larger arc length: N > 0 is tension, V_y acts along local y, M_z > 0 bends towards +y. They follow
 from the displacement: the N of a beam at rest, `Beam(tension=)`, is not among them.
 """
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import xarray
+from numpy.typing import NDArray
 
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import FAILURE, UserError
@@ -24,7 +26,7 @@ from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.stress import STRESS_FIELDS, displacements, part_components, von_mises
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent
 from arlequin.models.rigid.solid import Rigid
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
 from arlequin.results.members import one_member
 from arlequin.results.variables import Variable, VariableGroup
 
@@ -59,8 +61,24 @@ def variables_of(part: MeshedPart) -> list[Variable]:
     )
 
 
-def values_of(part: MeshedPart, u: Array, memory: Array | None = None) -> dict[str, Array]:
-    """Values of one frame by name, at nodal displacements u (nodal,) and internal variables (c, q, m) of all cells."""
+def hidden(cells: Indices, left_out: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Mask (c,) of the cells (c, corner) with a node (n,) that another part has taken over: they weigh nothing."""
+    return np.zeros(len(cells), dtype=bool) if left_out is None else np.asarray(left_out[cells].any(axis=1))
+
+
+def values_of(
+    part: MeshedPart, u: Array, memory: Array | None = None, hide: NDArray[np.bool_] | None = None
+) -> dict[str, Array]:
+    """Values of one frame by name, at nodal displacements u (nodal,) and internal variables (c, q, m) of all cells; nan
+    in the cells `hide` (c,)."""
+    found = _values_of(part, u, memory)
+    if hide is not None:
+        for values in found.values():
+            values[hide] = np.nan
+    return found
+
+
+def _values_of(part: MeshedPart, u: Array, memory: Array | None) -> dict[str, Array]:
     model: Any = part.model
     if isinstance(model, Beam):
         local = model.end_resultants(u)
@@ -77,9 +95,11 @@ def values_of(part: MeshedPart, u: Array, memory: Array | None = None) -> dict[s
 class StressSeries:
     """Stresses of a part at the frames of a run."""
 
-    def __init__(self, part: MeshedPart, own: Assembled, known: tuple[str, ...]) -> None:
-        """own: the assembled part; known: names of variables that it records anyway."""
-        self._part = part
+    def __init__(
+        self, part: MeshedPart, own: Assembled, known: tuple[str, ...], left_out: NDArray[np.bool_] | None
+    ) -> None:
+        """own: the assembled part; known: names of variables that it records anyway; left_out (n,): see `hidden`."""
+        self._part, self._hidden = part, hidden(part.connectivity, left_out)
         self._own = own if isinstance(own, PathDependent) else None
         self._group = f"part/{part.name}"
         self._variables = [variable for variable in variables_of(part) if variable.name not in known]
@@ -102,7 +122,7 @@ class StressSeries:
             if self._own is not None and memory is not None:
                 model: Any = self._part.model
                 return {"stress": part_components(model, self._own.mean_stress(u, memory), -1)}
-            return values_of(self._part, u)
+            return values_of(self._part, u, hide=self._hidden)
         except UserError as error:
             if error.code != FAILURE:
                 raise
@@ -131,13 +151,14 @@ def stress(result: xarray.DataTree, part: Part, *, member: int | None = None) ->
     if "displacement" not in group:
         raise UserError(f"part {part.name}: its displacement is not recorded")
     memory = group.get("point_memory")
+    hide = hidden(own.connectivity, group["left_out"].values > 0 if "left_out" in group else None)
     frames = []
     for n in range(group.sizes["frame"]):
         u = group["displacement"].isel(frame=n).values
         if "rotation" in group:
             u = np.concatenate([u, group["rotation"].isel(frame=n).values], axis=1)
         u = displacements(u, own.dof_count)
-        frames.append(values_of(own, u, None if memory is None else memory.isel(frame=n).values))
+        frames.append(values_of(own, u, None if memory is None else memory.isel(frame=n).values, hide))
     variables = {}
     coords: dict[str, Any] = {name: group[name] for name in ("frame_time",) if name in group.coords}
     for v in variables_of(own):

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,11 @@ class Study:
     fields_every: int = 1
 
     __repr__ = short_repr
+
+    def _repr_html_(self) -> str:
+        """What is run, and the system with a sketch, for notebooks."""
+        about = f"{self.steps:,} steps of {self.step:g} s, {self.duration:g} s in all, by {self.scheme!r}"
+        return f"<p>{escape(about)}</p>{self.system._repr_html_()}"
 
     @property
     def steps(self) -> int:

@@ -101,13 +101,20 @@ class System:
         return f"System({', '.join(named)}, {self._dof_count} dofs)"
 
     def _repr_html_(self) -> str:
-        """A table of what it is made of, for notebooks."""
-        rows = [
-            f"<tr><td>{what.removesuffix('s')}</td><td>{escape(item.name)}</td><td>{escape(repr(item))}</td></tr>"
-            for what, items in self._members()
-            for item in items
-        ]
-        return f"<table><caption>System of {self._dof_count:,} dofs</caption>{''.join(rows)}</table>"
+        """A table of what it is made of, and a sketch, for notebooks."""
+        from arlequin.system.sketch import CONTACT, colour_of, sketch
+
+        colours = {"parts": colour_of, "interfaces": lambda _: CONTACT}
+        rows = []
+        for what, items in self._members():
+            for number, item in enumerate(items):
+                colour = colours[what](number) if what in colours else "none"
+                rows.append(
+                    f'<tr><td style="border-left:4px solid {colour}">{what.removesuffix("s")}</td>'
+                    f"<td>{escape(item.name)}</td><td>{escape(repr(item))}</td></tr>"
+                )
+        table = f"<table><caption>System of {self._dof_count:,} dofs</caption>{''.join(rows)}</table>"
+        return table + sketch(self)
 
     def _members(self) -> list[tuple[str, Sequence[Any]]]:
         return [(what, getattr(self, what)) for what in ("parts", "junctions", "interfaces", "springs", "relations")]

@@ -100,6 +100,9 @@ def _viewed(
 ) -> ViewedPart:
     cells = cells_of(group)
     kind, (pieces, owner) = cells.kind, (cells.nodes, np.arange(len(cells.nodes))) if whole else faces_of(cells)
+    if "left_out" in group:
+        seen = ~(group["left_out"].values > 0)[pieces].any(axis=1)
+        pieces, owner = pieces[seen], owner[seen]
     kind = kind if whole else _FACES.get(kind, kind)
     kept = np.unique(pieces)
     place = np.full(group.sizes["node"], -1)

@@ -150,3 +150,31 @@ def test_point_memory_is_of_metals_alone_and_on_all_their_cells():
     assert not memory[middle > 1.2].any() and memory[middle < 1.2].any(axis=(1, 2)).any()
     assert "point_memory" not in result["part/fine"] and "mises_stress" in result["part/fine"]
     assert "point_memory" not in aq.simulate(system, aq.Theta(0.5), **steps)["part/coarse"]
+
+
+def test_cells_that_another_part_has_taken_over_have_no_stress() -> None:
+    """Their nodes rest: strains between these and moving ones mean nothing. The others hold the uniform state of both
+    models."""
+    steel = aq.LinearElastic(young=2e11, poisson=0.0, density=7800.0)
+    coarse_mesh = aq.mesh.rectangle((0.0, 0.12), (0.0, 0.04), cells=(12, 4))
+    fine_mesh = aq.mesh.rectangle((0.06, 0.12), (0.0, 0.04), cells=(24, 16))
+    held = {"left": {"x": 0.0}, "bottom": {"y": 0.0}}
+    coarse = aq.Solid("coarse", coarse_mesh, steel, plane="stress", imposed=held)
+    pull = {"right": lambda x, t: (1e8 * t, 0.0)}
+    fine = aq.Solid("fine", fine_mesh, steel, plane="stress", tractions=pull, imposed={"bottom": {"y": 0.0}})
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Strip(0.06, 0.09))])
+    result = aq.simulate(system, aq.Static(), duration=1.0, step=0.5, record=aq.Record(stress=True))
+    group = result["part/coarse"].dataset
+    gone = group["position"].values[:, 0] > 0.09 + 1e-9
+    np.testing.assert_array_equal(group["left_out"].values > 0, gone)
+    hidden = gone[group["connectivity"].values].any(axis=1)
+    assert hidden.any() and not hidden.all()
+    for found in (group, aq.stress(result, coarse)):
+        stress = found["mises_stress"].values[-1]
+        assert np.isnan(stress[hidden]).all()
+        np.testing.assert_allclose(stress[~hidden], 1e8, rtol=1e-9)
+    assert "left_out" not in result["part/fine"].dataset
+    figure = aq.plots.shape(result, "mises_stress", frame=-1)
+    assert sum(len(c.get_paths()) for c in figure.axes[0].collections if c.get_array() is not None) == 24 * 16 + int(
+        (~hidden).sum()
+    )

@@ -43,6 +43,17 @@ def sliding() -> xarray.DataTree:
     return aq.simulate(system, aq.Theta(0.5), duration=4e-7, step=1e-7, record=STRESS)
 
 
+def inset() -> xarray.DataTree:
+    """A fine part that takes over the nodes of a coarse one beneath it."""
+    coarse = aq.Solid(
+        "coarse", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), (10, 10)), STEEL, plane="strain", thickness=0.02
+    )
+    mesh = aq.mesh.rectangle((0.02, 0.08), (0.0, 0.06), (12, 12))
+    fine = aq.Solid("fine", mesh, STEEL, plane="strain", thickness=0.02)
+    system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Box(width=0.01))])
+    return aq.simulate(system, aq.Theta(0.5), duration=1e-7, step=1e-7)
+
+
 def bent() -> xarray.DataTree:
     """A beam on a spring."""
     clamp = {"left": dict.fromkeys(("x", "y", "z", "rx", "ry", "rz"), 0.0)}
@@ -83,7 +94,7 @@ def found() -> list[tuple[str, str, xarray.Variable]]:
     """Kind of the group, name and variable of everything recorded by the models."""
     return [
         (group.path.split("/")[1], str(name), variable)
-        for make in (sliding, bent, spinning, bouncing, pressed)
+        for make in (sliding, inset, bent, spinning, bouncing, pressed)
         for group in make().subtree
         for name, variable in group.to_dataset(inherit=False).variables.items()
         if name not in LABELS
