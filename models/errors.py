@@ -47,6 +47,8 @@ class UserError(ValueError):
 def shown(value: Any) -> str:
     """A short, one-line view of a value: NumPy's numbers and short arrays as plain ones, functions as `name(x, t)`.
 
+    xarray's objects are `<DataTree>`, also in mappings, lists and tuples.
+
     >>> shown(lambda x, t: x)
     '<lambda>(x, t)'
     """
@@ -57,9 +59,20 @@ def shown(value: Any) -> str:
         text = f"{value.__name__}({', '.join(code.co_varnames[: code.co_argcount])})"
     elif isinstance(value, type):
         text = value.__name__
+    elif _of_xarray(value):
+        text = f"<{type(value).__name__}>"
+    elif isinstance(value, dict) and any(map(_of_xarray, value.values())):
+        text = "{" + ", ".join(f"{key!r}: {shown(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list | tuple) and any(map(_of_xarray, value)):
+        text = f"[{', '.join(map(shown, value))}]"
     else:
         text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _of_xarray(value: Any) -> bool:
+    """Whether a value is a DataTree, a Dataset or a DataArray, whose `repr` is a table; xarray is not imported here."""
+    return type(value).__module__.partition(".")[0] == "xarray"
 
 
 def short_repr(item: Any) -> str:

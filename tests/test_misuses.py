@@ -262,6 +262,12 @@ plots.energies("out.zarr")
     → result = 'out.zarr': is a path: open it with arlequin.open('out.zarr')
 plots.energies(SYSTEM)
     → result = System(parts=['bar'], interfaces=['end'], 5 dofs): must be the result of a run, an xarray.DataTree
+plots.energies({"coarse": RESULT, "fine": RESULT})
+    → result = {'coarse': <DataTree>, 'fine': <DataTree>}: must be the result of one run: choose one of them
+plots.energies(RESULT.dataset)
+    → result = <DatasetView>: must be the result of a run, an xarray.DataTree
+aq.natural_frequencies(RESULT)
+    → system = <DataTree>: must be a System
 plots.sweep_lines("out.sweep", "y")
     → dataset = 'out.sweep': is a path: open it with arlequin.open_sweep('out.sweep')
 aq.NeoHooke(youngs=1e6)
@@ -317,6 +323,8 @@ aq.open("missing.zarr")
     → missing.zarr: no such result
 aq.open_sweep("missing.zarr")
     → missing.zarr: no such sweep
+plots.contact_map(RESULT)
+    → contact_map is for surfaces in space; for models along one axis draw plots.contact
 aq.worn_depth(RESULT, "edn", 1e-12)
     → interface = 'edn': must be one of end
 aq.ContactMethod("newtn")

@@ -46,7 +46,10 @@ def contact_map(
 
     result = one_member(result, member, "a map of contact")
     group = interface_of(result, interface)
-    if field not in group or group.sizes.get("axis") != 3 or group.sizes["point"] < 3:
+    if (size := group.sizes.get("axis", 1)) != 3:
+        models = "plane models" if size == 2 else "models along one axis"
+        raise UserError(f"contact_map is for surfaces in space; for {models} draw plots.contact")
+    if field not in group or group.sizes["point"] < 3:
         raise UserError(f"no contact points in space with a field `{field}` in the result")
     values = np.asarray(group[field].values, dtype=float)
     if values.ndim > 2:

@@ -66,3 +66,17 @@ def even(time: Array, values: Array) -> tuple[Array, Array]:
 def magnitude(vectors: Array) -> Array:
     """Length of vectors (t, i) → (t,)."""
     return np.asarray(np.sqrt((vectors.reshape(len(vectors), -1) ** 2).sum(axis=1)))
+
+
+def is_static(result: xarray.DataTree) -> bool:
+    """Whether the run was one of `Static`, whose forces are at the ends of the steps, not means over them."""
+    return str(result.attrs.get("scheme", "")).startswith("Static")
+
+
+def size_of(result: xarray.DataTree) -> float:
+    """Largest extent of the parts along an axis, m; 0 where no positions are recorded."""
+    groups = [node.dataset for node in result["part"].children.values()] if "part" in result.children else []
+    places = [group["position"].values for group in groups if "position" in group.variables]
+    if not places or len({each.shape[1] for each in places}) > 1:
+        return max((float(np.ptp(each, axis=0).max()) for each in places), default=0.0)
+    return float(np.ptp(np.concatenate(places), axis=0).max())

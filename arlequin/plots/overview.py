@@ -11,6 +11,7 @@ from arlequin.models.errors import UserError
 from arlequin.plots.contact import contact
 from arlequin.plots.contact_map import contact_map
 from arlequin.plots.energies import energies
+from arlequin.plots.histories import is_static
 from arlequin.plots.profile import profile
 from arlequin.plots.shape import is_solid, shape
 from arlequin.results.damage import ResultWarning, warn_and_skip
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 @of_result
 def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str, Figure]:
     """Energies, interfaces over time, the shape of parts at the end, their stress if it is recorded, the velocity along
-    bars and beams, the pressure on surfaces of solids when it is largest.
+    bars and beams, the pressure on surfaces of solids when it is largest. Of static runs the displacement, not the
+    velocity.
 
     member: of an ensemble, from 0; None draws energies and interfaces of all members, and names the figures left out.
     """
@@ -44,18 +46,19 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
         line = f"shapes and profiles show one member: choose member= (command line: --member N), {numbers}"
         warnings.warn(line, ResultWarning, stacklevel=2)
     elif "part" in result.children and result.sizes.get("frame"):
-        groups = [node.dataset for node in result["part"].children.values() if "velocity" in node.dataset]
+        field = "displacement" if is_static(result) else "velocity"
+        groups = [node.dataset for node in result["part"].children.values() if field in node.dataset]
         if any(
             (group.sizes.get("axis") == 2 and group.sizes.get("corner", 0) > 2) or is_solid(group) for group in groups
         ):
             with warn_and_skip("the figure of the shape"):
-                figures["shape"] = shape(result)
+                figures["shape"] = shape(result, field)
             if any("mises_stress" in group for group in groups):
                 with warn_and_skip("the figure of the stress"):
                     figures["stress"] = shape(result, "mises_stress")
         if groups and all(group.sizes.get("corner") == 2 for group in groups):
             with warn_and_skip("the figure of the profile"):
-                figures["profile"] = profile(result, component=_largest_component(groups))
+                figures["profile"] = profile(result, field, component=_largest_component(groups, field))
         for name, node in result["interface"].children.items() if "interface" in result.children else ():
             pressed = node.dataset.get("pressure")
             if "point_connectivity" in node.dataset and pressed is not None and float(pressed.max()) > 0.0:
@@ -66,7 +69,7 @@ def overview(result: xarray.DataTree, *, member: int | None = None) -> dict[str,
     return figures
 
 
-def _largest_component(groups: list[xarray.Dataset]) -> int:
-    """The velocity component with the largest value: beams mostly move across their axis."""
-    largest = [abs(group["velocity"]).max(("frame", "node")).values for group in groups]
+def _largest_component(groups: list[xarray.Dataset], field: str) -> int:
+    """The component of the displacement or velocity with the largest value: beams mostly move across their axis."""
+    largest = [abs(group[field]).max(("frame", "node")).values for group in groups]
     return int(np.max(largest, axis=0).argmax())

@@ -54,7 +54,8 @@ def profile(
     metre, length = style.prefix(np.concatenate(list(positions.values())), "m")
     instants = result.dataset["frame_time"].values[list(frames)]
     clock, second = style.prefix(instants, "s")
-    with style.panels(len(frames), 0.9 + 1.15 * len(frames), sharex=True, sharey=True) as (figure, axes):
+    height = 0.9 + 1.15 * len(frames)
+    with style.panels(len(frames), height, sharex=True, sharey=True) as (figure, axes):
         for row, panel in enumerate(axes):
             for n, name in enumerate(parts):
                 x, y = metre * positions[name], factor * values[name][row]
@@ -63,7 +64,8 @@ def profile(
                 panel.plot(x, y, dash, marker=marker, markersize=4, color=style.COLOURS[n], label=name)
             panel.set_title(f"t = {clock * instants[row]:.4g} {second}", loc="right", fontsize=9, pad=2)
         axes[-1].set_xlabel(style.label("Initial position", length))
-        figure.supylabel(style.label(style.capital(some.attrs.get("long_name", field)), unit), fontsize=10)
+        title = style.label(style.capital(some.attrs.get("long_name", field)), unit)
+        figure.supylabel(style.wrapped(title, height), fontsize=10, multialignment="center")
         if len(parts) > 1:
             figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure

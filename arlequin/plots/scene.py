@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 MAP = "viridis"
 WITHOUT = "#AAAAAA"  # parts without the field
 _TICKS = 7  # along the longest axis in space
+_LABEL, _NUMBER = 21.0, 8.0  # points that matplotlib adds to the distances of labels and numbers from axes in space
+_FARTHEST = 5.0  # times these distances, for axes beside short ones
+_FILLED, _TALLEST = 0.94, 4.6  # of the width, and inches: largest picture in space, with its labels
+_ABOVE, _BELOW = 0.35, 0.72  # inches of the title, and of the bar of colours
+_MEASURED = 3  # times, as labels do not grow with the picture
 
 
 def stage(
@@ -51,7 +56,9 @@ def stage(
         updates = [_artist(panel, d, scale, factor, colours, high - low) for d in drawn.values()]
         bar = figure.colorbar(updates[0][0], ax=panel, location="bottom", shrink=0.7, aspect=40)
         bar.set_label(style.label(label[0], unit))
-        title = panel.set_title("t", loc="left")
+        # in space the panel is larger than what is seen of it: `_fill` places the title
+        by_hand: Any = {"y": 1.0} if axes == 3 else {}
+        title = panel.set_title("t", loc="left", **by_hand)
 
         def show(n: int) -> None:
             title.set_text(f"t = {clock * times[n]:#.4g} {second}{magnified}")
@@ -59,8 +66,12 @@ def stage(
                 update(n)
 
         show(len(times) - 1)
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the picture stands still while the parts move
+        if axes == 3:
+            figure.set_layout_engine("none")
+            _fill(figure, panel, bar.ax, title)
+        else:
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")  # the picture stands still while the parts move
     return figure, show
 
 
@@ -95,7 +106,54 @@ def _frame(panel: Any, low: Array, high: Array, margin: float, length: str, axes
         shares = (high - low + 2 * margin) / (high - low + 2 * margin).max()
         for axis, share in zip((panel.xaxis, panel.yaxis, panel.zaxis), shares, strict=True):
             axis.set_major_locator(MaxNLocator(max(1, round(_TICKS * share))))  # short axes have no room for more
+        for n, axis in enumerate((panel.xaxis, panel.yaxis, panel.zaxis)):
+            # matplotlib moves labels away from an axis by shares of the lengths of the other two
+            farther = float(np.clip(1.0 / np.linalg.norm(np.delete(shares, n)), 1.0, _FARTHEST))
+            axis.labelpad = (_LABEL + 4.0) * farther - _LABEL
+            axis.set_tick_params(pad=(_NUMBER + 3.0) * farther - _NUMBER)
     panel.set_aspect("equal")
+
+
+def _fill(figure: Figure, panel: Any, bar: Any, title: Any) -> None:
+    """Size and place of a panel in space, so that its box with all labels fills the figure, whose height follows."""
+    from matplotlib.transforms import Bbox
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    drawn = [artist for artist in panel.collections if artist.get_visible()]
+    for artist in drawn:  # not needed to measure the axes
+        artist.set_visible(False)
+    corners = np.stack(np.meshgrid(panel.get_xlim(), panel.get_ylim(), panel.get_zlim()), axis=-1).reshape(-1, 3)
+    side, box = style.WIDTH, Bbox.unit()
+    for _ in range(_MEASURED):
+        figure.set_size_inches(style.WIDTH, side)
+        panel.set_position([0.0, 0.0, side / style.WIDTH, 1.0])
+        figure.draw_without_rendering()
+        places = panel.transData.transform(np.stack(proj_transform(*corners.T, panel.get_proj())[:2], axis=1))
+        found = [axis.get_tightbbox() for axis in (panel.xaxis, panel.yaxis, panel.zaxis)]
+        box = Bbox.union([Bbox([places.min(axis=0), places.max(axis=0)]), *(b for b in found if b is not None)])
+        box = box.transformed(figure.dpi_scale_trans.inverted())  # inches from the lower left corner of the panel
+        room = min(_FILLED * style.WIDTH / box.width, _TALLEST / box.height)
+        side *= float(np.clip(room, 0.5, 2.5))
+    height = round(50 * (box.height + _ABOVE + _BELOW)) / 50  # films have an even number of pixels
+    side = float(panel.get_position().width) * style.WIDTH
+    figure.set_size_inches(style.WIDTH, height)
+    left, bottom = 0.5 * (style.WIDTH - box.width) - box.x0, _BELOW - box.y0
+    panel.set_position([left / style.WIDTH, bottom / height, side / style.WIDTH, side / height])
+    bar.set_position([0.15, 0.48 / height, 0.7, 0.12 / height])
+    title.set_position(((0.3 - left) / side, (height - _ABOVE + 0.02 - bottom) / side))
+    for artist in drawn:
+        artist.set_visible(True)
+
+
+def add_lines(panel: Any, pieces: Array, values: Array, limits: tuple[float, float]) -> None:
+    """Lines (p, 2, axis) in a plane panel, coloured by values (p,), grey where they are nan."""
+    import matplotlib
+    from matplotlib.collections import LineCollection
+
+    colours = matplotlib.colormaps[MAP].with_extremes(bad=WITHOUT)
+    artist = LineCollection(list(pieces), linewidths=3.0, cmap=colours, clim=limits)
+    artist.set_array(np.ma.masked_invalid(values))
+    panel.add_collection(artist)
 
 
 def _artist(

@@ -12,7 +12,7 @@ from arlequin.models.types import Array
 from arlequin.plots import style
 from arlequin.plots.moving import drawn_name, groups_of, hint, moving, of_component
 from arlequin.plots.obstacles import draw, obstacles_of, widened
-from arlequin.plots.scene import stage
+from arlequin.plots.scene import add_lines, stage
 from arlequin.results.members import one_member
 from arlequin.results.reading import frame_number, of_result
 
@@ -49,7 +49,8 @@ def shape(
 ) -> Figure:
     """Plane parts or solids at one instant, displaced by `magnify` times their displacement, coloured by `field`.
 
-    Solids are seen by their outer faces, rigid obstacles are lines or translucent surfaces. field: on (frame, node[,
+    Solids are seen by their outer faces, rigid obstacles are lines or translucent surfaces, beams beside the parts are
+    lines, grey if they do not have the field. field: on (frame, node[,
     component]) or (frame, cell[, component]); component: its number or label, such as "x" or, of a stress, "xy"; None
     takes the length of the vector. member: of an ensemble, from 0. limits: of the colours, in the unit of the field
     (Pa, m/s); None takes those of the values.
@@ -67,21 +68,26 @@ def shape(
     every = groups_of(result, parts)
     if not any(field in g for g in every.values()):
         raise UserError(f"no plane part or solid of the result has a field `{field}`{hint(every, field)}")
+    beside = {name: g for name, g in every.items() if field not in g and _is_line(g)}
     every = {name: of_component(g, field, component) for name, g in every.items() if field in g}
     field = drawn_name(field, component)
     groups = {name: g for name, g in every.items() if is_plane(g)}
     solids = {name: g for name, g in every.items() if is_solid(g)}
+    lines = {name: g for name, g in (every | beside).items() if _is_line(g)}
     if solids and not groups:
-        return _solids(result, solids, field, frame, magnify, limits)
+        lines = {name: g for name, g in lines.items() if g.sizes["axis"] == 3}
+        return _solids(result, solids | lines, field, frame, magnify, limits)
     if not groups:
         raise UserError(f"no plane part or solid of the result has a field `{field}`")
     drawn = [_draw(name, g, field, frame, magnify) for name, g in groups.items()]
+    frames = np.array([frame])
+    beams = [moving(g, field, frames, magnify, 2, 0) for g in lines.values() if g.sizes["axis"] == 2]
     about = next(iter(groups.values()))[field].attrs
-    factor, unit = style.prefix(np.concatenate([d.values for d in drawn]), about.get("units", ""))
-    metre, length = style.prefix(np.concatenate([d.points.ravel() for d in drawn]), "m")
-    values = factor * np.concatenate([d.values for d in drawn])
-    ends = style.range_of(values[np.isfinite(values)], limits, factor)
-    places = np.concatenate([d.points for d in drawn])
+    values = np.concatenate([*(d.values for d in drawn), *(b.values[0] for b in beams)])
+    places = np.concatenate([*(d.points for d in drawn), *(b.places[0] for b in beams)])
+    factor, unit = style.prefix(values, about.get("units", ""))
+    metre, length = style.prefix(places, "m")
+    ends = style.range_of(factor * values[np.isfinite(values)], limits, factor)
     obstacles = obstacles_of(result, 2)
     low, high = widened(places.min(axis=0), places.max(axis=0), obstacles)
     span, margin = high - low, 0.03 * float((high - low).max())
@@ -91,6 +97,8 @@ def shape(
     with style.panels(1, height) as (figure, (axes,)):
         for d in drawn:
             image = _paint(axes, d, metre, factor, ends, metre * span)
+        for beam in beams:
+            add_lines(axes, metre * beam.places[0][beam.pieces], factor * beam.values[0], ends)
         axes.set_aspect("equal")
         axes.autoscale_view()
         if obstacles:
@@ -111,6 +119,11 @@ def shape(
 def is_plane(group: xarray.Dataset) -> bool:
     """Whether a part is made of plane cells."""
     return "connectivity" in group and group.sizes.get("axis") == 2 and group.sizes["corner"] in CORNERS
+
+
+def _is_line(group: xarray.Dataset) -> bool:
+    """Whether a part is a beam in the plane or in space."""
+    return "connectivity" in group and group.sizes.get("axis") in (2, 3) and group.sizes["corner"] == 2
 
 
 def is_solid(group: xarray.Dataset) -> bool:

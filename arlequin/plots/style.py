@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -26,6 +27,7 @@ DASHES = ("-", "--", "-.", ":")
 REFERENCE = "#555555"
 SCREEN = 100  # dots per inch of figures in notebooks
 WIDTH = 6.3  # inches, the text width of an A4 page
+_LETTERS = 11  # of a label on an inch
 _EDGE = 0.35  # opacity of the edges of cells of 8 points and more
 # units whose first symbol takes a prefix: not of a power (1 mm³ is not 1e-3 m³), not kg, not 1/s
 _PREFIXED = re.compile(r"(m|s|N|J|W|Pa|Hz|V|A|K|rad)(?![^\W\d_]|[²³⁰¹⁴-⁹⁻^*\d])")
@@ -117,6 +119,11 @@ def range_of(
 def label(text: str, unit: str) -> str:
     """An axis label, «force (kN)»; the unit left out where there is none."""
     return text if unit in ("", "1") else f"{text} ({unit})"
+
+
+def wrapped(text: str, length: float) -> str:
+    """An axis label in lines for an axis of that length, inches."""
+    return "\n".join(textwrap.wrap(text, max(int(_LETTERS * length), 12)))
 
 
 def capital(text: str) -> str:

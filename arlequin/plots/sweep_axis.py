@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import xarray
 
 
-_RATIO = 4.0  # last to first, from which even ratios mean a logarithmic axis
+_RATIO = 4.0  # last to first, from which even ratios mean cells of a map between logarithms
+_WIDE = 99.999  # the same, two decades, of a logarithmic axis of lines
 _EVENER = 0.5  # how much evener ratios must be than differences
 _DECADES = 999.99  # largest to smallest result, from which its axis is logarithmic
 _PLAIN = 1e-2, 1e4  # largest numbers that are read as they are
@@ -47,7 +48,9 @@ class SweepAxis:
         raw = np.asarray(getattr(values, "values", values))
         title, unit = style.capital(str(about.get("long_name") or name)), str(about.get("units", ""))
         # a parameter that is `none` at some points, nan among numbers, has a place for it like texts
-        if raw.dtype.kind not in "iuf" or (spread is geometric and not np.isfinite(raw).all()):
+        if raw.dtype.kind not in "iuf" or (
+            spread in (geometric, geometric_over_decades) and not np.isfinite(raw).all()
+        ):
             texts = [text(value) for value in raw.ravel()]
             names = tuple(dict.fromkeys(texts))
             places = np.array([names.index(t) for t in texts], dtype=float).reshape(raw.shape)
@@ -127,6 +130,16 @@ def geometric(values: ArrayLike) -> bool:
         return False
     steps, ratios = np.diff(x), np.diff(np.log(x))
     return bool(ratios.std() / ratios.mean() < _EVENER * steps.std() / steps.mean())
+
+
+def geometric_over_decades(values: ArrayLike) -> bool:
+    """Whether numbers are spread by their ratios and go over two decades or more.
+
+    >>> geometric_over_decades([1, 10, 100]), geometric_over_decades([0.5, 1, 2, 4]), geometric_over_decades([])
+    (True, False, False)
+    """
+    x = np.unique(np.asarray(values, dtype=float))
+    return geometric(x) and bool(x[np.isfinite(x)][-1] >= _WIDE * x[0])
 
 
 def decades(values: ArrayLike) -> bool:

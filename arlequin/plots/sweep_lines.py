@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
 from arlequin.plots import style, sweep_marks, sweep_points
-from arlequin.plots.sweep_axis import SweepAxis, decades, geometric, linear
+from arlequin.plots.sweep_axis import SweepAxis, decades, geometric, geometric_over_decades, linear
 from arlequin.plots.sweep_points import of_sweep
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
     """A scalar or a series over `x`; further dimensions but `hue` must have been chosen (`dataset.sel(cells=20)`).
 
     x: a parameter, or the dimension of a series (default: that, else the parameter with the most numbers). Points that
-    failed or are not there yet are marked in a strip under the lines.
+    failed or are not there yet are marked in a strip under the lines. The axis of a parameter is logarithmic if its
+    values go over two decades or more in about even ratios; that of the numbers if they go over three or more.
     """
     dataset = sweep_points.along(dataset)
     dims = tuple(str(dim) for dim in sweep_points.variable(dataset, name).dims)
@@ -38,7 +39,7 @@ def sweep_lines(dataset: xarray.Dataset, name: str, x: str | None = None, hue: s
     states = _states(dataset, name, order)
     swept = sweep_points.dimensions(dataset)
     at = _coordinate(dataset, name, order)
-    along = SweepAxis.of(at, at.attrs, x, geometric if x in swept else linear)
+    along = SweepAxis.of(at, at.attrs, x, geometric_over_decades if x in swept else linear)
     up = SweepAxis.of(variable, variable.attrs, name, decades if x in swept else linear)
     values = up.places.reshape(-1, up.places.shape[-1])
     places = np.broadcast_to(along.places, up.places.shape).reshape(values.shape)

@@ -65,6 +65,8 @@ def check_result(result: Any) -> None:
     rule = "must be the result of a run, an xarray.DataTree"
     if isinstance(result, str | Path):
         rule = f"is a path: open it with arlequin.open({str(result)!r})"
+    elif isinstance(result, dict | list | tuple) and result:
+        rule = "must be the result of one run: choose one of them"
     raise UserTypeError.parameter("result", result, rule)
 
 

@@ -7,10 +7,12 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from arlequin.models.checks import mapping
 from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.signatures import meant
 
 Value = float | int | bool | str | None
 Point = dict[str, Value]
@@ -145,6 +147,21 @@ def axes_of(over: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> 
         if seen.setdefault(key(point), n) != n:
             raise UserError(f"over: points {seen[key(point)]} and {n} are the same, {shown(point)}")
     return tuple(Axis(name, tuple(point[name] for point in plain)) for name in names), True
+
+
+def with_units(axes: tuple[Axis, ...], units: Mapping[str, str]) -> tuple[Axis, ...]:
+    """The parameters with their units.
+
+    >>> with_units((Axis("velocity", (1.0,)),), {"velocity": "m/s"})[0].unit
+    'm/s'
+    """
+    known = [axis.name for axis in axes]
+    for name, unit in mapping("units", units, "must map parameters to units, as {'velocity': 'm/s'}").items():
+        if name not in known:
+            raise UserError(f"units: no parameter is named {name!r}{meant(name, known)}; there are {_names(known)}")
+        if not isinstance(unit, str):
+            raise UserTypeError.parameter(f"units[{name!r}]", unit, "must be a text, such as 'm/s'")
+    return tuple(replace(axis, unit=units.get(axis.name, axis.unit)) for axis in axes)
 
 
 def _check_count(lengths: Sequence[int]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from arlequin.models.checks import instance, non_negative_integer
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.signatures import checked_call
-from arlequin.sweeps.plan import Plan, Point, axes_of, key
+from arlequin.sweeps.plan import Plan, Point, axes_of, key, with_units
 from arlequin.sweeps.point import PointOutcome
 from arlequin.sweeps.store import SweepStore, read_plan, read_point
 
@@ -38,6 +38,7 @@ def sweep(
     progress: Progress | bool | None = None,
     retry: bool = False,
     overwrite: bool = False,
+    units: Mapping[str, str] | None = None,
 ) -> xarray.Dataset:
     """`function(**point)` at every point of `over`, as one Dataset over the parameters.
 
@@ -46,6 +47,7 @@ def sweep(
     it may be of the script itself. `functools.partial` fixes parameters that all points share.
     over: {name: values, …}, the outer product, a dimension each; or a list of points {name: value, …}, one dimension
     `point` with the parameters as its coordinates. Values are numbers, texts, true or false, None.
+    units: of parameters, by their names, {"velocity": "m/s"}, for the attribute `units` and figures.
     store: a folder that keeps each point as soon as it is finished. Started again, also after kill -9, with the same
     values or more of them, only what is missing is computed; `open_sweep` reads it at any time. A store of another
     sweep is refused unless `overwrite`. Failed points are kept as failed unless `retry`.
@@ -72,10 +74,12 @@ def sweep(
             result = aq.simulate(...)
             return {"peak": aq.Scalar(abs(result["interface/tip/force"]).max(), "N", "peak force")}
 
-        found = aq.sweep(study, {"velocity": [1.0, 2.0, 5.0], "cells": [10, 20]}, store="runs/study.sweep")
+        over = {"velocity": [1.0, 2.0, 5.0], "cells": [10, 20]}
+        found = aq.sweep(study, over, store="runs/study.sweep", units={"velocity": "m/s"})
         found["peak"].plot(x="velocity", hue="cells")
     """
     axes, scattered = axes_of(over)
+    axes = with_units(axes, units or {})
     name, fixed, source = _about(function)
     plan = Plan(name, axes, scattered, fixed, {}, source)
     _check_names(function, plan)

@@ -121,6 +121,9 @@ def lines() -> dict[str, str]:
     return {name: _line(name) for name in NAMES}
 
 
+_NO_PARAMETERS = "not a case: it has no dataclass `Parameters`"
+
+
 def is_file_name(name: str) -> bool:
     """Whether a text is the path of a Python file rather than the name of a case."""
     return name.endswith(".py") or os.sep in name
@@ -131,6 +134,8 @@ def load(name: str) -> Case:
     if is_file_name(name):
         place = Path(name).absolute()
         text = case_files.read(Path(name))
+        if not _may_bind(text, "Parameters"):  # a script: it is not executed
+            raise UserError(f"{name}: {_NO_PARAMETERS}; run a script by `python {name}`")
         case = _checked(Case(str(place), _run_file(place, text, name)), name)
         case_files.remember(case.name, text)
         return case
@@ -159,10 +164,28 @@ def _ours(name: str) -> Case:
 def _checked(case: Case, given: str) -> Case:
     """The case; UserError if its module lacks `Parameters` or `build`."""
     if not is_dataclass(getattr(case.module, "Parameters", None)):
-        raise UserError(f"{given}: not a case: it has no dataclass `Parameters`")
+        raise UserError(f"{given}: {_NO_PARAMETERS}")
     if not (case.has("build") or case.has("run")):
         raise UserError(f"{given}: not a case: it has no function `build`")
     return case
+
+
+def _may_bind(text: bytes, name: str) -> bool:
+    """Whether the source of a module binds a name: by a class, an assignment or an import; True if it has an error."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # executing it says what is wrong
+        return True
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return True
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.alias) and name in (node.name, node.asname):
+            return True
+        if isinstance(node, ast.alias) and node.name == "*":
+            return True
+    return False
 
 
 def _line(name: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xarray
 
+import arlequin as aq
 from arlequin import plots
 from arlequin.models.errors import UserError
 from arlequin.plots.style import prefix
@@ -109,6 +110,60 @@ def test_contact_against_a_reference():
         plots.contact(result, "top")
 
 
+def test_components_of_the_contact_force():
+    result = make(True)
+    result["interface/tip/impulse"] = xarray.DataArray(1e-6 * np.arange(STEPS + 1.0), dims="time")
+    result.attrs["step"] = 1e-6
+    for component, largest in (("x", 0.0), ("y", 0.0), ("normal", 120.0)):
+        axes = plots.contact(result, component=component).axes[0]
+        assert axes.get_ylabel().startswith(f"Contact force, {component}")
+        assert axes.lines[0].get_ydata().max() == pytest.approx(largest)
+    assert plots.contact(result, component="x").axes[0].lines[0].get_ydata().min() == pytest.approx(-3.95)
+    with pytest.raises(UserError, match="component = 'z': must be one of x, y"):
+        plots.contact(result, component="z")
+    del result.attrs["step"]
+    with pytest.raises(UserError, match="choose x, y or z"):
+        plots.contact(result, component="normal")
+
+
+def test_compared_curves_differ_in_dashes():
+    lines = plots.contact({"a": make(True), "b": make(True)}).axes[0].lines
+    assert len({line.get_linestyle() for line in lines}) == 2
+
+
+@pytest.mark.parametrize(("scheme", "drawn"), [("Static()", "default"), ("Theta(theta=0.5)", "steps-pre")])
+def test_static_forces_are_drawn_as_lines(scheme, drawn):
+    result = make(True)
+    result.attrs["scheme"] = scheme
+    assert plots.contact(result).axes[0].lines[0].get_drawstyle() == drawn
+
+
+def test_gaps_of_round_off_are_drawn_as_zero():
+    result = make(True)
+    result["interface/tip/gap_min"] *= 1e-12
+    panel = plots.contact(result).axes[1]
+    assert (panel.lines[0].get_ydata() == 0.0).all() and panel.get_ylabel() == "Least gap (mm)"
+
+
+def test_overview_of_a_static_run_shows_its_displacement():
+    for plane_parts, drawn in ((True, "shape"), (False, "profile")):
+        result = make(plane_parts)
+        result.attrs["scheme"] = "Static()"
+        figure = plots.overview(result)[drawn]
+        texts = labels(figure) + (figure._supylabel.get_text() if figure._supylabel else "")
+        assert "isplacement" in texts and "elocity" not in texts
+
+
+def test_a_long_label_is_wrapped():
+    result = make(False)
+    result["part/right/velocity"].attrs["long_name"] = "section moment at the ends of the cell"
+    result["part/left/velocity"].attrs["long_name"] = "section moment at the ends of the cell"
+    figure = plots.profile(result, frames=[9])
+    figure.draw_without_rendering()
+    box = figure._supylabel.get_window_extent()
+    assert box.y0 >= 0.0 and box.y1 <= figure.bbox.height
+
+
 @pytest.mark.parametrize("field", ["velocity", "stress_mean"])
 def test_shape(field):
     result = make(True)
@@ -118,6 +173,44 @@ def test_shape(field):
     assert unit in labels(figure) and is_png(figure)
     x = result["part/fine"]["position"].values[:, 0] + 20 * result["part/fine"]["displacement"].values[5, :, 0]
     assert figure.axes[0].dataLim.x1 == pytest.approx(1e3 * x.max())
+
+
+def test_beams_beside_plane_parts_are_lines():
+    result = make(True)
+    cells = np.array([[0, 1], [1, 2]])
+    points = np.array([[0.1, 0.0], [0.15, 0.0], [0.2, 0.0]])
+    result["part/beam"] = xarray.DataTree(part(points, cells, result["frame_time"].values).drop_vars("stress_mean"))
+    for field in ("velocity", "stress_mean"):
+        axes = plots.shape(result, field, frame=0).axes[0]
+        (beam,) = [c for c in axes.collections if len(c.get_paths()) == 2]
+        places = 1e3 * (points + result["part/beam/displacement"].values[0])
+        np.testing.assert_allclose(beam.get_paths()[1].vertices, places[1:])
+        assert np.ma.getmaskarray(beam.get_array()).all() == (field == "stress_mean")
+        assert axes.get_xlim()[1] >= 200.0
+
+
+@pytest.mark.parametrize("size", [(0.2, 0.02, 0.02), (0.1, 0.1, 1.0), (1.0, 1.0, 1.0)])
+def test_a_picture_in_space_fills_the_figure_and_its_labels_do_not_overlap(size):
+    steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800.0)
+    ends = [(0.0, length) for length in size]
+    block = aq.Solid("block", aq.mesh.box(*ends, cells=(2, 2, 2)), steel)
+    result = aq.simulate(aq.System([block], velocity=(1.0, 0.0, 0.0)), aq.Theta(0.5), duration=1e-6, step=1e-6)
+    figure = plots.shape(result)
+    figure.draw_without_rendering()
+    panel, bar = figure.axes
+    boxes = [axis.get_tightbbox() for axis in (panel.xaxis, panel.yaxis, panel.zaxis)]
+    title = panel._left_title.get_window_extent()
+    seen = [*boxes, title, bar.get_tightbbox()]
+    low, high = np.min([box.min for box in seen], axis=0), np.max([box.max for box in seen], axis=0)
+    width, height = figure.bbox.size
+    assert (low >= 0.0).all() and (high <= [width, height]).all()
+    assert max(high[0] - low[0], 0.0) > 0.9 * width or high[1] - low[1] > 0.9 * height
+    assert all(box.y0 > bar.get_tightbbox().y1 and box.y1 < title.y0 + title.height for box in boxes)
+    for axis in (panel.xaxis, panel.yaxis, panel.zaxis):
+        numbers = [tick.label1.get_window_extent() for tick in axis.get_major_ticks() if tick.label1.get_visible()]
+        middle = axis.label.get_window_extent()
+        centre = 0.5 * (middle.min + middle.max)
+        assert not any(box.contains(*centre) for box in numbers)
 
 
 def test_a_uniform_field_shows_no_round_off():

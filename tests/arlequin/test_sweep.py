@@ -267,3 +267,16 @@ def test_two_sweeps_of_one_folder(studies, tmp_path):
             aq.sweep(studies.failing, {"x": [1, 5]}, store=tmp_path / "a", workers=0)
     finally:
         os.close(held)
+
+
+def test_units_of_parameters(tmp_path):
+    units = {"x": "m/s"}
+    table = aq.sweep(lambda x, n: {"y": x * n}, {"x": [1.0, 2.0], "n": [1, 2]}, workers=0, units=units)
+    assert (table["x"].attrs["units"], table["n"].attrs["units"]) == ("m/s", "1")
+    points = [{"x": 1.0}, {"x": 2.0}]
+    stored = aq.sweep(lambda x: {"y": x}, points, store=tmp_path / "a.sweep", workers=0, units=units)
+    assert stored["x"].attrs["units"] == aq.open_sweep(tmp_path / "a.sweep")["x"].attrs["units"] == "m/s"
+    with pytest.raises(aq.UserError, match="units: no parameter is named 'X'; there are x"):
+        aq.sweep(lambda x: {"y": x}, {"x": [1.0]}, workers=0, units={"X": "m"})
+    with pytest.raises(aq.UserError, match="must be a text"):
+        aq.sweep(lambda x: {"y": x}, {"x": [1.0]}, workers=0, units={"x": 1})

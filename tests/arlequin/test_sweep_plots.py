@@ -123,6 +123,12 @@ def test_series_over_their_own_places():
     assert set(plots.sweep_figures(data)) == {"peak_force", "error", "force"}
 
 
+@pytest.mark.parametrize(("values", "scale"), [([0.5, 1.0, 2.0, 4.0], "linear"), ([0.05, 0.5, 5.0], "log")])
+def test_lines_have_a_logarithmic_axis_over_two_decades(values, scale):
+    axes = plots.sweep_lines(make({"velocity": values}), "peak_force").axes[0]
+    assert axes.get_xscale() == scale
+
+
 def test_map_cells_hold_the_values_between_borders_half_way():
     data = make({"cells": [10, 20, 40, 80], "velocity": [30.0, 10.0, 20.0, 50.0, 60.0]}, failed=[1], missing=[19])
     figure = plots.sweep_map(data, "peak_force")

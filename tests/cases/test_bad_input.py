@@ -226,9 +226,12 @@ def test_a_users_file_with_a_mistake(field, body, says, refused):
     ("text", "says"),
     [
         ("def build(:", "mine.py, line 1: SyntaxError"),
-        ("import math\nx = math.sqrt(-1)\n", "mine.py, line 2: ValueError: "),
-        ("import nothing_of_that_name", "mine.py, line 1: ModuleNotFoundError: No module named"),
-        ("raise SystemExit", "mine.py, line 1: SystemExit"),
+        ("import math\nx = math.sqrt(-1)\nclass Parameters: pass\n", "mine.py, line 2: ValueError: "),
+        (
+            "import nothing_of_that_name\nclass Parameters: pass\n",
+            "mine.py, line 1: ModuleNotFoundError: No module named",
+        ),
+        ("raise SystemExit\nclass Parameters: pass\n", "mine.py, line 1: SystemExit"),
         ("def build(p): pass", "mine.py: not a case: it has no dataclass `Parameters`"),
         ("class Parameters: pass", "mine.py: not a case: it has no dataclass `Parameters`"),
         (
@@ -241,6 +244,20 @@ def test_a_users_file_with_a_mistake(field, body, says, refused):
 def test_a_users_file_that_is_no_case(text, says, refused):
     Path("mine.py").write_text(text)
     assert refused(2, "run", "mine.py").startswith(says)
+
+
+@pytest.mark.parametrize("text", ["", "class Study: pass\n", "print('Parameters')\n"])
+def test_a_script_is_not_executed(text, refused):
+    Path("mine.py").write_text(f"{text}open('made', 'w').close()\n")
+    assert "run a script by `python mine.py`" in refused(2, "run", "mine.py")
+    assert not Path("made").exists()
+
+
+def test_parameters_may_be_imported(refused):
+    Path("other.py").write_text("class Parameters: pass\n")
+    for line in ("from other import Parameters", "from other import *", "import other; Parameters = other.Parameters"):
+        Path("mine.py").write_text(line)
+        assert refused(2, "run", "mine.py").endswith("no dataclass `Parameters`")
 
 
 def test_an_output_path_that_exists_or_cannot_be_written(refused, capfd):

@@ -226,7 +226,7 @@ def test_listing_is_light():
         ("x = 1", "no dataclass `Parameters`"),
         ("import dataclasses\n@dataclasses.dataclass\nclass Parameters: pass", "no function `build`"),
         ("x = (1", "line 1: SyntaxError"),
-        ("a = 1\nimport no_such_module", "line 2: ModuleNotFoundError"),
+        ("Parameters = 1\nimport no_such_module", "line 2: ModuleNotFoundError"),
     ],
 )
 def test_a_file_that_is_not_a_case(text, says, one_line):
