@@ -111,7 +111,8 @@ class Small:
         """What a recorded number of this unit is multiplied by."""
         powers = list(exponents(unit))
         if static:  # time is the parameter of the load
-            powers[2] += {"s": -1, "m/s": 1, "kg m/s": 1, "rad/s": 1, "N s": -1, "W": 1}.get(unit, 0)
+            by = {"s": -1, "m/s": 1, "kg m/s": 1, "rad/s": 1, "N s": -1, "W": 1, "N s/m": -1, "W/m": 1, "kg/s": 1}
+            powers[2] += by.get(unit, 0)
         if unit in EXTENSIVE:
             powers[0] -= self.depth
         return factor(powers, scale)
