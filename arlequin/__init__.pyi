@@ -29,6 +29,7 @@ from arlequin.models.beams.section import Section as Section
 from arlequin.models.beams.section import SectionPoints as SectionPoints
 from arlequin.models.errors import UserError as UserError
 from arlequin.models.fem.bar import Bar as Bar
+from arlequin.models.fem.short_waves import ShortWaveDamping as ShortWaveDamping
 from arlequin.models.fem.solid import Solid as Solid
 from arlequin.models.loads.turbulence import PlateauSpectrum as PlateauSpectrum
 from arlequin.models.loads.turbulence import SpanForce as SpanForce
@@ -97,6 +98,7 @@ from arlequin.schemes import Static as Static
 from arlequin.schemes import SymplecticEuler as SymplecticEuler
 from arlequin.schemes import Theta as Theta
 from arlequin.solvers.natural_frequencies import natural_frequencies as natural_frequencies
+from arlequin.solvers.scattering import PlaneWaves as PlaneWaves
 from arlequin.sweeps.dataset import SweepWarning as SweepWarning
 from arlequin.sweeps.sweep import open_sweep as open_sweep
 from arlequin.sweeps.sweep import sweep as sweep

@@ -3,58 +3,169 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, kron
+from scipy.sparse import bsr_array, csr_array, eye_array, kron, vstack
 
-from arlequin.junctions.coupling import Shapes, scatter
+from arlequin.junctions.base import AbsorbingRows, wave_impedances
+from arlequin.junctions.zone_coordinate import SAME, ZoneCoordinate
 from arlequin.models.checks import positive
+from arlequin.models.errors import UserError
+from arlequin.models.fem.cells import CellArrays
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.local_fit import NodeCloud, projection_moment
+from arlequin.models.fem.mass import element_lumped
+from arlequin.models.part import MeshedPart
 from arlequin.models.signatures import checked_call
-from arlequin.models.types import Array
+from arlequin.models.types import Array, Indices
+from arlequin.overlap.intersect import Overlap
+
+# The design (see `Absorber`): e over 1 − s, and z at these distances from the fine part's side, in zone widths and
+# beyond the zone in coarse cells.
+_DEPTH = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
+_MATCHED = np.array([0.5, 1.0, 1.0, 1.5, 1.0, 0.5])
+_FILTER_ZONE = (np.array([0.0, 0.5, 1.0]), np.array([0.02, 0.2, 0.4]))
+_FILTER_BEYOND = (np.array([0.0, 2.0, 4.0]), np.array([0.4, 0.2, 0.0]))
 
 
-@dataclass(frozen=True)
-class AbsorbingRows:
-    """Rows J of the absorbing term, √(N·s/m), with the loss |J_c v_c + J_f v_f|², W: coarse (r, d_coarse), fine
-    (r, d_fine)."""
+@dataclass(frozen=True, eq=False)
+class ZoneNodes:
+    """Nodes of a part in the gluing zone: numbers (n,), points (n, axis) m, depth 1 − s (n,), 0 on the fine part's side
+    and 1 at its end, slopes ∇s (n, axis) 1/m, distance beyond the zone (n,) m, volumes (n,) m³."""
 
-    coarse: csr_array
-    fine: csr_array
+    numbers: Indices
+    points: Array
+    depth: Array
+    slopes: Array
+    beyond: Array
+    volumes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class AbsorbingZone:
+    """What the absorbing term needs of a gluing zone.
+
+    fine_nodes: those in the zone; coarse_nodes: those in the zone and in all coarse cells beyond it, which are also the
+    nodes of `cloud`; spacing: of the coarse nodes, m.
+    """
+
+    coarse: MeshedPart
+    fine: MeshedPart
+    fine_nodes: ZoneNodes
+    coarse_nodes: ZoneNodes
+    cloud: NodeCloud
+    spacing: float
+
+    @classmethod
+    def of(cls, coarse: MeshedPart, fine: MeshedPart, coordinate: ZoneCoordinate, pieces: Overlap) -> "AbsorbingZone":
+        """The zone with the coordinate s on the pieces of the overlap."""
+        cells = _continuum(fine).cells
+        near = np.unique(pieces.fine_cells)
+        s = coordinate.on_fine(fine.basis.doflocs[:, cells.nodes[near]], near, pieces)
+        fine_nodes = _nodes_in_zone(fine, near, s)
+        cells = _continuum(coarse).cells
+        at = coarse.basis.doflocs[:, cells.nodes]
+        s = coordinate.on_coarse(at, np.arange(cells.count))
+        glued = np.flatnonzero((s.min(axis=1) < 1.0 - SAME) & (s.max(axis=1) > SAME))
+        inside = _nodes_in_zone(coarse, glued, s[glued])
+        # cells in which the fine part has all the weight are left out: their nodes rest
+        live = np.flatnonzero(s.min(axis=1) < 1.0 - SAME)
+        volumes = np.zeros(int(coarse.basis.N))
+        np.add.at(volumes, cells.nodes[live].ravel(), _shares(coarse, live).ravel())
+        numbers = np.flatnonzero(volumes > 0.0)
+        points = coarse.basis.doflocs.T[numbers]
+        from scipy.spatial import cKDTree
+
+        beyond, nearest = cKDTree(inside.points).query(points)
+        coarse_nodes = ZoneNodes(
+            numbers, points, inside.depth[nearest], inside.slopes[nearest], beyond, volumes[numbers]
+        )
+        order = _continuum(coarse).finite_element.order
+        extents = np.ptp(at[:, glued], axis=2).mean(axis=1) / order
+        picked = CellArrays(cells.nodes[glued], cells.values, cells.gradients[glued], cells.dx[glued])
+        moment = np.zeros((extents.size, extents.size))
+        if order == 1:
+            moment = projection_moment(picked, np.moveaxis(at[:, glued], 0, 2))
+        cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents, moment)
+        return cls(coarse, fine, fine_nodes, coarse_nodes, cloud, float(np.mean(extents)))
+
+
+def _continuum(part: MeshedPart) -> Continuum:
+    if not isinstance(part.model, Continuum):
+        raise UserError.parameter("part of an absorbing junction", part, "must be a Bar or a Solid")
+    return part.model
+
+
+def _shares(part: MeshedPart, chosen: Indices) -> Array:
+    """Lumped volumes (c, n) of the nodes in some cells, m³."""
+    cells = _continuum(part).cells
+    own = CellArrays(cells.nodes[chosen], cells.values, cells.gradients[chosen], cells.dx[chosen])
+    return element_lumped(own, own.dx, _continuum(part).finite_element.order)
+
+
+def _nodes_in_zone(part: MeshedPart, near: Indices, s: Array) -> ZoneNodes:
+    """Nodes of the cells `near` (c,) that reach into the zone, with s (c, n) at the nodes of the cells.
+
+    Values at the nodes are means over these cells, ∇s that of the functions of the part through s.
+    """
+    inside = (s.min(axis=1) < 1.0 - SAME) & (s.max(axis=1) > SAME)
+    near, s = near[inside], s[inside]
+    cells, count = _continuum(part).cells, int(part.basis.N)
+    slope = np.einsum("cqin,cn->ci", cells.gradients[near], s) / cells.gradients.shape[1]
+    shares, nodes = _shares(part, near), cells.nodes[near].ravel()
+
+    def gathered(values: Array) -> Array:
+        return np.asarray(np.bincount(nodes, weights=values.ravel(), minlength=count), dtype=float)
+
+    volume = gathered(shares)
+    numbers = np.flatnonzero(volume > 0.0)
+    volume = volume[numbers]
+    mean = gathered(shares * s)[numbers] / volume
+    slopes = np.stack([gathered(shares * g[:, None])[numbers] / volume for g in slope.T], axis=1)
+    points = part.basis.doflocs.T[numbers]
+    return ZoneNodes(numbers, points, 1.0 - np.clip(mean, 0.0, 1.0), slopes, np.zeros(numbers.size), volume)
 
 
 @checked_call
 @dataclass(frozen=True)
 class Absorber:
-    """Damping of the velocity difference of the two models in the gluing zone:
+    """Absorption of the waves that the coarse mesh cannot carry, in the gluing zone.
 
-        ∫ η(s) (v_f − v_c)·(v_f* − v_c*) dx,    η = strength · (ρc/H) (1 − s)^(W/8H),
-
-    ρc the impedance of the coarse part's material, H its cells, W the width of the zone, s from 0 at the fine part's
-    inner end to 1. Waves that the coarse mesh resolves are equal in both models and are hardly damped; shorter ones are
-    absorbed, since the coarse model does not follow them. η is largest where the waves enter, and falls the more slowly
-    the wider the zone is, so that the term itself does not reflect them.
-
-    The default strength minimises the reflection of waves of 0.7 to 1.7 H in zones of 4 H and 8 H; waves of 10 H lose
-    2e-4 to 5e-4 of their energy.
+    strength: factor of the damping; 1 is the design.
     """
 
-    strength: float = 0.4
+    strength: float = 1.0
 
     def __post_init__(self) -> None:
         positive("strength", self.strength)
 
-    def density(self, s: Array, impedance: float, width: float, size: float) -> Array:
-        """η at the zone's coordinate s, N·s/m⁴: impedance ρc in Pa·s/m, width W and coarse cells H in m."""
-        return self.strength * impedance / size * np.clip(1.0 - s, 0.0, 1.0) ** (width / (8.0 * size))
+    def rows(self, zone: AbsorbingZone) -> AbsorbingRows:
+        """The rows of both terms."""
+        fine, nodes, unit = zone.fine, zone.fine_nodes, eye_array(zone.fine.components)
+        eta = self.strength * np.interp(nodes.depth, _DEPTH, _MATCHED) * np.linalg.norm(nodes.slopes, axis=1)
+        factor = _impedance_roots(fine, nodes.slopes, eta * nodes.volumes)
+        interpolation = zone.cloud.interpolation(nodes.points)
+        own = csr_array(eye_array(int(fine.basis.N), format="csr")[nodes.numbers])
+        high_pass = self._high_pass(zone)
+        of_coarse = [-(factor @ kron(interpolation, unit, format="csr")), high_pass]
+        of_fine = [factor @ kron(own, unit, format="csr"), csr_array((high_pass.shape[0], fine.dof_count))]
+        return AbsorbingRows(csr_array(vstack(of_coarse, format="csr")), csr_array(vstack(of_fine, format="csr")))
+
+    def _high_pass(self, zone: AbsorbingZone) -> csr_array:
+        """√(ζ m_n) (F v_c)_n at the nodes n of the coarse part in the zone and in the next four cells."""
+        coarse, nodes, size = zone.coarse, zone.coarse_nodes, zone.spacing
+        z = np.interp(nodes.depth, *_FILTER_ZONE)
+        z = np.where(nodes.beyond > SAME * size, np.interp(nodes.beyond / size, *_FILTER_BEYOND), z)
+        chosen = np.flatnonzero(z * nodes.volumes > 0.0)
+        rows = zone.cloud.high_pass(chosen)
+        zeta = self.strength * z[chosen] / size * nodes.volumes[chosen]
+        factor = _impedance_roots(coarse, nodes.slopes[chosen], zeta)
+        return csr_array(factor @ kron(rows, eye_array(coarse.components), format="csr"))
 
 
-def absorbing_rows(coarse: Shapes, fine: Shapes, loss: Array, components: int) -> AbsorbingRows:
-    """Rows √(η dx) (φ_f − φ_c) at the quadrature points; loss (p, q) is η dx, N·s/m."""
-    root = np.sqrt(np.maximum(loss, 0.0))
-    return AbsorbingRows(_rows(coarse, -root, components), _rows(fine, root, components))
-
-
-def _rows(shapes: Shapes, factor: Array, components: int) -> csr_array:
-    """Values of the functions at the points times the factor (p, q), as rows (p q components, d)."""
-    count, points = factor.shape
-    row = np.arange(count * points).reshape(count, points)
-    scalar = scatter(row, shapes.nodes[:, :, None], shapes.values * factor, (row.size, shapes.size))
-    return csr_array(kron(scalar, eye_array(components), format="csr"))
+def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> bsr_array:
+    """Blocks √factor √(ρ(c_p n⊗n + c_s (1 − n⊗n))) (r d, r d) of points with vectors along n (r, axis)."""
+    pressure, shear = (np.sqrt(z) for z in wave_impedances(part))
+    size, count = part.components, len(factor)
+    n = along / np.linalg.norm(along, axis=1, keepdims=True)
+    blocks = shear * np.eye(size) + (pressure - shear) * n[:, :size, None] * n[:, None, :size]
+    blocks = blocks * np.sqrt(factor)[:, None, None]
+    return bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size, count * size))

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
-from arlequin.junctions.absorber import AbsorbingRows
 from arlequin.models import checks
 from arlequin.models.errors import UserError, warn_user
 from arlequin.models.fem.bar import Bar
@@ -45,6 +44,15 @@ class JunctionOperator:
         """Norm √(rᵀ G⁻¹ r), r = C v, of the projection of v_coarse − v_fine on the mediator."""
         r = self.coarse @ v_coarse + self.fine @ v_fine
         return float(np.sqrt(max(r @ splu(self.gram.tocsc()).solve(r), 0.0)))
+
+
+@dataclass(frozen=True)
+class AbsorbingRows:
+    """Rows J of the absorbing term, √(N·s/m), with the loss |J_c v_c + J_f v_f|², W: coarse (r, d_coarse), fine
+    (r, d_fine)."""
+
+    coarse: csr_array
+    fine: csr_array
 
 
 class JunctionProtocol(Protocol):
@@ -119,12 +127,13 @@ def depth(part: MeshedPart, points: Array) -> Array | float:
     return 2 * np.pi * points[0] if revolves(part) else kind(part)[1]
 
 
-def wave_impedance(part: MeshedPart) -> float:
-    """ρc of the part's material, Pa·s/m."""
+def wave_impedances(part: MeshedPart) -> tuple[float, float]:
+    """(ρc_p, ρc_s) of the part's material, Pa·s/m: of waves of compression and of shear."""
     model = part.model
     if not isinstance(model, Continuum):
         raise UserError.parameter("part of an absorbing junction", part, "must be a Bar or a Solid")
-    return model.material.density * model.wave_speed
+    density = model.material.density
+    return density * model.wave_speed, float(np.sqrt(density * model.lame[1]))
 
 
 def extent(part: MeshedPart) -> tuple[Array, Array]:

@@ -36,16 +36,17 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
 from skfem import Mesh
 
-from arlequin.junctions.absorber import Absorber, AbsorbingRows, absorbing_rows
+from arlequin.junctions.absorber import Absorber, AbsorbingZone
 from arlequin.junctions.base import (
+    AbsorbingRows,
     JunctionOperator,
     check_kinds,
     check_parts,
     depth,
+    extent,
     extents,
     revolves,
     warn,
-    wave_impedance,
 )
 from arlequin.junctions.conditioning import dual_condition
 from arlequin.junctions.coupling import L2, Coupling, Shapes
@@ -99,7 +100,7 @@ class Junction:
     fine: MeshedPart
     weights: Weight | Callable[[Array], Any] = field(default_factory=Linear)
     coupling: Coupling = field(default_factory=L2)
-    mediator: Literal["coarse", "fine"] | Mesh | Mediator = "coarse"
+    mediator: Literal["coarse", "fine", "grid"] | Mesh | Mediator = "coarse"
     name: str = "junction"
     zone: Zone = field(default_factory=FullOverlap)
     mass_weights: Weight | Callable[[Array], Any] | None = None
@@ -127,7 +128,16 @@ class Junction:
 
     @cached_property
     def _mediator(self) -> Mediator:
-        return mediator_of(self.mediator)
+        (low, high), (first, last) = extent(self.coarse), extent(self.fine)
+        low, high = np.maximum(low, first), np.minimum(high, last)
+        return mediator_of(self.mediator).on(low, high, self._coarse_extents(low, high))
+
+    def _coarse_extents(self, low: Array, high: Array) -> Array:
+        """Mean extents (axis,) of the coarse cells in a box, m."""
+        corners = self.coarse.mesh.p[:, self.coarse.mesh.t]
+        first, last = corners.min(axis=1), corners.max(axis=1)
+        inside = ((last > low[:, None]) & (first < high[:, None])).all(axis=0)
+        return (last - first)[:, inside].mean(axis=1) if inside.any() else high - low
 
     @cached_property
     def zone_coordinate(self) -> ZoneCoordinate:
@@ -197,20 +207,10 @@ class Junction:
         return JunctionOperator(coarse, csr_array(-fine), gram, components, space.positions)
 
     def absorbing_rows(self) -> AbsorbingRows | None:
-        """Rows of the absorbing term on the pieces of the gluing zone; None without one."""
+        """Rows of the absorbing term; None without one."""
         if self.absorbing is None:
             return None
-        pieces = self.glued
-        s, _ = self.zone_coordinate.on_pieces(pieces)
-        width = 8.0 * self.coarse_size if self.zone_coordinate.width is None else self.zone_coordinate.width
-        impedance = wave_impedance(self.coarse)
-        loss = self.absorbing.density(s, impedance, width, self.coarse_size)
-        coarse, fine = (
-            Shapes.at(part.basis, cells, pieces.points)
-            for part, cells in ((self.coarse, pieces.coarse_cells), (self.fine, pieces.fine_cells))
-        )
-        dx = pieces.dx * depth(self.coarse, pieces.points)
-        return absorbing_rows(coarse, fine, loss * dx, self.coarse.components)
+        return self.absorbing.rows(AbsorbingZone.of(self.coarse, self.fine, self.zone_coordinate, self.overlap))
 
     def condition(self, operator: JunctionOperator, mass_coarse: csr_array, mass_fine: csr_array) -> float:
         """Estimated condition number of the dual operator G⁻¹ C M⁻¹ Cᵀ (`dual_condition`)."""
@@ -227,7 +227,7 @@ class Junction:
         spaces = (
             basis_degrees(self.coarse.basis),
             basis_degrees(self.fine.basis),
-            self._mediator.degrees(self.coarse, self.fine),
+            mediator_of(self.mediator).degrees(self.coarse, self.fine),
         )
         more = 1 if revolves(self.coarse) else 0
         order, along_axis = (max(degrees) + degrees[2] + more for degrees in zip(*spaces, strict=True))

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, kron
-from skfem import CellBasis, Mesh
+from skfem import CellBasis, Mesh, MeshHex1, MeshLine1, MeshQuad1
 
 from arlequin.junctions.base import warn
 from arlequin.junctions.coupling import Coupling, Shapes
@@ -87,6 +87,13 @@ class Mediator(Protocol):
         """Raise `UserError` or warn where the mediator does not suit the parts or the form of junction `name`."""
         return
 
+    def on(self, low: Array, high: Array, extents: Array) -> "Mediator":
+        """The mediator of a box low … high (axis,) around the zone in which coarse cells have these extents (axis,), m.
+
+        By default the mediator itself: `Grid` makes its mesh here.
+        """
+        return self
+
     def space(self, zone: GluingZone) -> MultiplierSpace:
         """The multipliers on the gluing zone."""
         ...
@@ -158,11 +165,39 @@ class MeshTrace(Mediator):
         return trace(zone, self.basis, zone.pieces.third_cells)
 
 
-_TRACES: dict[str, Mediator] = {"coarse": CoarseTrace(), "fine": FineTrace()}
+@dataclass(frozen=True)
+class Grid(Mediator):
+    """First-order functions on a regular grid over the zone, a little wider than the coarse cells (`mediator="grid"`).
+
+    The grid has as many cells of at least `spacing` coarse cells as fit along each axis. Multipliers on the coarse mesh
+    itself tie waves down to two coarse cells, which a coarse part of reduced dispersion does not carry below 2.57 of
+    them: above its highest frequency it answers as a mass alone, and reflects what it is tied to. On the grid these
+    waves are left to the absorbing term of the junction.
+    """
+
+    spacing: float = 1.2
+
+    def __post_init__(self) -> None:
+        checks.within("spacing", self.spacing, 1.0, 4.0)
+
+    def degrees(self, coarse: MeshedPart, fine: MeshedPart) -> tuple[int, int]:
+        return coarse.mesh.dim(), 1
+
+    def on(self, low: Array, high: Array, extents: Array) -> Mediator:
+        cells = np.maximum(1, np.floor((high - low) / (self.spacing * extents) + 1e-6)).astype(int)
+        lines = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, cells, strict=True)]
+        make = (MeshLine1.init_tensor, MeshQuad1.init_tensor, MeshHex1.init_tensor)[len(lines) - 1]
+        return MeshTrace(make(*lines))
+
+    def space(self, zone: GluingZone) -> MultiplierSpace:
+        raise NotImplementedError("Grid.on makes the mediator")
+
+
+_TRACES: dict[str, Mediator] = {"coarse": CoarseTrace(), "fine": FineTrace(), "grid": Grid()}
 
 
 def mediator_of(given: Any) -> Mediator:
-    """The mediator that "coarse", "fine", a mesh or a `Mediator` stands for."""
+    """The mediator that "coarse", "fine", "grid", a mesh or a `Mediator` stands for."""
     if isinstance(given, Mesh):
         return MeshTrace(given)
     if isinstance(given, Mediator) and not isinstance(given, type):

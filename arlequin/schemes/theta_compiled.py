@@ -114,7 +114,6 @@ def is_small(assembly: Assembly) -> bool:
     """Whether steps may be taken in blocks: few dofs, strains in short form, contact of fixed pairings, no wear."""
     return (
         assembly.dof_count <= LARGEST
-        and assembly.absorber is None
         and assembly.contact.fixed
         and assembly.contact.wear_rate is None
         and assembly.laws.row_count <= FEW
@@ -134,7 +133,6 @@ def is_rotating(assembly: Assembly) -> bool:
         and assembly.linear
         and assembly.dof_count <= LARGEST
         and max(contact.basis.shape[0], contact.laws.row_count) <= FEW
-        and assembly.absorber is None
         and contact.wear_rate is None
         and not (assembly.constraints.shape[0] and assembly.imposed_dofs.size)
         and all(steady or (pairing.fixed and master.surface is None) for steady, pairing, (_, master) in sides)

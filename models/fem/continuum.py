@@ -14,6 +14,7 @@ from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
 from arlequin.models.fem.elements import FiniteElement, element_of
 from arlequin.models.fem.mass import KINDS
+from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
 from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
@@ -42,7 +43,7 @@ class Continuum:
     order: int | None = field(default=None, kw_only=True)
     element: FiniteElement | None = field(default=None, kw_only=True)
     mass: str = field(default="consistent", kw_only=True)
-    damping: Rayleigh | None = field(default=None, kw_only=True)
+    damping: Rayleigh | ShortWaveDamping | None = field(default=None, kw_only=True)
     body_force: Given | SpanForce | None = field(default=None, kw_only=True)
     tractions: Mapping[str, Given] = field(default_factory=dict, kw_only=True)
     imposed: Motions = field(default_factory=dict, kw_only=True)
@@ -54,7 +55,8 @@ class Continuum:
         *first, last = (law.__name__ for law in self.laws)
         names = f"{', '.join(first)} or {last}" if first else last
         checks.instance("material", self.material, self.laws, f"must be a {names}")
-        checks.instance("damping", self.damping, Rayleigh | None, "must be a Rayleigh or None")
+        kinds = "must be a Rayleigh, a ShortWaveDamping or None"
+        checks.instance("damping", self.damping, Rayleigh | ShortWaveDamping | None, kinds)
         element = default if self.element is None else self.element
         if not isinstance(element, FiniteElement):
             raise UserTypeError.parameter("element", self.element, "must be a FiniteElement or None")
@@ -118,6 +120,11 @@ class Continuum:
     def components(self) -> int:
         """Displacement components per node."""
         return int(self.mesh.dim())
+
+    @property
+    def _rayleigh(self) -> Rayleigh:
+        """The Rayleigh damping, 0 where there is none."""
+        return self.damping if isinstance(self.damping, Rayleigh) else Rayleigh()
 
     @property
     def finite_element(self) -> FiniteElement:

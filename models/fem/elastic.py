@@ -14,6 +14,7 @@ from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.frequency import highest_frequency
 from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
+from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
 from arlequin.models.fem.tiles import Tiles, fit_tiles
 from arlequin.models.nodal import ExternalLoads, LoadedCoordinates
@@ -165,7 +166,9 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
             kind = "massless"
     mass = node_major(scalar, part.components)
     damping = None
-    if part.damping is not None and (part.damping.mass or part.damping.stiffness):
+    if isinstance(part.damping, ShortWaveDamping):
+        damping = part.damping.matrix(part, mass_weight)
+    elif part.damping is not None and (part.damping.mass or part.damping.stiffness):
         damping = csr_array(part.damping.mass * mass + part.damping.stiffness * stiffness)
     kernel, kernel_weight = _for_kernel(part, weighting.stiffness * cells.dx)
     return ElasticAssembled(

@@ -11,6 +11,7 @@ from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.finite_strain import FiniteAssembled
 from arlequin.models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
 from arlequin.models.fem.pointwise import PointwiseAssembled, pointwise_stress
+from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.stress import (
     cauchy_stress,
     displacement_gradient,
@@ -79,6 +80,8 @@ class Solid(Continuum):
         if self.thickness != 1.0 and self.plane not in ("strain", "stress"):
             raise UserError.parameter("thickness", self.thickness, "is for plane strain and plane stress only")
         self._check_law()
+        if isinstance(self.damping, ShortWaveDamping) and self.kinematics == "finite":
+            raise UserError.parameter("damping", self.damping, "must be a Rayleigh or None in finite kinematics")
         if self.axisymmetric and self.mesh.p[0].min() < -1e-12 * np.ptp(self.mesh.p):
             raise UserError(f"{self.name}: axisymmetric: x is the radius, and some nodes have x < 0")
 
@@ -95,7 +98,7 @@ class Solid(Continuum):
             raise UserError.parameter("plane", self.plane, f"must be strain or axisymmetric with {law}")
         if self.volumetric is not None:
             checks.one_of("volumetric", self.volumetric, ("mean", "points"))
-        if self.damping is not None and self.damping.stiffness > 0.0 and self.kinematics == "finite":
+        if isinstance(self.damping, Rayleigh) and self.damping.stiffness > 0.0 and self.kinematics == "finite":
             raise UserError(
                 f"{self.name}: damping of the stiffness would resist rotation: {law} takes that of the mass"
             )
@@ -148,7 +151,7 @@ class Solid(Continuum):
             small = self.kinematics == "small"
             make = SmallInelasticAssembled if small else InelasticAssembled
             return make(linear, self.material, self.mean_dilatation)
-        return linear if self.kinematics == "small" else FiniteAssembled(linear, self.damping or Rayleigh())
+        return linear if self.kinematics == "small" else FiniteAssembled(linear, self._rayleigh)
 
     def stress(self, u: Array, memory: Array | None = None) -> Array:
         """Stress (c, q, component) in Pa at the quadrature points: σ = λ tr(ε) I + 2μ ε.

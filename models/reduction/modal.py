@@ -17,7 +17,9 @@ from arlequin.models.beams.assembled import BeamAssembled
 from arlequin.models.beams.beam import Beam
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.linalg.matrix import binade
+from arlequin.models.materials.elastic import Rayleigh
 from arlequin.models.nodal import DelegatingPart, Force, LinearCoordinates, LoadedCoordinates
 from arlequin.models.part import Assembled, Imposed, Surface, Weighting
 from arlequin.models.reduction.rigid_modes import Flexibility
@@ -294,6 +296,8 @@ class Modal(DelegatingPart):
     def __post_init__(self) -> None:
         if not isinstance(self.part, Continuum | Beam):
             raise UserTypeError.parameter("part", self.part, "must be a Bar, a Beam or a Solid")
+        if isinstance(self.part.damping, ShortWaveDamping):
+            raise UserError(f"part '{self.part.name}': a modal part takes no ShortWaveDamping: it has no short waves")
         checks.positive_integer("modes", self.modes)
         for name, surfaces in (("static", self.static), ("detailed", self.detailed)):
             rule = f"must be boundaries of the part: '{self.name}'.boundary(\"name\")"
@@ -372,7 +376,7 @@ class Modal(DelegatingPart):
             carried=carried,
             support_strains=_support_strains(nodal, moved),
             coupling=coupling,
-            rayleigh=(0.0, 0.0) if own is None else (own.mass, own.stiffness),
+            rayleigh=(own.mass, own.stiffness) if isinstance(own, Rayleigh) else (0.0, 0.0),
             ratios=self._ratios(squares.size),
             drag=nodal.drag if isinstance(nodal, BeamAssembled) else None,
             force=nodal.loads.projected(shapes),

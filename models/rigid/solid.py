@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, kron
 
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import Rayleigh
 from arlequin.models.nodal import DelegatingPart, LinearCoordinates
 from arlequin.models.part import Assembled, Imposed, Weighting
 from arlequin.models.signatures import checked_call
@@ -275,7 +276,7 @@ class Rigid(DelegatingPart):
     def _made(self, weighting: Weighting | None) -> RigidPartAssembled:
         nodal, axes = self.part.assemble(weighting), self.components
         simplex = Simplex.of(self.name, self.positions, csr_array(nodal.mass[::axes, ::axes]))
-        drag = 0.0 if self.part.damping is None else self.part.damping.mass
+        drag = self.part.damping.mass if isinstance(self.part.damping, Rayleigh) else 0.0
         return RigidPartAssembled(nodal, simplex, self.positions, drag)
 
     def stress(self, u: Array) -> Array:
