@@ -12,7 +12,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cell_forces import CellForces
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.frequency import highest_frequency
-from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
+from arlequin.models.fem.mass import CORRECTED, element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
 from arlequin.models.fem.tiles import Tiles, fit_tiles
@@ -160,18 +160,17 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         scalar = lumped(cells, mass_weight, part.finite_element.order, part.node_count)
     else:
         scalar = scalar_mass(basis, weighting.mass * depth * part.material.density)
+        if kind == CORRECTED:
+            scalar = csr_array(0.5 * (scalar + lumped(cells, mass_weight, 1, part.node_count)))
         if kind == "redistributed" and massless is not None and len(massless):
             scalar = redistributed(scalar, part.positions, massless)
             kind = "massless"
     mass = node_major(scalar, part.components)
-    damping = None
-    if part.damping is not None and (part.damping.mass or part.damping.stiffness):
-        damping = csr_array(part.damping.mass * mass + part.damping.stiffness * stiffness)
     kernel, kernel_weight = _for_kernel(part, weighting.stiffness * cells.dx)
     return ElasticAssembled(
         mass=mass,
         stiffness=stiffness,
-        damping=damping,
+        damping=rayleigh(part, mass, stiffness),
         imposed=part.motions,
         loads=part.loads(weighting),
         components=part.components,
@@ -184,6 +183,13 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         mass_kind=kind,
         order=part.finite_element.order,
     )
+
+
+def rayleigh(part: "Continuum", mass: csr_array, stiffness: csr_array) -> csr_array | None:
+    """Damping (d, d) of a part, N·s/m; None where it has none."""
+    if part.damping is None or not (part.damping.mass or part.damping.stiffness):
+        return None
+    return csr_array(part.damping.mass * mass + part.damping.stiffness * stiffness)
 
 
 def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:
