@@ -67,6 +67,17 @@ def stable_step(assembly: Assembly, u: Array | None = None) -> float:
     return 4.0 / root if root > 0.0 else np.inf
 
 
+def _limit_of_steps(assembly: Assembly, step: float, limit: float) -> float:
+    """The step that is its own limit, s, from the limit l at a larger step Δt.
+
+    The mass of dispersion-corrected parts grows with the step, M₀ + Δt²K/12: where such a part has the largest
+    frequency, l² = 4/ω₀² + Δt²/3, and 6/ω₀² = (3l² − Δt²)/2.
+    """
+    largest = assembly.parts[int(np.argmax(_frequencies(assembly, None)))]
+    square = 1.5 * limit**2 - 0.5 * step**2
+    return math.sqrt(square) if isinstance(largest, CorrectedAssembled) and square > 0.0 else limit
+
+
 def _frequencies(assembly: Assembly, u: Array | None) -> list[float]:
     pieces = assembly.split(np.zeros(assembly.dof_count) if u is None else u)
     return [
@@ -142,6 +153,7 @@ class CentralDifference:
             return SubsteppedStepper(assembly, stepper)
         limit = stable_step(assembly)
         if step >= limit:
+            limit = _limit_of_steps(assembly, step, limit)
             raise UserError.parameter("step", step, f"must be below the central-difference limit of {limit:.6g} s")
         return stepper
 
