@@ -146,9 +146,10 @@ class CellFrames:
         """What the mass of a cell differs by from the mean of consistent and lumped, per its mass (c, n·axis, n·axis).
 
         The coupling is −g H_ij [s v_i,i v_j,j + (1 − s) v_i,j v_j,i], H_ij = (h_i² + h_j²)/2, on the axes of `frame`.
-        Waves are the same for every s. The first term leaves the inertia of rotations alone, the second adds
-        2 (1 − s) g Σ H_ij Ω_ij² per mass, but the first makes the mass of dilatations small: s is what makes the bounds
-        of the largest frequency sharp, 0.2, and more in long cells.
+        Waves inside are the same for every s. The mean mass adds (h_i² + h_j²)/12 to the inertia of a rotation, per mass
+        (half of what the lumped mass adds), the second term 2 (1 − s) g H_ij and the first one nothing, but that makes
+        the mass of dilatations small: s is what makes the bounds of the largest frequency sharp, 0.2, and more in long
+        cells.
         """
         axes, nodes = self.axes, self.modes.shape[2]
         squares = self.edges**2
