@@ -44,7 +44,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import bsr_array, coo_array, csr_array
+from scipy.sparse import coo_array, csr_array
 
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.elastic import ElasticAssembled, rayleigh
@@ -86,6 +86,7 @@ class CellFrames:
     def of(cls, corners: Array, reference: Array) -> "CellFrames":
         """corners (c, n, axis), m; reference (n, axis): ξ = ±1 of the nodes."""
         count, axes = reference.shape
+        corners = corners - corners.mean(axis=1, keepdims=True)
         jacobian = np.einsum("cnj,ni->cji", corners, reference) / count
         inverse = np.linalg.inv(jacobian)  # (c, i, axis)
         b = np.einsum("cij,ni->cjn", inverse, reference) / count
@@ -146,10 +147,10 @@ class CellFrames:
         """What the mass of a cell differs by from the mean of consistent and lumped, per its mass (c, n·axis, n·axis).
 
         The coupling is −g H_ij [s v_i,i v_j,j + (1 − s) v_i,j v_j,i], H_ij = (h_i² + h_j²)/2, on the axes of `frame`.
-        Waves inside are the same for every s. The mean mass adds (h_i² + h_j²)/12 to the inertia of a rotation, per mass
-        (half of what the lumped mass adds), the second term 2 (1 − s) g H_ij and the first one nothing, but that makes
-        the mass of dilatations small: s is what makes the bounds of the largest frequency sharp, 0.2, and more in long
-        cells.
+        Waves inside are the same for every s. The mean mass adds (h_i² + h_j²)/12 to the inertia of a rotation, per
+        mass (half of what the lumped mass adds), the second term 2 (1 − s) g H_ij and the first one nothing, but that
+        makes the mass of dilatations small: s is what makes the bounds of the largest frequency sharp, 0.2, and more in
+        long cells.
         """
         axes, nodes = self.axes, self.modes.shape[2]
         squares = self.edges**2
@@ -178,30 +179,49 @@ def coupling_factor(lam: float, mu: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Hourglass:
-    """Change of the stiffness in the hourglass modes: Γᵀ diag(S_c) Γ.
+    """Change of the stiffness in the hourglass modes: the energy ½ Σ_c gᵀ S_c g of the amplitudes g_p = Σ_n γ_pn u_n.
 
-    rows (c·k, d): amplitudes Γu of the modes; blocks (c, k, k): S_c, N/m.
+    nodes (c, n); modes (c, p, n) γ; blocks (c, p·axis, p·axis) S_c, N/m; node_count: nodes of the part.
     """
 
-    rows: csr_array
+    nodes: Indices
+    modes: Array
     blocks: Array
+    node_count: int
 
-    @cached_property
-    def _transposed(self) -> csr_array:
-        return csr_array(self.rows.T)
+    @property
+    def axes(self) -> int:
+        """Components of a node."""
+        return self.blocks.shape[1] // self.modes.shape[1]
 
     def internal(self, u: Array) -> tuple[Array, float]:
-        """Forces (d,), N, and energy, J, at u (d,)."""
+        """Forces (d,), N, and energy, J, at u (d,); exactly 0 in a translation."""
         count, size = self.blocks.shape[:2]
-        amplitudes = (self.rows @ u).reshape(count, size, 1)
-        forces = self.blocks @ amplitudes
-        return self._transposed @ forces.ravel(), 0.5 * float(np.vdot(forces, amplitudes))
+        relative = (u.reshape(-1, self.axes) - u[: self.axes]).ravel()
+        amplitudes = (self._rows @ relative).reshape(count, size, 1)
+        stress = self.blocks @ amplitudes
+        return self._rows_transposed @ stress.ravel(), 0.5 * float(np.vdot(stress, amplitudes))
+
+    @cached_property
+    def _rows(self) -> csr_array:
+        """Γ (c·p·axis, d): the amplitudes Γu."""
+        axes, shape = self.axes, (*self.modes.shape[:2], self.axes, self.modes.shape[2])
+        rows = np.arange(np.prod(shape[:3])).reshape(shape[:3])[..., None]
+        columns = self.nodes[:, None, None, :] * axes + np.arange(axes)[None, None, :, None]
+        values, rows, columns = (np.broadcast_to(x, shape).ravel() for x in (self.modes[:, :, None, :], rows, columns))
+        return csr_array(coo_array((values, (rows, columns)), shape=(np.prod(shape[:3]), self.node_count * axes)))
+
+    @cached_property
+    def _rows_transposed(self) -> csr_array:
+        return csr_array(self._rows.T)
 
     def matrix(self) -> csr_array:
         """(d, d), N/m."""
-        count = len(self.blocks)
-        middle = bsr_array((self.blocks, np.arange(count), np.arange(count + 1)), shape=(self.rows.shape[0],) * 2)
-        return csr_array(self._transposed @ middle.tocsr() @ self.rows)
+        size = self.node_count * self.axes
+        total, dofs = csr_array((size, size)), _dofs(self.nodes, self.axes)
+        for chosen in _chunks(np.arange(len(dofs)), dofs.shape[1] ** 2):
+            total = total + _assembled(dofs[chosen], _spread(self.modes[chosen], self.blocks[chosen]), size)
+        return csr_array(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,29 +324,21 @@ class Correction:
         relative = _relative(self.stiffness(chosen, self.inertial_weight), self.mass(chosen))
         return np.asarray(np.linalg.eigvalsh(relative)[:, -1])
 
-    def hourglass(self) -> Hourglass | None:
+    def hourglass(self, node_count: int) -> Hourglass | None:
         """Change of the stiffness of the part under its weights; None of cells without hourglass modes."""
         if self.frames is None:
             return None
         active = np.flatnonzero(self.stiffness_weight.any(axis=1))
         blocks = self._hourglass_blocks(active, self.stiffness_weight)
-        modes, axes = self.frames.modes[active], self.components
-        shape = (*modes.shape[:2], axes, modes.shape[2])
-        rows = np.arange(np.prod(shape[:3])).reshape(shape[:3])[..., None]
-        nodes = self.cells.nodes[active][:, None, None, :]
-        columns = nodes * axes + np.arange(axes)[None, None, :, None]
-        entries = [np.broadcast_to(array, shape).ravel() for array in (modes[:, :, None, :], rows, columns)]
-        size = (int(np.prod(shape[:3])), int(self.cells.nodes.max() + 1) * axes)
-        return Hourglass(csr_array(coo_array((entries[0], tuple(entries[1:])), shape=size)), blocks)
+        return Hourglass(self.cells.nodes[active], self.frames.modes[active], blocks, node_count)
 
     def _hourglass_blocks(self, chosen: Indices, weight: Array) -> Array:
         """S (c, k, k) of the chosen cells, N/m."""
         assert self.frames is not None
         change = _some(self.frames, chosen).hourglass_stiffness(*self.lame)
         size = change.shape[1] * change.shape[2]
-        return (self.stiffness_share[chosen] * weight[chosen].sum(axis=1))[:, None, None] * change.reshape(
-            -1, size, size
-        )
+        volume = self.stiffness_share[chosen] * weight[chosen].sum(axis=1)
+        return np.asarray(volume[:, None, None] * change.reshape(-1, size, size))
 
     def stiffness(self, chosen: Indices, weight: Array) -> Array:
         """K_c (c, d, d) of the chosen cells under a weight (c, q)."""
@@ -335,10 +347,7 @@ class Correction:
         plain = element_stiffness(self.cells, chosen, weight, axes, *self.lame)
         out = plain.reshape(-1, axes, nodes, axes, nodes).transpose(0, 2, 1, 4, 3).reshape(-1, size, size)
         if self.frames is not None:
-            modes = self.frames.modes[chosen]
-            blocks = self._hourglass_blocks(chosen, weight)
-            blocks = blocks.reshape(len(chosen), modes.shape[1], axes, modes.shape[1], axes)
-            out = out + np.einsum("cpn,cpiqk,cqm->cnimk", modes, blocks, modes, optimize=True).reshape(out.shape)
+            out = out + _spread(self.frames.modes[chosen], self._hourglass_blocks(chosen, weight))
         return np.ascontiguousarray(out)
 
     def mass_change(self, chosen: Indices) -> Array | None:
@@ -374,19 +383,10 @@ class Correction:
     def mass_matrix_change(self, size: int) -> csr_array:
         """`mass_change` of all cells (d, d), kg."""
         total = csr_array((size, size))
-        active = np.flatnonzero(self.mass_weight.any(axis=1))
-        for chosen in _chunks(active, self.cell_size):
+        for chosen in _chunks(np.flatnonzero(self.mass_weight.any(axis=1)), self.cell_size):
             change = self.mass_change(chosen)
-            if change is None:
-                return total
-            nodes = self.cells.nodes[chosen]
-            dofs = (nodes[:, :, None] * self.components + np.arange(self.components)).reshape(len(chosen), -1)
-            rows, columns = (
-                np.broadcast_to(dofs[:, :, None], change.shape),
-                np.broadcast_to(dofs[:, None], change.shape),
-            )
-            own = coo_array((change.ravel(), (rows.ravel(), columns.ravel())), shape=(size, size))
-            total = total + csr_array(own)
+            if change is not None:
+                total = total + _assembled(_dofs(self.cells.nodes[chosen], self.components), change, size)
         return csr_array(0.5 * (total + total.T))
 
     def highest_frequency(self) -> float:
@@ -429,7 +429,7 @@ class CorrectedAssembled(ElasticAssembled):
         force, energy = super().internal(u)
         if self.hourglass is None:
             return force, energy
-        more, stored = self.hourglass.internal(np.asarray(u, dtype=float))
+        more, stored = self.hourglass.internal(np.ascontiguousarray(u, dtype=float))
         return force + more, energy + stored
 
     def internal_each(self, u: Array, force: Array) -> Array:
@@ -454,7 +454,7 @@ class CorrectedAssembled(ElasticAssembled):
 
 def correct(assembled: ElasticAssembled, part: "Continuum", correction: Correction) -> CorrectedAssembled:
     """The part with the mass and the hourglass stiffness of a correction; its mass is the mean of both kinds."""
-    hourglass = correction.hourglass()
+    hourglass = correction.hourglass(part.node_count)
     fields: dict[str, Any] = {name: getattr(assembled, name) for name in ElasticAssembled.__dataclass_fields__}
     size = part.dof_count
     fields["mass"] = csr_array(assembled.mass + correction.mass_matrix_change(size))
@@ -480,6 +480,26 @@ def _chunks(chosen: Indices, size: int) -> Iterator[Indices]:
     step = max(1, _CHUNK // size)
     for start in range(0, chosen.size, step):
         yield chosen[start : start + step]
+
+
+def _spread(modes: Array, blocks: Array) -> Array:
+    """γᵀ S γ (c, n·axis, n·axis) of modes γ (c, p, n) and blocks S (c, p·axis, p·axis)."""
+    count, pairs, nodes = modes.shape
+    axes = blocks.shape[1] // pairs
+    wide = blocks.reshape(count, pairs, axes, pairs, axes)
+    spread = np.einsum("cpn,cpiqk,cqm->cnimk", modes, wide, modes, optimize=True)
+    return np.ascontiguousarray(spread.reshape(count, nodes * axes, nodes * axes))
+
+
+def _dofs(nodes: Indices, axes: int) -> Indices:
+    """Numbers (c, n·axis) of the dofs of nodes (c, n)."""
+    return (nodes[:, :, None] * axes + np.arange(axes)).reshape(len(nodes), -1)
+
+
+def _assembled(dofs: Indices, matrices: Array, size: int) -> csr_array:
+    """Sum (size, size) of the element matrices (c, d, d) on their dofs (c, d)."""
+    rows, columns = (np.broadcast_to(part, matrices.shape).ravel() for part in (dofs[:, :, None], dofs[:, None, :]))
+    return csr_array(coo_array((matrices.ravel(), (rows, columns)), shape=(size, size)))
 
 
 def _relative(matrices: Array, positive: Array) -> Array:

@@ -138,7 +138,7 @@ def test_patch_of_a_junction(plane):
 
 
 def test_stable_step_of_central_differences():
-    """Below the lowest 2/ω of the assembled problem, of which it misses at most a fifth, at every step that is taken."""
+    """Below the lowest 2/ω of the assembled problem, by at most a fifth, at every step that is taken."""
     for axes, ratio in ((1, 1.0), (1, 3.7), (2, 1.0), (2, 3.7)):
         system = glued(CORRECTED, ratio, axes)
         for step in (0.02, 0.05, 0.1):
