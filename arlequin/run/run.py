@@ -27,7 +27,7 @@ from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper
+from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.ensemble import Members
@@ -75,14 +75,14 @@ class Run:
         begin, self._compiled = running_clock(), compile_seconds()
         members = None
         if isinstance(system, Ensemble):
-            members = Members.of(system.systems)
+            members = Members.of(system.systems, time_errors(scheme, system.systems[0], step))
             self.assembly = members.assembly
         else:
             if system.interfaces:
                 from arlequin.models.kernel_cache import compile_ahead  # loads the compiler
 
                 compile_ahead(SOLVER_KERNELS)
-            self.assembly = assemble(system)
+            self.assembly = assemble(system, time_errors(scheme, system, step))
         count = None if members is None else members.count
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps

@@ -330,6 +330,13 @@ class GeneralisedAlpha:
 
     static = False
 
+    @property
+    def frequency_error(self) -> float:
+        """β − 1/12 + α_f(α_m − α_f) + s(s/4 + α_m − α_f − 1/2), s = γ − 1/2 + α_m − α_f (0 where the order is 2)."""
+        shift = self.alpha_m - self.alpha_f
+        excess = self.gamma - 0.5 + shift
+        return self.beta - 1.0 / 12.0 + self.alpha_f * shift + excess * (0.25 * excess + shift - 0.5)
+
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         for part, own in zip(assembly.system.parts, assembly.parts, strict=True):
             if isinstance(own, Nonlinear) and (isinstance(own, Constrained) or own.viscous):

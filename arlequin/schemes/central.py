@@ -30,6 +30,7 @@ from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
 from arlequin.linalg.field_rows import FieldRows
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
+from arlequin.models.fem.dispersion import CorrectedAssembled
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.matrix import binade
 from arlequin.models.linalg.threads import map_pieces
@@ -55,8 +56,9 @@ def stable_step(assembly: Assembly, u: Array | None = None) -> float:
     whose force lags by half a step.
     """
     square = max(_frequencies(assembly, u)) ** 2
-    diagonal = assembly.mass.diagonal()
-    inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
+    diagonal = _least_mass(assembly)
+    with np.errstate(divide="ignore"):
+        inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=~assembly.ghost)
     square += assembly.links.frequency_bound(diagonal) ** 2
     if assembly.laws.has_regular:
         square += assembly.contact.frequency_bound(inverse) ** 2
@@ -65,12 +67,31 @@ def stable_step(assembly: Assembly, u: Array | None = None) -> float:
     return 4.0 / root if root > 0.0 else np.inf
 
 
+def _limit_of_steps(assembly: Assembly, step: float, limit: float) -> float:
+    """The step that is its own limit, s, from the limit l at a larger step Δt.
+
+    The mass of dispersion-corrected parts grows with the step, M₀ + Δt²K/12: where such a part has the largest
+    frequency, l² = 4/ω₀² + Δt²/3, and 6/ω₀² = (3l² − Δt²)/2.
+    """
+    largest = assembly.parts[int(np.argmax(_frequencies(assembly, None)))]
+    square = 1.5 * limit**2 - 0.5 * step**2
+    return math.sqrt(square) if isinstance(largest, CorrectedAssembled) and square > 0.0 else limit
+
+
 def _frequencies(assembly: Assembly, u: Array | None) -> list[float]:
     pieces = assembly.split(np.zeros(assembly.dof_count) if u is None else u)
     return [
         part.frequency(piece) if isinstance(part, Deforming) else part.highest_frequency()
         for part, piece in zip(assembly.parts, pieces, strict=True)
     ]
+
+
+def _least_mass(assembly: Assembly) -> Array:
+    """The masses of the dofs (d,), kg, or a diagonal below the mass of parts where it is not diagonal."""
+    parts = (
+        part.least_mass if isinstance(part, CorrectedAssembled) else part.mass.diagonal() for part in assembly.parts
+    )
+    return np.concatenate(list(parts))
 
 
 def _largest(matrix: sp.csr_array, inverse: Array) -> float:
@@ -89,7 +110,8 @@ def _largest(matrix: sp.csr_array, inverse: Array) -> float:
 @checked_call
 @dataclass(frozen=True)
 class CentralDifference:
-    """Central differences with lumped mass; contact impulses act on the velocities at half steps:
+    """Central differences of parts with mass="lumped" or "dispersion-corrected"; contact impulses act on the velocities
+    at half steps:
 
         v_{n+½} = v_{n−½} + M⁻¹ [Δt F(u_n, v_{n−½}) + Cᵀφ + BᵀP],   C v_{n+½} = 0
         u_{n+1} = u_n + Δt v_{n+½}
@@ -99,6 +121,9 @@ class CentralDifference:
     damping less. With K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as kinetic energy at t_n the sum with the strain energy
     S(u_n) is conserved exactly on linear bulk. Recorded velocities are (v_{n−½} + v_{n+½})/2 under the forces at t_n:
     without the multipliers' impulse to come.
+
+    The mass of dispersion-corrected parts is factored once, and those of other parts must be lumped. It grows with Δt²:
+    on such a part alone the stable step is √6/ω of Δt = 0, cΔt < H on bars.
 
     >>> import arlequin as aq
     >>> mass = aq.PointMasses("mass", 0.0, 1.0)  # m, kg
@@ -114,6 +139,7 @@ class CentralDifference:
 
     order = 2
     static = False
+    frequency_error = -1.0 / 12.0  # sin(ωΔt/2) = ΩΔt/2
 
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
 
@@ -127,6 +153,7 @@ class CentralDifference:
             return SubsteppedStepper(assembly, stepper)
         limit = stable_step(assembly)
         if step >= limit:
+            limit = _limit_of_steps(assembly, step, limit)
             raise UserError.parameter("step", step, f"must be below the central-difference limit of {limit:.6g} s")
         return stepper
 
@@ -151,13 +178,17 @@ class CentralStepper(Stepper):
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         diagonal = assembly.mass.diagonal()
-        off = abs(assembly.mass - sp.diags_array(diagonal)).max() if assembly.dof_count else 0.0
-        if off > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
-            raise UserError('central difference needs mass="lumped" on every part')
+        off = [
+            abs(part.mass - sp.diags_array(part.mass.diagonal())).max()
+            for part in assembly.parts
+            if part.mass.shape[0] and not isinstance(part, CorrectedAssembled)
+        ]
+        if max(off, default=0.0) > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
+            raise UserError('central difference needs mass="lumped" or "dispersion-corrected" on every part')
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
-        self._mass = diagonal
+        self._mass, self._lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
         self._condensed = Condensed(assembly, assembly.mass)
 
     def with_step(self, step: float) -> "CentralStepper":
@@ -277,7 +308,7 @@ class CentralStepper(Stepper):
         ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
 
         def balance() -> Array:
-            return self._mass * (half - before) / step + state.internal + own.damping - own.external
+            return self._momentum(half - before) / step + state.internal + own.damping - own.external
 
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
         forces = Forces(
@@ -318,7 +349,11 @@ class CentralStepper(Stepper):
         """½ v_{n−½}·(M v_{n−½} + Δt F_n)."""
         assembly = self._assembly
         force = own.external - internal - own.damping + assembly.contact.basis_product.transposed(own.pushed)
-        return 0.5 * float(own.half @ (self._mass * own.half + self.step * force))
+        return 0.5 * float(own.half @ (self._momentum(own.half) + self.step * force))
+
+    def _momentum(self, v: Array) -> Array:
+        """M v (d,)."""
+        return self._mass * v if self._lumped else self._assembly.mass @ v
 
     def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
         """Constrained M⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions."""
@@ -370,6 +405,7 @@ class BulkCentralStepper(CentralStepper):
         system = assembly.system
         return (
             all(isinstance(part, ElasticAssembled) for part in assembly.parts)
+            and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
             and all(item.rest for part in assembly.parts for item in part.imposed)
             and not (system.springs or assembly.contact_count)
             and assembly.viscous is None

@@ -250,6 +250,7 @@ class SymplecticEuler:
 
     order = 1
     static = False
+    frequency_error = -1.0 / 12.0  # the displacements are those of central differences
 
     def prepare(self, assembly: Assembly, step: float) -> ExplicitStepper:
         system = ExplicitSystem(assembly, step)

@@ -75,6 +75,11 @@ class Theta:
 
     static = False
 
+    @property
+    def frequency_error(self) -> float:
+        """1/6 + 2(θ − ½)², from tan(ωΔt/2) = ½ΩΔt / (1 − i(θ − ½)ΩΔt); 0 with located events, whose motion is exact."""
+        return 0.0 if self.events == "locate" else 1.0 / 6.0 + 2.0 * (self.theta - 0.5) ** 2
+
     def prepare(self, assembly: Assembly, step: float) -> Stepper:
         """The stepper that suits the system: located events, compiled loops of small systems, sparse matrices."""
         if self.events == "locate":

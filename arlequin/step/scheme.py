@@ -10,6 +10,7 @@ from arlequin.step.batch import StepBatch
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 from arlequin.system.ensemble import Members
+from arlequin.system.system import System
 
 T = TypeVar("T")
 
@@ -43,7 +44,12 @@ class Stepper(Protocol):
 
 @runtime_checkable
 class Scheme(Protocol):
-    """A time scheme; `order` is its order of accuracy in Δt for smooth motion."""
+    """A time scheme; `order` is its order of accuracy in Δt for smooth motion.
+
+    A scheme may also have `frequency_error`, the number e of Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴), with Ω² an eigenvalue of
+    M⁻¹K and ω the frequency of the numerical motion: parts with mass="dispersion-corrected" correct it. Without it e
+    is 0. A scheme of several steps has the method `time_errors(system, step)` instead, which gives e Δt² by part.
+    """
 
     @property
     def order(self) -> int: ...
@@ -66,6 +72,14 @@ class EnsembleScheme(Scheme, Protocol):
     def prepare_ensemble(self, members: Members, step: float) -> Stepper:
         """A stepper whose states and batches have a member axis."""
         ...
+
+
+def time_errors(scheme: Scheme, system: System, step: float) -> dict[str, float]:
+    """e Δt², s², of each part by its name, for a step Δt, s: see `Scheme`."""
+    own = getattr(scheme, "time_errors", None)
+    if own is not None:
+        return dict(own(system, step))
+    return dict.fromkeys(system.names, float(getattr(scheme, "frequency_error", 0.0)) * step**2)
 
 
 def linear_only(assembly: Assembly, scheme: str) -> None:

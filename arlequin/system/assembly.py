@@ -3,10 +3,11 @@
 The parts of a system assembled: with the weights of their junctions, and what these pull.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from arlequin.junctions.base import JunctionOperator, JunctionProtocol
 from arlequin.linalg.products import applied
 from arlequin.models.checks import finite_array
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Assembled, Nonlinear, Part, PathDependent, Weighting
@@ -33,20 +36,29 @@ from arlequin.system.strains import Strains
 from arlequin.system.system import System, surfaces_of
 
 
-def assembled_parts(system: System, operators: Sequence[JunctionOperator]) -> tuple[Assembled, ...]:
-    """All parts; the operators are those of the system's junctions, which reduced parts have shapes for."""
+def assembled_parts(
+    system: System, operators: Sequence[JunctionOperator], time_errors: Mapping[str, float]
+) -> tuple[Assembled, ...]:
+    """All parts; the operators are those of the system's junctions, which reduced parts have shapes for.
+
+    time_errors: see `assemble`.
+    """
     weights: dict[str, Weighting] = {}
     for junction in system.junctions:
         for name, own in junction.weighting().items():
             weights[name] = own if name not in weights else weights[name] * own
     warn_of_shared_contact(system, weights)
     massless, pulls = _contact_nodes(system), _pulls(system.junctions, operators)
-    return tuple(
-        part.assemble(weights.get(part.name), pulls=pulls.get(part.name, ()))
-        if isinstance(part, Modal)
-        else part.assemble(weights.get(part.name), massless=massless.get(part.name))
-        for part in system.parts
-    )
+
+    def assembled(part: Part) -> Assembled:
+        weighting = weights.get(part.name)
+        if isinstance(part, Modal):
+            return part.assemble(weighting, pulls=pulls.get(part.name, ()))
+        if isinstance(part, Continuum) and part.mass == CORRECTED:
+            return part.assemble(weighting, time_error=time_errors.get(part.name, 0.0))
+        return part.assemble(weighting, massless=massless.get(part.name))
+
+    return tuple(assembled(part) for part in system.parts)
 
 
 def _contact_nodes(system: System) -> dict[str, NDArray[np.int64]]:
@@ -298,16 +310,18 @@ class Assembly:
         return np.concatenate(pieces).astype(float) if pieces else np.zeros(self.imposed_dofs.size)
 
 
-def assemble(system: System) -> Assembly:
+def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType({})) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows.
 
+    time_errors: e Δt², s², of the time scheme by part (`arlequin.step.scheme.time_errors`), 0 where none is given; only
+    parts with mass="dispersion-corrected" depend on it.
     UserError where the matrices of the parts do not fit into memory.
     """
     check_model(_size(part) for part in system.parts)
     with phase("coupling operators of the junctions"):
         operators = tuple(junction.operator() for junction in system.junctions)
     with phase("matrices of the parts"):
-        parts = assembled_parts(system, operators)
+        parts = assembled_parts(system, operators, time_errors)
     layout = DofLayout.of(system.parts, parts)
 
     mass = _diagonal([part.mass for part in parts])

@@ -1,9 +1,10 @@
 """The assembly of an ensemble: common matrices, and the loads and initial fields of each member."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,15 +32,15 @@ class Members:
     source: NDArray[np.int64]
 
     @classmethod
-    def of(cls, systems: Sequence[System]) -> "Members":
-        """The members; `UserError` where their matrices differ."""
-        first = _linear(0, systems[0])
+    def of(cls, systems: Sequence[System], time_errors: Mapping[str, float] = MappingProxyType({})) -> "Members":
+        """The members; `UserError` where their matrices differ. time_errors: see `assemble`."""
+        first = _linear(0, systems[0], time_errors)
         _ = first.free, first.massless, first.imposes_displacement, first.rigidity  # cached before the copies
         each, source = [first], [0]
         for i, system in enumerate(systems[1:], 1):
             like = next((j for j in range(i) if _same_parts(systems[j], system)), None)
             if like is None:
-                own = _linear(i, system)
+                own = _linear(i, system, time_errors)
                 _check_alike(i, first, own)
                 each.append(replace(first, system=system, parts=own.parts))
                 source.append(i)
@@ -88,9 +89,9 @@ class Members:
         return first, place
 
 
-def _linear(i: int, system: System) -> Assembly:
+def _linear(i: int, system: System, time_errors: Mapping[str, float]) -> Assembly:
     """The assembly of a member; `UserError` where anything but contact with fixed pairings is nonlinear."""
-    assembly = assemble(system)
+    assembly = assemble(system, time_errors)
     for part, own in zip(system.parts, assembly.parts, strict=True):
         if isinstance(own, Nonlinear | PathDependent) or own.rotating:
             raise UserError(

@@ -12,8 +12,8 @@ from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
 from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
-from arlequin.models.fem.elements import FiniteElement, element_of
-from arlequin.models.fem.mass import KINDS
+from arlequin.models.fem.elements import LINEAR, FiniteElement, element_of
+from arlequin.models.fem.mass import CORRECTED, KINDS
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
 from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
@@ -30,8 +30,10 @@ class Continuum:
     """A continuum part on a scikit-fem mesh: material, element, mass, damping, loads and imposed motions.
 
     order: 1 or 2, by default that of the mesh's geometry; element: the finite element (and with it the order), by
-    default the registered one (`arlequin.models.fem.elements`); mass: "consistent", "lumped" or "redistributed" (no
-    mass at the nodes named massless at assembly); body_force (N/m³) and tractions (boundary → Pa): a vector, or a
+    default the registered one (`arlequin.models.fem.elements`); mass: "consistent", "lumped", "redistributed" (no
+    mass at the nodes named massless at assembly) or "dispersion-corrected" (elastic waves to fourth order, for the
+    cells, the scheme and the step of the run: `arlequin.models.fem.dispersion`; linear elasticity on linear
+    elements); body_force (N/m³) and tractions (boundary → Pa): a vector, or a
     function f(x, t) of the points x (axis, p) in m and the time in s that returns the components, or for the body
     force of a solid a `SpanForce`; imposed displacements (m) and imposed_velocity (m/s): boundary → component →
     number or function of t. Raises UserError where the mesh, material or a boundary does not suit.
@@ -66,6 +68,9 @@ class Continuum:
         object.__setattr__(self, "order", element.order)
         checks.one_of("mass", self.mass, KINDS)
         self._check_geometry()
+        if self.mass == CORRECTED and not (element.scalar in LINEAR and self.mesh.elem is element.scalar):
+            rule = "is for linear elements with straight edges: take order=1 or another mass"
+            raise UserError.parameter("mass", self.mass, rule)
         check_cells(self.mesh, self.name)
         # both are cached: errors in loads and motions show where the part is written
         _ = self._motions, self._loads_uniform
@@ -184,19 +189,30 @@ class Continuum:
         """Positions of the quadrature points (axis, c, q), m."""
         return np.asarray(self.basis.global_coordinates())
 
-    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled:
+    def assemble(
+        self, weighting: Weighting | None = None, massless: Indices | None = None, time_error: float = 0.0
+    ) -> Assembled:
         """Matrices, forces and motions under the weights (1 by default).
 
-        massless: nodes without mass, used by `mass="redistributed"` only.
+        massless: nodes without mass, used by `mass="redistributed"` only. time_error: e Δt², s², of the time scheme,
+        with Ω² = ω²(1 + e ω²Δt²), used by `mass="dispersion-corrected"` only.
         """
-        return self._elastic(weighting, massless)
+        return self._elastic(weighting, massless, time_error)
 
-    def _elastic(self, weighting: Weighting | None, massless: Indices | None) -> ElasticAssembled:
+    def _elastic(
+        self, weighting: Weighting | None, massless: Indices | None, time_error: float = 0.0
+    ) -> ElasticAssembled:
         if weighting is None:
             weighting = Weighting.uniform(*self.cells.dx.shape)
         elif weighting.stiffness.shape != self.cells.dx.shape:
             raise UserError(f"{self.name}: weighting of shape {weighting.stiffness.shape}, not {self.cells.dx.shape}")
-        return assemble_elastic(self, weighting, massless)
+        assembled = assemble_elastic(self, weighting, massless)
+        if self.mass != CORRECTED:
+            return assembled
+        from arlequin.models.fem.dispersion import Correction, correct
+
+        weights = weighting.stiffness * self.cells.dx, weighting.mass * self.cells.dx
+        return correct(assembled, self, Correction.of(self, weights, time_error))
 
     def loads(self, weighting: Weighting) -> ExternalLoads:
         """Body force and tractions under the load weights."""

@@ -12,7 +12,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cell_forces import CellForces
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.frequency import highest_frequency
-from arlequin.models.fem.mass import element_lumped, lumped, node_major, redistributed
+from arlequin.models.fem.mass import CORRECTED, element_lumped, lumped, node_major, redistributed
 from arlequin.models.fem.quads import Quads, are_quads
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.stiffness import scalar_mass, stiffness_matrix
@@ -161,20 +161,17 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         scalar = lumped(cells, mass_weight, part.finite_element.order, part.node_count)
     else:
         scalar = scalar_mass(basis, weighting.mass * depth * part.material.density)
+        if kind == CORRECTED:
+            scalar = csr_array(0.5 * (scalar + lumped(cells, mass_weight, 1, part.node_count)))
         if kind == "redistributed" and massless is not None and len(massless):
             scalar = redistributed(scalar, part.positions, massless)
             kind = "massless"
     mass = node_major(scalar, part.components)
-    damping = None
-    if isinstance(part.damping, ShortWaveDamping):
-        damping = part.damping.matrix(part, mass_weight)
-    elif part.damping is not None and (part.damping.mass or part.damping.stiffness):
-        damping = csr_array(part.damping.mass * mass + part.damping.stiffness * stiffness)
     kernel, kernel_weight = _for_kernel(part, weighting.stiffness * cells.dx)
     return ElasticAssembled(
         mass=mass,
         stiffness=stiffness,
-        damping=damping,
+        damping=part_damping(part, mass, stiffness, mass_weight),
         imposed=part.motions,
         loads=part.loads(weighting),
         components=part.components,
@@ -187,6 +184,16 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
         mass_kind=kind,
         order=part.finite_element.order,
     )
+
+
+def part_damping(part: "Continuum", mass: csr_array, stiffness: csr_array, mass_weight: Array) -> csr_array | None:
+    """Damping (d, d) of a part, N·s/m; None where it has none. mass_weight (c, q): mass of the quadrature points, kg."""
+    own = part.damping
+    if isinstance(own, ShortWaveDamping):
+        return own.matrix(part, mass_weight)
+    if own is None or not (own.mass or own.stiffness):
+        return None
+    return csr_array(own.mass * mass + own.stiffness * stiffness)
 
 
 def _for_kernel(part: "Continuum", weight: Array) -> tuple[CellArrays, Array]:

@@ -159,6 +159,10 @@ for _element in (
     register(_element)
 
 
+# Elements of which every function is a product of linear ones, or linear.
+LINEAR = (skfem.ElementLineP1, skfem.ElementTriP1, skfem.ElementQuad1, skfem.ElementTetP1, skfem.ElementHex1)
+
+
 def registered() -> tuple[FiniteElement, ...]:
     """All elements of the registry, in the order in which they were added."""
     return tuple(_REGISTRY.values())

@@ -36,7 +36,7 @@ def highest_frequency(
         scaled = _scaled(element_stiffness(cells, chosen, weight, components, lam, mu), masses(chosen), components)
         if scaled is None:
             return math.inf
-        largest = _largest_eigenvalue(scaled, largest)
+        largest = largest_eigenvalue(scaled, largest)
     return math.sqrt(largest)
 
 
@@ -80,7 +80,7 @@ def _scaled(stiffness: Array, masses: Array, components: int) -> Array | None:
     return blocks.reshape(cells, components * n, components * n)
 
 
-def _largest_eigenvalue(matrices: Array, known: float) -> float:
+def largest_eigenvalue(matrices: Array, known: float) -> float:
     """The larger of `known` and the largest eigenvalue of the matrices (c, d, d).
 
     The Frobenius norm bounds the eigenvalue: cells below the largest value so far are not decomposed. Equal

@@ -1,4 +1,5 @@
-"""Mass matrices: consistent, lumped, and redistributed away from the contact nodes."""
+"""Mass matrices: consistent, lumped, and redistributed away from the contact nodes; names of these and of the one of
+`arlequin.models.fem.dispersion`."""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, kron
@@ -7,7 +8,8 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-KINDS = ("consistent", "lumped", "redistributed")
+CORRECTED = "dispersion-corrected"
+KINDS = ("consistent", "lumped", "redistributed", CORRECTED)
 
 # Number of nodes that receive the mass of a massless node, by dimension. With the nearest two alone, the mass would
 # concentrate in one node and oscillate (an impact pressure then varies by 7.1 times its jump, not 2.7).

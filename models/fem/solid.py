@@ -10,6 +10,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.finite_strain import FiniteAssembled
 from arlequin.models.fem.inelastic import InelasticAssembled, SmallInelasticAssembled
+from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.pointwise import PointwiseAssembled, pointwise_stress
 from arlequin.models.fem.short_waves import ShortWaveDamping
 from arlequin.models.fem.stress import (
@@ -87,6 +88,9 @@ class Solid(Continuum):
 
     def _check_law(self) -> None:
         law, compiled = type(self.material).__name__, isinstance(self.material, CompiledLaw)
+        if self.mass == CORRECTED and (self.kinematics == "finite" or not isinstance(self.material, LinearElastic)):
+            rule = 'is for LinearElastic with kinematics="small": take another mass'
+            raise UserError.parameter("mass", self.mass, rule)
         if self.kinematics not in self.material.kinematics:
             allowed = " or ".join(f'"{kind}"' for kind in self.material.kinematics)
             raise UserError.parameter("kinematics", self.kinematics, f"must be {allowed} with {law}")
@@ -139,12 +143,14 @@ class Solid(Continuum):
         named = {"strain": ("xx", "yy", "zz", "xy"), "stress": ("xx", "yy", "xy")}
         return named.get(self.plane, ("rr", "zz", "tt", "rz"))
 
-    def assemble(self, weighting: Weighting | None = None, massless: Indices | None = None) -> Assembled:
+    def assemble(
+        self, weighting: Weighting | None = None, massless: Indices | None = None, time_error: float = 0.0
+    ) -> Assembled:
         """Matrices, forces and motions under the weights (1 by default); a `Nonlinear` part where finite.
 
-        massless: nodes without mass, used by `mass="redistributed"` only.
+        massless, time_error: see `Continuum.assemble`.
         """
-        linear = self._elastic(weighting, massless)
+        linear = self._elastic(weighting, massless, time_error)
         if isinstance(self.material, PointMaterial):
             return PointwiseAssembled(linear, self.material)
         if isinstance(self.material, CompiledLaw):

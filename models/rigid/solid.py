@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
 from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.fem.solid import Solid
 from arlequin.models.materials.elastic import Rayleigh
 from arlequin.models.nodal import DelegatingPart, LinearCoordinates
@@ -249,6 +250,9 @@ class Rigid(DelegatingPart):
             raise UserTypeError.parameter("part", self.part, "must be a Solid")
         if self.part.axisymmetric:
             raise UserError(f"{self.name}: a rigid part must be plane or 3D, not axisymmetric")
+        if self.part.mass == CORRECTED:
+            rule = "is for the waves of a part that deforms: take another mass in a rigid part"
+            raise UserError.parameter("mass", self.part.mass, rule)
         if self.part.motions:
             raise UserError(f"{self.name}: a rigid part takes no imposed motions: support it by relations or springs")
 
