@@ -31,14 +31,14 @@ from arlequin.linalg.field_rows import FieldRows
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elastic import ElasticAssembled
-from arlequin.models.linalg.bordered import border_zone
-from arlequin.models.linalg.constraints import eliminate
 from arlequin.models.linalg.matrix import binade
+from arlequin.models.linalg.saddle import SaddlePoint
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
+from arlequin.solvers.zoned import Zoned
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
@@ -174,10 +174,9 @@ class CentralStepper(Stepper):
         self.step, self._assembly = step, assembly
         self._mass = diagonal
         if assembly.absorber is None:
-            self._condensed = Condensed(assembly, assembly.mass)
+            self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
         else:
-            matrix = sp.csr_array(assembly.mass + 0.5 * step * assembly.absorber)
-            self._condensed = Condensed(assembly, matrix, factored=border_zone)
+            self._condensed = Zoned(assembly, sp.csr_array(assembly.mass + 0.5 * step * assembly.absorber))
 
     def with_step(self, step: float) -> "CentralStepper":
         """The same with another step."""
@@ -371,7 +370,7 @@ class CentralStepper(Stepper):
         return None if absorber is None else absorber @ (half + 0.5 * self.step * a)
 
     def _acceleration(
-        self, force: Array, n: int, u: Array, half: Array | None, condensed: Condensed | None = None
+        self, force: Array, n: int, u: Array, half: Array | None, condensed: Condensed | Zoned | None = None
     ) -> tuple[Array, Array]:
         """Constrained A⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions.
 
@@ -645,18 +644,16 @@ class _AbsorbingZone:
         self._own = sp.csr_array(absorber[at][:, at])
         rows = sp.csr_array(constraints[:, at])
         matrix = sp.csr_array(sp.diags_array(self._mass) + 0.5 * step * self._own)
-        self._factor = border_zone(matrix, rows)
-        self._eliminated = eliminate(self._factor.schur(), rows.shape[0])
+        self._saddle, self._no_rates = SaddlePoint(matrix, rows), np.zeros(rows.shape[0])
 
     def solve(self, half: Array, free: Array) -> tuple[Array, Array]:
         """φ (m,) and D_a v̄ (z,), N, from v_{n−½} and v* (d,)."""
         before = half[self.dofs]
         own = before[self._free]
         right = self._mass * free[self.dofs[self._free]] - 0.5 * self._step * (self._own @ own)
-        forward = self._factor.forward(right)
-        impulse, _ = self._eliminated.resolved(-forward.border)
+        after, impulse = self._saddle.solve(right, self._no_rates)
         mean = np.zeros_like(before)
-        mean[self._free] = 0.5 * (own + self._factor.backward(forward, impulse))
+        mean[self._free] = 0.5 * (own + after)
         return impulse / self._step, self._absorber @ mean
 
     def loss(self, mean: Array) -> float:

@@ -64,10 +64,9 @@ class Condensed:
         active: NDArray[np.bool_] | None = None,
         former: "Condensed | None" = None,
         contact: bool = True,
-        factored: Callable[[Any, Any], Bordered] = border,
     ) -> None:
         """`active` (d,) restricts the unknowns (default: all dofs that are not imposed); contact: whether contact
-        impulses will act; factored: what factors A with its border R.
+        impulses will act.
 
         former: one of a matrix of the same pattern, whose symbolic analysis is taken over; it becomes invalid.
         """
@@ -77,7 +76,6 @@ class Condensed:
         self._all, self._b = assembly.constraints, assembly.contact.basis if contact else assembly.contact.basis[:0]
         self.diagonal = matrix.diagonal()
         self._penalty: sp.csr_array | None = None
-        self._border = factored
         rows = sp.csr_array(sp.vstack([self._all, self._b], format="csr"))
         self._rows_given = rows[:, self._unknowns.given] if self._unknowns.given.size else None
         with phase(f"factor of {inner.shape[0]:,} unknowns"):
@@ -96,7 +94,7 @@ class Condensed:
         if former is not None and former._penalty is None:
             return former.bordered.refactorise(matrix)
         try:
-            found = self._border(matrix, rows)
+            found = border(matrix, rows)
             if not self._all.shape[0]:
                 return found
             diagonal = matrix.diagonal()
@@ -114,7 +112,7 @@ class Condensed:
         sums = constraints.multiply(constraints) @ yielding
         scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0.0)
         self._penalty = sp.csr_array(constraints.T @ sp.diags_array(scale))
-        return self._border(sp.csr_array(matrix + self._penalty @ constraints), rows)
+        return border(sp.csr_array(matrix + self._penalty @ constraints), rows)
 
     def predict(self, b: Array, c: Array, given: Array | None = None) -> Predictor:
         """The solution for P = 0: b (d,), c (m,), given (p,) values of y on the imposed dofs.

@@ -62,12 +62,6 @@ def border(A: Any, rows: Any) -> Bordered:
     return BorderedFactor(matrix, rows) if only_diagonal(matrix) is None else BorderedDiagonal(matrix, rows)
 
 
-def border_zone(A: Any, rows: Any) -> Bordered:
-    """As `border`, of a matrix that is diagonal but for a zone."""
-    matrix, rows = canonical(A), sp.csr_array(rows)
-    return BorderedZone(matrix, rows) if only_diagonal(matrix) is None else BorderedDiagonal(matrix, rows)
-
-
 class BorderedFactor:
     """A and its border in one sparse Cholesky factor:
 
@@ -214,70 +208,6 @@ class BorderedDiagonal:
 
     def backward_each(self, half: Array, push: Array) -> Array:
         return half[:, : self._inverse.size] + (self._columns @ push.T).T
-
-
-class BorderedZone:
-    """A that is diagonal but for a zone of its unknowns (a lumped mass with damping there), with a border:
-
-        A = diag(D) ⊕ A_z,    S = R_d D⁻¹ R_dᵀ + R_z A_z⁻¹ R_zᵀ,
-
-    R_d and R_z the columns of R outside the zone and in it. Only A_z is factored, with the rows that reach the zone as
-    its border. S is sparse where there are other rows, full among those of the zone.
-    """
-
-    def __init__(self, A: Any, rows: sp.csr_array) -> None:
-        """A (u, u) and rows (r, u); UserError where A is not positive definite."""
-        matrix = sp.csr_array(A)
-        diagonal = matrix.diagonal()
-        joined = (abs(matrix) @ np.ones(diagonal.size)) > abs(diagonal)
-        self._rows, self._zone, self._out = rows, np.flatnonzero(joined), np.flatnonzero(~joined)
-        if not (diagonal > 0.0).all():
-            factorise(A)  # raises
-        self._inverse = 1.0 / diagonal[self._out]
-        inner, outer = sp.csr_array(rows[:, self._zone]), sp.csr_array(rows[:, self._out])
-        self._outer = outer
-        self._columns = sp.csr_array(outer.T * self._inverse[:, None])
-        self._reaching = np.flatnonzero(np.diff(inner.indptr))
-        self._inner = BorderedFactor(canonical(matrix[self._zone][:, self._zone]), sp.csr_array(inner[self._reaching]))
-
-    def refactorise(self, A: Any) -> "BorderedZone":
-        return BorderedZone(canonical(A), self._rows)
-
-    def schur(self) -> Any:
-        own, outer = self._inner.schur(), sp.csr_array(self._outer @ self._columns)
-        if self._reaching.size == self._rows.shape[0]:
-            return own + outer.toarray()
-        count = self._reaching.size
-        places = np.repeat(self._reaching, count), np.tile(self._reaching, count)
-        return sp.csr_array(outer + sp.csr_array(sp.coo_array((own.ravel(), places), shape=outer.shape)))
-
-    def solve(self, b: Array) -> Array:
-        return self.backward(self.forward(b))
-
-    def forward(self, b: Array) -> ForwardPass:
-        outside, inside = (self._inverse * b[self._out].T).T, self._inner.forward(b[self._zone])
-        border = self._outer @ outside
-        border[self._reaching] += inside.border
-        return ForwardPass(np.concatenate([outside, inside.half]), border)
-
-    def backward(self, forward: ForwardPass, push: Array | None = None) -> Array:
-        count = self._out.size
-        outside = forward.half[:count]
-        inner = ForwardPass(forward.half[count:], forward.border[self._reaching])
-        y = np.empty((count + self._zone.size, *outside.shape[1:]))
-        y[self._out] = outside if push is None else outside + self._columns @ push
-        y[self._zone] = self._inner.backward(inner, None if push is None else push[self._reaching])
-        return y
-
-    def forward_each(self, fields: Array, half: Array) -> Array:
-        found = self.forward(np.asfortranarray(fields.T))
-        half[:, : found.half.shape[0]] = found.half.T
-        return np.ascontiguousarray(found.border.T)
-
-    def backward_each(self, half: Array, push: Array) -> Array:
-        count = self._out.size + self._zone.size + self._reaching.size
-        none = np.zeros((self._rows.shape[0], len(half)))
-        return np.ascontiguousarray(self.backward(ForwardPass(half[:, :count].T, none), push.T).T)
 
 
 def _above(eigenvalue: float) -> float:
