@@ -251,22 +251,27 @@ class CentralStepper(Stepper):
         multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
         return self._finish(state, (before, half), u, kick, meeting, multipliers)
 
-    def response(self, push: Array, momentum: Array, count: int) -> Array:
-        """Path (d, r) of `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
+    def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
+        """Paths Δt (v_n + v_{n+1})/2 (d, r) of each of `count` steps under forces push(j) (d, r), constant in the step
+        j, from momenta (d, r), linear bulk alone."""
         assembly, step = self._assembly, self.step
-        u, path, v = np.zeros_like(push), np.zeros_like(push), self._condensed.spread(momentum)
-        kick = 0.5 * step * self._condensed.spread(push)
-        for _ in range(count):
-            half = v + kick
+        u, v = np.zeros_like(momentum), self._condensed.spread(momentum)
+        elastic, damped = np.zeros_like(momentum), None
+
+        def kick(force: Array) -> Array:
+            force = force - elastic
+            if damped is not None:
+                force -= damped
+            return 0.5 * step * self._condensed.spread(force)
+
+        for j in range(count):
+            half = v + kick(push(j))
             u += step * half
-            force = push - assembly.stiffness @ u
-            if assembly.damping is not None:
-                force -= assembly.damping @ half
-            kick = 0.5 * step * self._condensed.spread(force)
-            following = half + kick
-            path += 0.5 * step * (v + following)
+            elastic = assembly.stiffness @ u
+            damped = None if assembly.damping is None else assembly.damping @ half
+            following = half + kick(push(j))
+            yield 0.5 * step * (v + following)
             v = following
-        return path
 
     def drive(self, state: State) -> tuple[Array, Array]:
         """Force and momentum (d,) that move the linear bulk on from a state."""
