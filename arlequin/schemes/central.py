@@ -38,8 +38,8 @@ from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
-from arlequin.solvers.zoned import Zoned
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
+from arlequin.solvers.zoned import Zoned
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
 from arlequin.step.imposed import reaction
@@ -101,9 +101,9 @@ class CentralDifference:
     The damping D_a of absorbing junctions is implicit: the matrix of the step is M + ½ Δt D_a, diagonal outside the
     gluing zones.
 
-    Stability without contact and damping of parts, F = f_ext − K u: with K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as kinetic
-    energy and S the strain energy, M Δv = … multiplied by v̄_n, on which Cᵀφ does no work, and u_{n+1} − u_n = Δt v_{n+½}
-    give for f_ext = 0
+    Stability without contact and damping of parts, F = f_ext − K u: let K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) be the
+    kinetic energy and S the strain energy. The first equation multiplied by v̄_n, on which Cᵀφ does no work, and
+    u_{n+1} − u_n = Δt v_{n+½} give for f_ext = 0
 
         E_{n+1} − E_n = −Δt v̄_n·D_a v̄_n ≤ 0,   E_n = K_n + S(u_n).
 
@@ -305,9 +305,7 @@ class CentralStepper(Stepper):
         a, constraint = self._acceleration(self._dragged(external - internal - damping, half), n, u, half)
         lift = self._condensed.response(pushed)
         moving = half if kick is None else half + kick[1]
-        carried = _Carried(
-            moving, damping, self._drag(half, a), external, stored, pushed, lift, a, constraint
-        )
+        carried = _Carried(moving, damping, self._drag(half, a), external, stored, pushed, lift, a, constraint)
         v = carried.half + 0.5 * step * (a + lift)
 
         du, driven = step * half, 0.5 * step * (before + half)
@@ -494,6 +492,7 @@ class BulkCentralStepper(CentralStepper):
                 if i:  # `there` has the free velocities
                     if zone is None:
                         rates[i], free = rows.products(half, there)
+                        assert isinstance(self._condensed, Condensed)
                         multipliers[i] = self._condensed.multipliers(free / -step)
                     else:
                         rates[i] = rows.product(half)
@@ -530,9 +529,7 @@ class BulkCentralStepper(CentralStepper):
             internal=force,
             kinetic=float(works["kinetic"][-1]),
             strain=float(works["strain"][-1]),
-            own=replace(
-                state.own, half=end, drag=last_drag, external=external, a=a, constraint=multipliers[-1].copy()
-            ),
+            own=replace(state.own, half=end, drag=last_drag, external=external, a=a, constraint=multipliers[-1].copy()),
         )
         rest = 0.5 * (rates[1:-1] + rates[2:])
         batch = self._block(reached, works.values, momenta, step * multipliers[:-1], rest)

@@ -109,7 +109,6 @@ class _Side:
             size += 0.5 * self.stepper.step * (abs(before.v) + abs(state.v))
         return _Advance(state, batches, path, size)
 
-
     @property
     def times(self) -> Array:
         """τ_j (count,): middles of the steps in the large one, from −½ to ½."""
@@ -216,8 +215,8 @@ class _AbsorbingCoupling:
         C_c p_c + C_f Σ p_f,   E p_c − x,   G Σ p_f − y,   G Σ τ_j p_f,j + (Σ τ_j²/m Δt) E (D_cc + ε diag D_cc) Eᵀ ξ
 
     has one matrix. (ε makes the slope unique; ε (Δt/m) Σ τ_j² σ·diag D_cc σ is part of the loss.) The first guess is
-    what the last step found: linear bulk takes each large step twice. Only what the responses are on the m + 2 z rows is
-    kept.
+    what the last step found: linear bulk takes each large step twice. Only what the responses are on the m + 2 z rows
+    is kept.
     """
 
     def __init__(

@@ -20,9 +20,9 @@ class SaddlePoint:
 
         K_ε = [A  Cᵀ; C  −ε N] = L D Lᵀ,    K_ε x₀ = f,  x₊ = x + K_ε⁻¹ (f − K₀ x),    x = [y; −φ],  f = [b; c],
 
-    N = diag(C_i diag(A)⁻¹ C_iᵀ). K_ε is quasi-definite: it is factored in the order in which the factor has few entries,
-    and nothing full of size n × m or m × m arises. Each pass of refinement multiplies what is left of C y − c by about
-    ε / (s + ε), s the eigenvalues of N^-½ C A⁻¹ Cᵀ N^-½. Rows that others imply are left out, with φ = 0.
+    N = diag(C_i diag(A)⁻¹ C_iᵀ). K_ε is quasi-definite: it is factored in the order in which the factor has few
+    entries, and nothing full of size n × m or m × m arises. Each pass of refinement multiplies what is left of C y − c
+    by about ε / (s + ε), s the eigenvalues of N^-½ C A⁻¹ Cᵀ N^-½. Rows that others imply are left out, with φ = 0.
     Components of a field that are coupled alike share one factor.
     """
 
