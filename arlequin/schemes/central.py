@@ -32,7 +32,6 @@ from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elastic import ElasticAssembled
 from arlequin.models.linalg.matrix import binade
-from arlequin.models.linalg.saddle import SaddlePoint
 from arlequin.models.linalg.threads import map_pieces
 from arlequin.models.part import Deforming, Nonlinear
 from arlequin.models.signatures import checked_call
@@ -590,7 +589,10 @@ class BulkCentralStepper(CentralStepper):
     def _absorbing_zone(self) -> "_AbsorbingZone | None":
         """The dofs of absorbing junctions; None without them."""
         assembly = self._assembly
-        return None if assembly.absorber is None else _AbsorbingZone(assembly, self._mass, self.step)
+        if assembly.absorber is None:
+            return None
+        assert isinstance(self._condensed, Zoned)
+        return _AbsorbingZone(assembly, self._condensed, self._mass, self.step)
 
     @cached_property
     def _pieces(self) -> tuple[_Piece, ...]:
@@ -632,21 +634,16 @@ class _AbsorbingZone:
     with v* = v_{n−½} + Δt M⁻¹(f_ext − f). The forces Cᵀφ − D_a v̄ then act on the bare mass.
     """
 
-    def __init__(self, assembly: Assembly, mass: Array, step: float) -> None:
-        absorber, constraints = assembly.absorber, assembly.constraints
+    def __init__(self, assembly: Assembly, zoned: Zoned, mass: Array, step: float) -> None:
+        absorber, at = assembly.absorber, zoned.zone
         assert absorber is not None
-        acting = np.zeros(mass.size, dtype=bool)
-        acting[constraints.indices] = True
-        acting[absorber.indices] = True
-        self.dofs = np.flatnonzero(acting)
-        self._free = np.flatnonzero(assembly.free[self.dofs])
-        at = self.dofs[self._free]
+        held = np.intersect1d(absorber.indices, assembly.imposed_dofs)
+        self.dofs = np.union1d(at, held)
+        self._free = np.searchsorted(self.dofs, at)
         self._step, self._mass = step, mass[at]
         self._absorber = sp.csr_array(absorber[self.dofs][:, self.dofs])
         self._own = sp.csr_array(absorber[at][:, at])
-        rows = sp.csr_array(constraints[:, at])
-        matrix = sp.csr_array(sp.diags_array(self._mass) + 0.5 * step * self._own)
-        self._saddle, self._no_rates = SaddlePoint(matrix, rows), np.zeros(rows.shape[0])
+        self._saddle, self._no_rates = zoned.saddle, np.zeros(assembly.constraints.shape[0])
 
     def solve(self, half: Array, free: Array) -> tuple[Array, Array]:
         """φ (m,) and D_a v̄ (z,), N, from v_{n−½} and v* (d,)."""

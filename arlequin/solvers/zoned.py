@@ -20,8 +20,8 @@ class Zoned:
 
         A = diag(D) ⊕ A_z,
 
-    the zone z the unknowns that A or the constraints C couple. Outside it y = D⁻¹(b + BᵀP); inside, y and φ follow from
-    one sparse factor (`SaddlePoint`).
+    the zone z the unknowns on which A is not the mass or on which constraints C act. Outside it y = D⁻¹(b + BᵀP);
+    inside, y and φ follow from one sparse factor (`SaddlePoint`). zone (z,): its degrees of freedom, ascending.
     """
 
     def __init__(self, assembly: Assembly, matrix: sp.csr_array) -> None:
@@ -29,17 +29,19 @@ class Zoned:
         self._unknowns = unknowns = Unknowns(assembly)
         inner, self._to_given = unknowns.split(sp.csr_array(matrix))
         rows = assembly.constraints
-        self._basis = assembly.contact.basis
+        self._product, self._basis = assembly.contact.basis_product, assembly.contact.basis
         self._rows_given = rows[:, unknowns.given] if unknowns.given.size else None
         self._matrix, own = inner, sp.csr_array(rows[:, unknowns.at])
         diagonal = inner.diagonal()
-        joined = abs(inner) @ np.ones(diagonal.size) > diagonal
+        changed = abs(sp.csr_array(matrix) - assembly.mass) @ np.ones(assembly.dof_count)
+        joined = changed[unknowns.at] > 0.0
         joined[own.indices] = True
         self._zone = np.flatnonzero(joined)
+        self.zone = np.arange(assembly.dof_count)[unknowns.at][self._zone]
         self._inverse = np.where(joined, 0.0, 1.0 / diagonal)
         zone = sp.csr_array(inner[self._zone][:, self._zone])
         with phase(f"factor of {self._zone.size:,} unknowns with {rows.shape[0]:,} constraints"):
-            self._saddle = SaddlePoint(zone, sp.csr_array(own[:, self._zone]))
+            self.saddle = SaddlePoint(zone, sp.csr_array(own[:, self._zone]))
         self._no_rates = np.zeros(rows.shape[0])
 
     @cached_property
@@ -51,7 +53,7 @@ class Zoned:
         reaching = np.flatnonzero(np.diff(inner.indptr))
         if not reaching.size:
             return Compliance(sp.csr_array(outside))
-        among = self._saddle.response(sp.csr_array(inner[reaching]))
+        among = self.saddle.response(sp.csr_array(inner[reaching]))
         places = np.repeat(reaching, reaching.size), np.tile(reaching, reaching.size)
         return Compliance(sp.csr_array(outside + sp.csr_array((among.ravel(), places), shape=outside.shape)))
 
@@ -64,9 +66,9 @@ class Zoned:
             if self._to_given is not None:
                 right = right - self._to_given @ given
         y = self._inverse * right
-        y[self._zone], multipliers = self._saddle.solve(right[self._zone], c)
+        y[self._zone], multipliers = self.saddle.solve(right[self._zone], c)
         whole = self._unknowns.scattered(y, given)
-        return Predictor(lambda _: whole, multipliers, self._basis @ whole)
+        return Predictor(lambda _: whole, multipliers, self._product(whole))
 
     def response(self, impulse: Array) -> Array:
         """Change of y (d,) under the contact impulses P (q,), constraints kept."""
@@ -78,11 +80,11 @@ class Zoned:
 
     def _pushed(self, impulse: Array) -> tuple[Array, Array]:
         """Changes of y (d,) and φ (m,) under the contact impulses P (q,)."""
-        right = (self._basis.T @ impulse)[self._unknowns.at]
+        right = self._product.transposed(impulse)[self._unknowns.at]
         y, inside = self._inverse * right, right[self._zone]
         multipliers = self._no_rates
         if inside.any():
-            y[self._zone], multipliers = self._saddle.solve(inside, self._no_rates)
+            y[self._zone], multipliers = self.saddle.solve(inside, self._no_rates)
         return self._unknowns.scattered(y), multipliers
 
     def spread(self, b: Array) -> Array:

