@@ -7,8 +7,9 @@ A step is one pass over pieces of the parts, which threads share: at u_n the for
     v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f + Cᵀφ),   u_{n+1} = u_n + Δt v_{n+½}.
 
 With constraints a second pass follows, over the nodes that they pull alone: the first leaves these with the velocities
-that follow without φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between. Sums over a
-piece are added up in the order of the pieces: nothing depends on the number of threads.
+that follow without φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between; in absorbing
+zones φ and the forces −D_a v̄_n are, by a factor of M + ½ Δt D_a with C. Sums over a piece are added up in the order
+of the pieces: nothing depends on the number of threads.
 
 Central differences of cells that deform: each step in as many sub-steps as they need to be stable.
 
@@ -222,7 +223,8 @@ class CentralStepper(Stepper):
         return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`).
+        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`), on systems
+        without absorbing junctions (see `DraggedStepper`).
 
         One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
         the order 2 where it changes between two steps.

@@ -28,7 +28,7 @@ from arlequin.system.system import System, surfaces_of
 
 _PASSES = 30
 _UNIQUE = 1e-9  # ε: share of its diagonal added to D_cc
-_TOGETHER = 256  # forces whose responses are found together
+_TOGETHER = 64  # forces whose responses are found together
 _EXACT, _ENOUGH = 1e-14, 1e-12  # mismatch of the paths: done; done where it falls no further
 
 

@@ -177,6 +177,38 @@ def test_several_steps_lose_what_is_absorbed(pair: str, ratio: int) -> None:
     assert np.abs(column(result, "junction")).max() <= 1e-12 * energy[0]
 
 
+@pytest.mark.parametrize("contact", [False, True])
+@pytest.mark.parametrize(
+    "pair", [*list(PAIRS)[1:3], *(pytest.param(pair, marks=pytest.mark.slow) for pair in list(PAIRS)[::3])]
+)
+def test_several_steps_with_loads_damping_and_moving_supports_are_audited(pair: str, contact: bool) -> None:
+    """Supports at the coarse end and, in the zone, at the fine one; with contact a wall at the other fine end."""
+    mass = "lumped" if EXPLICIT in PAIRS[pair] else "consistent"
+
+    def shaken(rate: float) -> Any:
+        return {"left": {"x": lambda t: 0.01 * (1.0 - np.cos(rate * t))}}
+
+    lossy = aq.Rayleigh(0.1, 1e-3)
+    coarse = aq.Bar(
+        "coarse", aq.mesh.interval(0.0, 1.0, cells=10), UNIT, mass=mass, imposed=shaken(20.0), damping=lossy
+    )
+    fine = aq.Bar(
+        "fine", aq.mesh.interval(0.6, 1.6, cells=40), UNIT, mass=mass, imposed={} if contact else shaken(15.0)
+    )
+    wall = aq.Interface("contact", fine.boundary("right"), aq.RigidPlane(1.605, -1.0), aq.Asperities(30.0, 2.0, 0.02))
+    system = aq.System(
+        [coarse, fine],
+        [aq.Junction(coarse, fine, absorbing=aq.Absorber())],
+        interfaces=[wall] if contact else [],
+        gravity=lambda t: (0.3 * np.sin(9.0 * t),),
+    )
+    result = aq.simulate(system, aq.Multirate(4, *PAIRS[pair]), duration=3.0, step=0.03)
+    assert np.abs(result.dataset["balance"]).max() <= 1e-12
+    absorbed = column(result, "absorbed")
+    assert np.diff(absorbed).min() >= 0.0 and absorbed[-1] > 0.0
+    assert not contact or result["interface/contact/impulse"].values.sum() > 0.0
+
+
 def test_one_step_each_is_the_theta_scheme() -> None:
     one, other = (
         aq.simulate(bars("consistent", velocity=noise), scheme, duration=2.0, step=0.02, fields_every=100)
