@@ -102,14 +102,22 @@ class BulkWork:
 
     @classmethod
     def of(
-        cls, assembly: Assembly, step: float, forces: Forces, multipliers: Array, paths: WorkPaths, flow: Array
+        cls,
+        assembly: Assembly,
+        step: float,
+        forces: Forces,
+        multipliers: Array,
+        paths: WorkPaths,
+        flow: Array,
+        crossing: Array | None = None,
     ) -> "BulkWork":
         """Works of mean forces, and of constraint impulses (…, m), N·s.
 
-        flow (…, d): velocity of the viscous losses Δt flow·D flow ≥ 0, m/s.
+        flow (…, d): velocity of the viscous losses Δt flow·D flow ≥ 0, m/s; crossing (…, d): that of the absorbing
+        zones, where it is another.
         """
         given = forces.external + forces.reaction
-        losses = viscous_losses(assembly, step, flow)
+        losses = viscous_losses(assembly, step, flow, crossing)
         if forces.viscous is not None:
             losses["damping"] = losses.get("damping", 0.0) + np.maximum(np.vecdot(forces.viscous, paths.du), 0.0)
         moved = applied(assembly.constraints, paths.impulse) if multipliers.size else multipliers
@@ -210,15 +218,17 @@ class BulkWork:
         return np.asarray(np.add.reduceat(friction_loss, first, axis=-1))
 
 
-def viscous_losses(assembly: Assembly, step: float, flow: Array) -> dict[str, Any]:
-    """Δt flow·D flow of the damping and of the absorbing zones, J."""
-    matrices = {"damping": assembly.damping, "absorbed": assembly.absorber}
+def viscous_losses(assembly: Assembly, step: float, flow: Array, crossing: Array | None = None) -> dict[str, Any]:
+    """Δt flow·D flow, J, of the damping, and of the absorbing zones, whose velocity `crossing` may be another."""
+    absorbing = flow if crossing is None else crossing
+    matrices = {"damping": (assembly.damping, flow), "absorbed": (assembly.absorber, absorbing)}
+    return {kind: viscous_loss(matrix, step, own) for kind, (matrix, own) in matrices.items() if matrix is not None}
+
+
+def viscous_loss(matrix: Any, step: float, flow: Array) -> Any:
+    """Δt flow·D flow (…,), J, of a damping matrix D (d, d) and velocities (…, d)."""
     # the form is not negative: below zero, in rigid motion, it is round-off, and losses never decrease
-    return {
-        kind: step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
-        for kind, matrix in matrices.items()
-        if matrix is not None
-    }
+    return step * np.maximum(np.vecdot(flow, applied(matrix, flow)), 0.0)
 
 
 def applicable(assembly: Assembly) -> tuple[str, ...]:

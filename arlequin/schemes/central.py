@@ -7,8 +7,9 @@ A step is one pass over pieces of the parts, which threads share: at u_n the for
     v_{n+½} = v_{n−½} + Δt M⁻¹(f_ext − f + Cᵀφ),   u_{n+1} = u_n + Δt v_{n+½}.
 
 With constraints a second pass follows, over the nodes that they pull alone: the first leaves these with the velocities
-that follow without φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between. Sums over a
-piece are added up in the order of the pieces: nothing depends on the number of threads.
+that follow without φ, and S φ = −C (v_{n−½} + Δt M⁻¹(f_ext − f)) / Δt, S = C M⁻¹Cᵀ, is solved in between; in absorbing
+zones φ and the forces −D_a v̄_n are, by a factor of M + ½ Δt D_a with C. Sums over a piece are added up in the order
+of the pieces: nothing depends on the number of threads.
 
 Central differences of cells that deform: each step in as many sub-steps as they need to be stable.
 
@@ -26,7 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
-from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths
+from arlequin.energy import KINDS, BulkWork, Forces, Work, WorkPaths, viscous_loss
 from arlequin.linalg.field_rows import FieldRows
 from arlequin.linalg.products import applied
 from arlequin.models.errors import UserError
@@ -39,6 +40,7 @@ from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
 from arlequin.solvers.condensed import Condensed
 from arlequin.solvers.contact_step import ContactMotion, ContactStep, solve_contact_step
+from arlequin.solvers.zoned import Zoned
 from arlequin.step.acceptance import accept, accept_cells, accept_shape
 from arlequin.step.batch import StepBatch, merge_time_steps
 from arlequin.step.imposed import reaction
@@ -52,8 +54,8 @@ def stable_step(assembly: Assembly, u: Array | None = None) -> float:
     """Bound of the stable step, s, of the cells as they are at u (d,), or at rest.
 
     It is the positive root of ω² Δt² + 2 δ Δt = 4 (2/ω without damping): ω² ≤ max over parts ω_p² + bounds of the
-    springs and of the contact laws; δ the largest eigenvalue of M⁻¹D, D of the parts and of absorbing junctions,
-    whose force lags by half a step.
+    springs and of the contact laws; δ the largest eigenvalue of M⁻¹D, D of the parts and dashpots, whose force lags by
+    half a step. Absorbing junctions do not change it.
     """
     square = max(_frequencies(assembly, u)) ** 2
     diagonal = _least_mass(assembly)
@@ -62,7 +64,7 @@ def stable_step(assembly: Assembly, u: Array | None = None) -> float:
     square += assembly.links.frequency_bound(diagonal) ** 2
     if assembly.laws.has_regular:
         square += assembly.contact.frequency_bound(inverse) ** 2
-    decay = 0.0 if assembly.viscous is None else _largest(assembly.viscous, inverse)
+    decay = 0.0 if assembly.damping is None else _largest(assembly.damping, inverse)
     root = decay + np.sqrt(decay**2 + 4.0 * square)
     return 4.0 / root if root > 0.0 else np.inf
 
@@ -113,14 +115,24 @@ class CentralDifference:
     """Central differences of parts with mass="lumped" or "dispersion-corrected"; contact impulses act on the velocities
     at half steps:
 
-        v_{n+½} = v_{n−½} + M⁻¹ [Δt F(u_n, v_{n−½}) + Cᵀφ + BᵀP],   C v_{n+½} = 0
-        u_{n+1} = u_n + Δt v_{n+½}
+        M (v_{n+½} − v_{n−½}) = Δt [F(u_n, v_{n−½}) − D_a v̄_n] + Cᵀφ + BᵀP,   C v_{n+½} = 0
+        u_{n+1} = u_n + Δt v_{n+½},   v̄_n = (v_{n−½} + v_{n+½})/2
 
     The stored part of regular laws is taken at g(u_n), their loss and the multipliers at v_{n+½}; a point is closed
-    when g(u_n + ½ Δt v_n) ≤ 0. Order 2, with damping 1 (its forces lag by half a step); stable for Δt < 2/ω_max, with
-    damping less. With K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) as kinetic energy at t_n the sum with the strain energy
-    S(u_n) is conserved exactly on linear bulk. Recorded velocities are (v_{n−½} + v_{n+½})/2 under the forces at t_n:
-    without the multipliers' impulse to come.
+    when g(u_n + ½ Δt v_n) ≤ 0. The damping of parts and dashpots lags by half a step: with it the order is 1, else 2.
+    The damping D_a of absorbing junctions is implicit: the matrix of the step is M + ½ Δt D_a, diagonal outside the
+    gluing zones.
+
+    Stability without contact and damping of parts, F = f_ext − K u: let K_n = ½ v_{n−½}·(M v_{n−½} + Δt F_n) be the
+    kinetic energy and S the strain energy. The first equation multiplied by v̄_n, on which Cᵀφ does no work, and
+    u_{n+1} − u_n = Δt v_{n+½} give for f_ext = 0
+
+        E_{n+1} − E_n = −Δt v̄_n·D_a v̄_n ≤ 0,   E_n = K_n + S(u_n).
+
+    In terms of u_{n−½} = u_n − ½ Δt v_{n−½} the sum is E_n = ½ v_{n−½}·(M − ¼ Δt² K) v_{n−½} + ½ u_{n−½}·K u_{n−½},
+    positive for Δt < 2/ω_max: the motion is bounded up to the limit without D_a, and beyond it is not (the mode with
+    v_{n+½} = −v_{n−½} has v̄ = 0, so that D_a does not act on it at the limit). The damping of parts lowers the limit.
+    Recorded velocities are v̄_n under the forces at t_n: without the multipliers' impulse to come.
 
     The mass of dispersion-corrected parts is factored once, and those of other parts must be lumped. It grows with Δt²:
     on such a part alone the stable step is √6/ω of Δt = 0, cΔt < H on bars.
@@ -161,20 +173,23 @@ class CentralDifference:
 @dataclass(frozen=True)
 class _Carried:
     """half (d,): v_{n−½} and half of the push's impulse; damping (d,), external (d,): shares of the smooth forces;
-    stored (k,), pushed (q,): stored contact forces at g(u_n), N; a (d,): constrained M⁻¹F_n without the stored contact;
-    constraint (m,)."""
+    drag (d,): D_a v̄_n of the absorbing junctions without contact, N, and None without them; stored (k,), pushed (q,):
+    stored contact forces at g(u_n), N; lift (d,): their share of the acceleration; a (d,): constrained
+    (M + ½ Δt D_a)⁻¹(F_n − D_a v_{n−½}) without them; constraint (m,)."""
 
     half: Array
     damping: Array
+    drag: Array | None
     external: Array
     stored: Array
     pushed: Array
+    lift: Array
     a: Array
     constraint: Array
 
 
 class CentralStepper(Stepper):
-    """Central differences; the diagonal mass is the matrix of every step."""
+    """Central differences; the matrix of every step is the diagonal mass, with ½ Δt D_a in absorbing zones."""
 
     def __init__(self, assembly: Assembly, step: float) -> None:
         diagonal = assembly.mass.diagonal()
@@ -189,10 +204,15 @@ class CentralStepper(Stepper):
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
         self._mass, self._lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
-        self._condensed = Condensed(assembly, assembly.mass)
+        if assembly.absorber is None:
+            self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
+        else:
+            self._condensed = Zoned(assembly, sp.csr_array(assembly.mass + 0.5 * step * assembly.absorber))
 
     def with_step(self, step: float) -> "CentralStepper":
         """The same with another step."""
+        if self._assembly.absorber is not None:
+            return type(self)(self._assembly, step)
         other = copy(self)
         other.step = step
         return other
@@ -200,17 +220,20 @@ class CentralStepper(Stepper):
     def restarted(self, state: State, n: int) -> State:
         """The state, step n of this stepper, from that of one with another step: v_{n−½} follows from v_n.
 
+        The acceleration at t_n depends on v_n alone, M a = F_n − D_a v_n: it is the same for any step.
+
         The kinetic energy ½ v_{n−½}·M v_{n+½} changes with it, by ⅛ (Δt² − Δt′²) aᵀM a.
         """
         own = state.own
-        half = state.v - 0.5 * self.step * (own.a + self._condensed.response(own.pushed))
+        half = state.v - 0.5 * self.step * (own.a + own.lift)
         force = own.external - state.internal - own.damping
-        a, constraint = self._acceleration(force, n, state.u, half)
-        own = replace(own, half=half, a=a, constraint=constraint)
+        a, constraint = self._acceleration(self._dragged(force, half), n, state.u, half)
+        lift = self._condensed.response(own.pushed)
+        own = replace(own, half=half, lift=lift, a=a, drag=self._drag(half, a), constraint=constraint)
         return replace(state, n=n, own=own, kinetic=self._kinetic(own, state.internal))
 
     def start(self, u: Array, v: Array) -> State:
-        """Starts with v_{−½} = v₀ − ½ Δt a₀."""
+        """Starts with v_{−½} = v₀ − ½ Δt a₀, M a₀ = F₀ − D_a v₀."""
         assembly = self._assembly
         bulk = assembly.respond(u, assembly.fresh(), self.step)
         internal = bulk.force
@@ -218,15 +241,21 @@ class CentralStepper(Stepper):
         gaps = kinematics.gaps(kinematics.basis @ u)
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
-        damping = assembly.viscous @ v if assembly.viscous is not None else np.zeros_like(u)
+        damping = assembly.damping @ v if assembly.damping is not None else np.zeros_like(u)
         external = assembly.load(0.0)
-        a, constraint = self._acceleration(external - internal - damping, 0, u, None)
-        half = v - 0.5 * self.step * (a + self._condensed.response(pushed))
-        own = _Carried(half, damping, external, stored, pushed, a, constraint)
+        force = external - internal - damping
+        at_once = self._condensed if assembly.absorber is None else Condensed(assembly, assembly.mass)
+        a, constraint = self._acceleration(self._dragged(force, v), 0, u, None, at_once)
+        half = v - 0.5 * self.step * (a + at_once.response(pushed))
+        if assembly.absorber is not None:
+            a, constraint = self._acceleration(self._dragged(force, half), 0, u, None)
+        lift = self._condensed.response(pushed)
+        own = _Carried(half, damping, self._drag(half, a), external, stored, pushed, lift, a, constraint)
         return State.first(assembly, u, v, bulk, gaps, kinetic=self._kinetic(own, internal), own=own)
 
     def advance(self, state: State, count: int = 1, push: Array | None = None) -> tuple[State, StepBatch]:
-        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`).
+        """One step; `push` (d,), N, is a constant force of parts stepped elsewhere (its work is `junction`), on systems
+        without absorbing junctions (see `DraggedStepper`).
 
         One half of its impulse acts at t_n, the other at t_{n+1}, so that it works on Δt (v_n + v_{n+1})/2 and keeps
         the order 2 where it changes between two steps.
@@ -254,22 +283,27 @@ class CentralStepper(Stepper):
         multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
         return self._finish(state, (before, half), u, kick, meeting, multipliers)
 
-    def response(self, push: Array, momentum: Array, count: int) -> Array:
-        """Path (d, r) of `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
+    def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
+        """Paths Δt (v_n + v_{n+1})/2 (d, r) of each of `count` steps under forces push(j) (d, r), constant in the step
+        j, from momenta (d, r), linear bulk alone."""
         assembly, step = self._assembly, self.step
-        u, path, v = np.zeros_like(push), np.zeros_like(push), self._condensed.spread(momentum)
-        kick = 0.5 * step * self._condensed.spread(push)
-        for _ in range(count):
-            half = v + kick
+        u, v = np.zeros_like(momentum), self._condensed.spread(momentum)
+        elastic, damped = np.zeros_like(momentum), None
+
+        def kick(force: Array) -> Array:
+            force = force - elastic
+            if damped is not None:
+                force -= damped
+            return 0.5 * step * self._condensed.spread(force)
+
+        for j in range(count):
+            half = v + kick(push(j))
             u += step * half
-            force = push - assembly.stiffness @ u
-            if assembly.viscous is not None:
-                force -= assembly.viscous @ half
-            kick = 0.5 * step * self._condensed.spread(force)
-            following = half + kick
-            path += 0.5 * step * (v + following)
+            elastic = assembly.stiffness @ u
+            damped = None if assembly.damping is None else assembly.damping @ half
+            following = half + kick(push(j))
+            yield 0.5 * step * (v + following)
             v = following
-        return path
 
     def drive(self, state: State) -> tuple[Array, Array]:
         """Force and momentum (d,) that move the linear bulk on from a state."""
@@ -298,23 +332,32 @@ class CentralStepper(Stepper):
         stored = assembly.laws.area * assembly.laws.pressure(gaps)
         pushed = kinematics.apply_local_transposed(kinematics.normal(stored))
         none = np.zeros_like(u)
-        damping = assembly.viscous @ half if assembly.viscous is not None else none
+        damping = assembly.damping @ half if assembly.damping is not None else none
         external = assembly.load(n * step)
-        a, constraint = self._acceleration(external - internal - damping, n, u, half)
-        carried = _Carried(half if kick is None else half + kick[1], damping, external, stored, pushed, a, constraint)
-        v = carried.half + 0.5 * step * (a + self._condensed.response(pushed))
+        a, constraint = self._acceleration(self._dragged(external - internal - damping, half), n, u, half)
+        lift = self._condensed.response(pushed)
+        moving = half if kick is None else half + kick[1]
+        carried = _Carried(moving, damping, self._drag(half, a), external, stored, pushed, lift, a, constraint)
+        v = carried.half + 0.5 * step * (a + lift)
 
         du, driven = step * half, 0.5 * step * (before + half)
         ways = WorkPaths(du, path=du, impulse=driven, stored=du, slip=driven)
 
+        mean_velocity = None if assembly.absorber is None else 0.5 * (before + half)
+        drag = None if assembly.absorber is None else assembly.absorber @ mean_velocity
+
         def balance() -> Array:
-            return self._momentum(half - before) / step + state.internal + own.damping - own.external
+            inertia = self._momentum(half - before) / step + state.internal + own.damping - own.external
+            return inertia if drag is None else inertia + drag
 
         mean = replace(contact, stored=0.5 * step * (own.stored + stored))
         forces = Forces(
             0.5 * (state.internal + internal), 0.5 * (own.damping + damping), 0.5 * (own.external + external), none
         )
-        work = BulkWork.of(assembly, step, forces, multipliers, ways, half).works(
+        bulk_work = BulkWork.of(assembly, step, forces, multipliers, ways, half, mean_velocity)
+        if drag is not None:
+            bulk_work = replace(bulk_work, damping=bulk_work.damping + drag @ driven)
+        work = bulk_work.works(
             step=step,
             rates=ways.on(kinematics),
             kinematics=kinematics,
@@ -355,9 +398,25 @@ class CentralStepper(Stepper):
         """M v (d,)."""
         return self._mass * v if self._lumped else self._assembly.mass @ v
 
-    def _acceleration(self, force: Array, n: int, u: Array, half: Array | None) -> tuple[Array, Array]:
-        """Constrained M⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions."""
+    def _dragged(self, force: Array, v: Array) -> Array:
+        """F − D_a v (d,), N."""
+        absorber = self._assembly.absorber
+        return force if absorber is None else force - absorber @ v
+
+    def _drag(self, half: Array, a: Array) -> Array | None:
+        """D_a v̄_n (d,), N, with v̄_n = v_{n−½} + ½ Δt a."""
+        absorber = self._assembly.absorber
+        return None if absorber is None else absorber @ (half + 0.5 * self.step * a)
+
+    def _acceleration(
+        self, force: Array, n: int, u: Array, half: Array | None, condensed: Condensed | Zoned | None = None
+    ) -> tuple[Array, Array]:
+        """Constrained A⁻¹F (d,) and multipliers (m,): v_{n−½} + Δt a keeps the constraints and imposed motions.
+
+        condensed: A where it is not the matrix of the step.
+        """
         assembly, step = self._assembly, self.step
+        condensed = self._condensed if condensed is None else condensed
         c = np.zeros(assembly.constraints.shape[0])
         given = None
         if assembly.imposed_dofs.size:
@@ -374,8 +433,8 @@ class CentralStepper(Stepper):
         if not (force.any() or c.any() or (given is not None and given.any())):
             return np.zeros_like(force), np.zeros_like(c)
         if not c.size and given is None:
-            return self._condensed.spread(force), c
-        free = self._condensed.predict(force, c, given)
+            return condensed.spread(force), c
+        free = condensed.predict(force, c, given)
         return free.y, free.multipliers
 
 
@@ -408,7 +467,8 @@ class BulkCentralStepper(CentralStepper):
             and not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
             and all(item.rest for part in assembly.parts for item in part.imposed)
             and not (system.springs or assembly.contact_count)
-            and assembly.viscous is None
+            and assembly.damping is None
+            and (assembly.absorber is None or assembly.constraints.shape[0] > 0)
         )
 
     fields_at_end = True
@@ -420,6 +480,7 @@ class BulkCentralStepper(CentralStepper):
         from arlequin.schemes._central_kernels import free_velocities, over_piece
 
         step, pieces, inverse, rows = self.step, self._pieces, self._inverse, self._constraint_rows
+        zone, drag = self._absorbing_zone, None
         half, force = state.own.half.copy(), state.internal.copy()
         here, there, spare = state.u, np.empty_like(state.u), np.empty_like(state.u)
         pull = None if rows is None else np.zeros_like(half)
@@ -428,6 +489,9 @@ class BulkCentralStepper(CentralStepper):
         sums = np.zeros((count + 1, len(pieces), 9))  # the stored energy, and what `over_piece` adds up
         multipliers = np.zeros((count + 1, 0 if rows is None else rows.shape[0]))
         rates = np.zeros((count + 2, multipliers.shape[1]))  # C v_{n−½}
+        absorbed = np.zeros(count + 1)
+        if zone is not None:
+            drag = state.own.drag[zone.dofs]
 
         def push_on(k: int, i: int, external: Array, u: Array, following: Array, joined: bool) -> None:
             """What the nodes of a piece that constraints pull, or its other nodes, do at the i-th instant, and how they
@@ -438,6 +502,8 @@ class BulkCentralStepper(CentralStepper):
             if joined and rows is not None and pull is not None:
                 own = slice(at.start + piece.axes * piece.first, at.start + piece.axes * piece.last)
                 rows.write_transposed(multipliers[i], pull, own)
+                if zone is not None and drag is not None:
+                    zone.resist(drag, pull, own)
             fields = piece.mass, inverse[at], half[at], u[at], following[at]
             loaded = bool(external[at].any()) if self._steady is None else self._loaded[k]
             forces = force[at], external[at], external[at] if pull is None else pull[at]
@@ -461,11 +527,21 @@ class BulkCentralStepper(CentralStepper):
             map_pieces(partial(resist, i=i, external=external, u=here, following=there), numbers)
             if rows is not None and pull is not None:
                 if i:  # `there` has the free velocities
-                    rates[i], free = rows.products(half, there)
-                    multipliers[i] = self._condensed.multipliers(free / -step)
+                    if zone is None:
+                        rates[i], free = rows.products(half, there)
+                        assert isinstance(self._condensed, Condensed)
+                        multipliers[i] = self._condensed.multipliers(free / -step)
+                    else:
+                        rates[i] = rows.product(half)
+                        multipliers[i], drag = zone.solve(half, there)
                 else:
                     multipliers[i], rates[i] = state.own.constraint, rows.product(half)
+                if zone is not None:
+                    pull[zone.dofs] = 0.0
+                    start = half[zone.dofs]
                 map_pieces(partial(push_on, i=i, external=external, u=here, following=there, joined=True), numbers)
+                if zone is not None:
+                    absorbed[i] = zone.loss(0.5 * (start + half[zone.dofs]))
             if i < count:
                 if dofs.size:  # at rest: what the other forces are
                     held[i] = step * (force[dofs] - external[dofs] - (0.0 if pull is None else pull[dofs]))
@@ -477,6 +553,11 @@ class BulkCentralStepper(CentralStepper):
         a = inverse * (external - force if pull is None else external - force + pull)
         works, momenta = self._audit(state.strain, sums)
         works["junction"] = 0.5 * step * np.vecdot(multipliers[:-1], rates[:-2] + rates[1:-1])
+        works["absorbed"] = absorbed[:-1]
+        last_drag = None
+        if zone is not None:
+            last_drag = np.zeros_like(end)
+            last_drag[zone.dofs] = drag
         reached = replace(
             state,
             n=state.n + count,
@@ -485,7 +566,7 @@ class BulkCentralStepper(CentralStepper):
             internal=force,
             kinetic=float(works["kinetic"][-1]),
             strain=float(works["strain"][-1]),
-            own=replace(state.own, half=end, external=external, a=a, constraint=multipliers[-1].copy()),
+            own=replace(state.own, half=end, drag=last_drag, external=external, a=a, constraint=multipliers[-1].copy()),
         )
         rest = 0.5 * (rates[1:-1] + rates[2:])
         batch = self._block(reached, works.values, momenta, step * multipliers[:-1], rest)
@@ -543,14 +624,26 @@ class BulkCentralStepper(CentralStepper):
         return FieldRows.of(constraints) if constraints.shape[0] else None
 
     @cached_property
+    def _absorbing_zone(self) -> "_AbsorbingZone | None":
+        """The dofs of absorbing junctions; None without them."""
+        assembly = self._assembly
+        if assembly.absorber is None:
+            return None
+        assert isinstance(self._condensed, Zoned)
+        return _AbsorbingZone(assembly, self._condensed, self._mass, self.step)
+
+    @cached_property
     def _pieces(self) -> tuple[_Piece, ...]:
         return tuple(_pieces(self._assembly, self._mass))
 
     @cached_property
     def _spans(self) -> list[tuple[Indices, Indices]]:
-        """Runs (s, 2) of the nodes of each piece that no constraint pulls, and of its others."""
-        rows = self._constraint_rows
+        """Runs (s, 2) of the nodes of each piece that no constraint and no absorbing zone pulls, and of its others."""
+        rows, zone = self._constraint_rows, self._absorbing_zone
         pulled = np.zeros(self._mass.size, dtype=bool) if rows is None else rows.touched
+        if zone is not None:
+            pulled = pulled.copy()
+            pulled[zone.dofs] = True
         return [_runs(p.first, pulled[p.dofs][p.axes * p.first : p.axes * p.last], p.axes) for p in self._pieces]
 
     @cached_property
@@ -569,6 +662,45 @@ class BulkCentralStepper(CentralStepper):
 
     def _load(self, t: float) -> Array:
         return self._assembly.load(t) if self._steady is None else self._steady
+
+
+class _AbsorbingZone:
+    """The dofs z (ascending) on which D_a or C acts, at rest where motions are imposed, and a step there:
+
+        A v_{n+½} = M v* − ½ Δt D_a v_{n−½} + Δt Cᵀφ,   C v_{n+½} = 0,   A = M + ½ Δt D_a,
+
+    with v* = v_{n−½} + Δt M⁻¹(f_ext − f). The forces Cᵀφ − D_a v̄ then act on the bare mass.
+    """
+
+    def __init__(self, assembly: Assembly, zoned: Zoned, mass: Array, step: float) -> None:
+        absorber, at = assembly.absorber, zoned.zone
+        assert absorber is not None
+        held = np.intersect1d(absorber.indices, assembly.imposed_dofs)
+        self.dofs = np.union1d(at, held)
+        self._free = np.searchsorted(self.dofs, at)
+        self._step, self._mass = step, mass[at]
+        self._absorber = sp.csr_array(absorber[self.dofs][:, self.dofs])
+        self._own = sp.csr_array(absorber[at][:, at])
+        self._saddle, self._no_rates = zoned.saddle, np.zeros(assembly.constraints.shape[0])
+
+    def solve(self, half: Array, free: Array) -> tuple[Array, Array]:
+        """φ (m,) and D_a v̄ (z,), N, from v_{n−½} and v* (d,)."""
+        before = half[self.dofs]
+        own = before[self._free]
+        right = self._mass * free[self.dofs[self._free]] - 0.5 * self._step * (self._own @ own)
+        after, impulse = self._saddle.solve(right, self._no_rates)
+        mean = np.zeros_like(before)
+        mean[self._free] = 0.5 * (own + after)
+        return impulse / self._step, self._absorber @ mean
+
+    def loss(self, mean: Array) -> float:
+        """Δt v̄·D_a v̄, J, of v̄ (z,)."""
+        return float(viscous_loss(self._absorber, self._step, mean))
+
+    def resist(self, drag: Array, pull: Array, at: slice) -> None:
+        """Takes the drag (z,) off the forces (d,) of the nodes of a piece, degrees of freedom `at`."""
+        mine = slice(*(int(i) for i in np.searchsorted(self.dofs, (at.start, at.stop))))
+        pull[self.dofs[mine]] -= drag[mine]
 
 
 def _pieces(assembly: Assembly, mass: Array) -> Iterator[_Piece]:
@@ -668,7 +800,10 @@ class SubsteppedStepper(Stepper):
         return replace(inner, n=n + 1, own=_Inside(inner, parts)), whole
 
     def _with(self, count: int) -> CentralStepper:
-        return self._stepper.with_step(self.step / count)
+        step = self.step / count
+        if self._stepper.step != step:  # the last one is kept: its matrix may depend on the step
+            self._stepper = self._stepper.with_step(step)
+        return self._stepper
 
     def _needed(self, u: Array, t: float) -> int:
         """Sub-steps of a step."""

@@ -1,6 +1,6 @@
 """The θ-scheme on sparse matrices, for one system or for the members of an ensemble."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -248,15 +248,16 @@ class ThetaStepper(Stepper):
         assert isinstance(self._bulk.condensed, Condensed)
         return self._bulk.condensed
 
-    def response(self, push: Array, momentum: Array, count: int) -> Array:
-        """Displacement (d, r) by `count` steps under constant forces (d, r) from momenta (d, r), linear bulk alone."""
+    def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
+        """Displacements (d, r) in each of `count` steps under forces push(j) (d, r), constant in the step j, from
+        momenta (d, r), linear bulk alone."""
         assembly, theta, step = self._assembly, self._theta, self.step
-        u = np.zeros_like(push)
-        for _ in range(count):
-            y = self._bulk.condensed.spread(momentum + theta * step * (push - assembly.stiffness @ u))
+        u = np.zeros_like(momentum)
+        for j in range(count):
+            y = self._bulk.condensed.spread(momentum + theta * step * (push(j) - assembly.stiffness @ u))
             u += step * y
             momentum = momentum + (assembly.mass @ y - momentum) / theta
-        return u
+            yield step * y
 
     def drive(self, state: State) -> tuple[Array, Array]:
         """Force and momentum (d,) that move the linear bulk on from a state."""

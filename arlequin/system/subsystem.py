@@ -33,7 +33,10 @@ def connected_dofs(assembly: Assembly, names: set[str]) -> NDArray[np.bool_]:
 def restrict_assembly(
     assembly: Assembly, chosen: NDArray[np.bool_], dofs: NDArray[np.bool_], interfaces: NDArray[np.bool_]
 ) -> Assembly:
-    """The assembly of some of the parts, their springs and their interfaces (masks)."""
+    """The assembly of some of the parts, their springs and their interfaces (masks), without junctions.
+
+    The absorbing terms of junctions keep their block: the loss with the other parts at rest.
+    """
     parts = [part for part, yes in zip(assembly.system.parts, chosen, strict=True) if yes]
     assembled = tuple(part for part, yes in zip(assembly.parts, chosen, strict=True) if yes)
     layout = DofLayout.of(parts, assembled)
@@ -44,8 +47,10 @@ def restrict_assembly(
     ]
     block = {
         name: None if getattr(assembly, name) is None else sp.csr_array(getattr(assembly, name)[dofs][:, dofs])
-        for name in ("mass", "stiffness", "damping")
+        for name in ("mass", "stiffness", "damping", "absorber")
     }
+    if block["absorber"] is not None and not block["absorber"].nnz:
+        block["absorber"] = None
     return Assembly(
         system=replace(
             assembly.system,
@@ -58,7 +63,6 @@ def restrict_assembly(
         ),
         parts=assembled,
         start=layout.start,
-        absorber=None,
         operators=(),
         constraints=sp.csr_array((0, layout.count)),
         gram=sp.csr_array((0, 0)),

@@ -187,7 +187,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
 
 
 def part_damping(part: "Continuum", mass: csr_array, stiffness: csr_array, mass_weight: Array) -> csr_array | None:
-    """Damping (d, d) of a part, N·s/m; None where it has none. mass_weight (c, q): mass of the quadrature points, kg."""
+    """Damping (d, d) of a part, N·s/m; None where it has none. mass_weight (c, q): mass of the points, kg."""
     own = part.damping
     if isinstance(own, ShortWaveDamping):
         return own.matrix(part, mass_weight)

@@ -89,13 +89,18 @@ def _squares_by(solve: Callable[[Array], Array], fields: Array) -> Array:
 def factorise_components(A: Any) -> Solver:
     """Factor of a symmetric positive definite A (n, n): of one component where all are coupled alike, bit by bit."""
     matrix = sp.csr_array(A)
+    places = equal_components(matrix)
+    return WholeFactor(matrix) if places is None else RepeatedFactor(matrix, places)
+
+
+def equal_components(matrix: sp.csr_array) -> NDArray[np.int64] | None:
+    """Rows (k, n / k) of k components of a field that a symmetric matrix (n, n) couples to themselves alone, with the
+    same entries bit by bit; None where there are no such components."""
     matrix.sum_duplicates()
     count, labels = connected_components(matrix, directed=False)
     sizes = np.bincount(labels, minlength=count)
     if not 1 < count <= _MOST or (sizes != sizes[0]).any():
-        return WholeFactor(matrix)
+        return None
     places = np.argsort(labels, kind="stable").reshape(count, -1)
     first, *others = (canonical(matrix[rows][:, rows]) for rows in places)
-    return (
-        RepeatedFactor(matrix, places) if all(same_entries(first, other) for other in others) else WholeFactor(matrix)
-    )
+    return places if all(same_entries(first, other) for other in others) else None

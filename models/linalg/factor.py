@@ -281,6 +281,26 @@ class CholeskyFactor:
         return self._analysis
 
 
+class QuasiDefiniteFactor:
+    """P K Pᵀ = L D Lᵀ of a symmetric K = [A Cᵀ; C −N], A and N positive definite, D diagonal with both signs.
+
+    Such a factor exists in any order of the rows, without a search for pivots; it loses digits as N becomes small.
+
+    Source: Vanderbei, SIAM J. Optim. 5 (1995) 100–113.
+    """
+
+    def __init__(self, K: Any) -> None:
+        """K (n, n); UserError where a pivot is 0."""
+        matrix = canonical(K)
+        self.shape = matrix.shape
+        self._analysis = _analyse(matrix, "default", definite=False)
+        self._analysis.factorise(matrix)
+
+    def solve(self, b: Array) -> Array:
+        """K⁻¹ b of b (n,) or (n, r)."""
+        return self._analysis.solve(_right_hand_side(b, self.shape[0]))
+
+
 def fill_reducing_order(A: Any, ordering: str = "default") -> NDArray[np.int64]:
     """The order (d,) of rows in which the factor of A has few entries; see `factorise`."""
     return _analyse(canonical(A), ordering).permutation().astype(np.int64)
@@ -371,16 +391,16 @@ def _supernodes_of(factor: Any, size: int) -> Supernodes | None:
     return Supernodes(first, row_start, value_start, rows, values)
 
 
-def _analyse(A: Any, ordering: str) -> _CholmodAnalysis:
-    """Analyse the pattern of A with whichever API is installed."""
+def _analyse(A: Any, ordering: str, definite: bool = True) -> _CholmodAnalysis:
+    """Analyse the pattern of A with whichever API is installed; not definite: for L D Lᵀ with D of both signs."""
     cholmod = _cholmod()
     kind: Callable[..., _CholmodAnalysis] = _Cholmod05 if hasattr(cholmod, "CholeskyFactor") else _Cholmod04
     try:
-        return kind(cholmod, A, ordering)
+        return kind(cholmod, A, ordering, definite)
     except (cholmod.CholmodNotInstalledError, *_invalid(cholmod)):
         if ordering not in ("metis", "nesdis"):
             raise
-        return kind(cholmod, A, "default")  # this CHOLMOD was built without its partition module
+        return kind(cholmod, A, "default", definite)  # this CHOLMOD was built without its partition module
 
 
 def _cholmod() -> ModuleType:
@@ -413,9 +433,9 @@ def _run(cholmod: ModuleType, action: Callable[..., Any], *arguments: Any) -> An
 class _Cholmod04:
     """scikit-sparse 0.4.16: `analyze`, then `cholesky_inplace`; a supernodal factor stays supernodal."""
 
-    def __init__(self, cholmod: ModuleType, A: Any, ordering: str) -> None:
+    def __init__(self, cholmod: ModuleType, A: Any, ordering: str, definite: bool) -> None:
         self._cholmod = cholmod
-        self._factor = cholmod.analyze(A, mode="auto", ordering_method=ordering)
+        self._factor = cholmod.analyze(A, mode="auto" if definite else "simplicial", ordering_method=ordering)
 
     def factorise(self, A: Any) -> None:
         _run(self._cholmod, self._factor.cholesky_inplace, A)
@@ -451,14 +471,15 @@ class _Cholmod05:
     The symbolic factor is kept and copied each time: another `factorize` of the same object runs simplicial.
     """
 
-    def __init__(self, cholmod: ModuleType, A: Any, ordering: str) -> None:
-        self._cholmod = cholmod
-        self._symbolic = cholmod.CholeskyFactor(A, lower=True, order=ordering, supernodal_mode="auto")
+    def __init__(self, cholmod: ModuleType, A: Any, ordering: str, definite: bool) -> None:
+        self._cholmod, self._definite = cholmod, definite
+        mode = "auto" if definite else "simplicial"
+        self._symbolic = cholmod.CholeskyFactor(A, lower=True, order=ordering, supernodal_mode=mode)
         self._factor: Any = None
 
     def factorise(self, A: Any) -> None:
         self._factor = None  # released before the new factor is allocated
-        self._factor = _run(self._cholmod, lambda: self._symbolic.copy().factorize(A, ldl=False))
+        self._factor = _run(self._cholmod, lambda: self._symbolic.copy().factorize(A, ldl=not self._definite))
 
     def solve(self, b: Array) -> Array:
         # its estimate (min L_ii / max L_ii)² takes different units for near singular; pivots are checked here

@@ -58,24 +58,6 @@ def test_the_loss_never_decreases_and_is_audited(name: str, width: float) -> Non
     assert np.abs(column(result, "junction")).max() <= 1e-12 * start
 
 
-def test_the_stable_step_knows_the_absorber() -> None:
-    """Below the limit of M⁻¹K and M⁻¹D, found from all eigenvalues; a run at it stays bounded."""
-    with_loss, without = (assemble(bars(mass="lumped", absorbing=yes)) for yes in (True, False))
-    inverse = 1.0 / with_loss.mass.diagonal()
-    scaled = np.sqrt(inverse)
-    largest = [
-        np.linalg.eigvalsh((matrix.toarray() * scaled).T * scaled).max()
-        for matrix in (with_loss.stiffness, with_loss.viscous)
-    ]
-    decay, square = largest[1], largest[0]
-    assert stable_step(with_loss) <= 4.0 / (decay + np.sqrt(decay**2 + 4.0 * square))
-    assert stable_step(with_loss) < stable_step(without)
-    with pytest.raises(aq.UserError, match="central-difference limit"):
-        aq.simulate(
-            bars(mass="lumped", velocity=noise), aq.CentralDifference(), duration=1.0, step=0.9 * stable_step(without)
-        )
-
-
 @pytest.mark.parametrize("field", [lambda x: 1.0 + 0.0 * x, lambda x: 0.7 - 0.3 * x])
 def test_what_both_meshes_carry_is_not_lost(field: Any) -> None:
     assembly = assemble(bars())

@@ -40,11 +40,11 @@ def bars():
     return [aq.Bar(name, mesh, STEEL, mass="lumped") for name, mesh in (("coarse", coarse), ("fine", fine))]
 
 
-def thrown(parts, **given):
+def thrown(parts, absorbing=None, **given):
     rng = np.random.default_rng(0)
     speeds = {part.name: rng.normal(size=(part.node_count, part.components)) for part in parts}
     speed = {name: (lambda x, own=own: own) for name, own in speeds.items()}
-    return aq.System(parts, [aq.Junction(*parts)], velocity=speed, **given)
+    return aq.System(parts, [aq.Junction(*parts, absorbing=absorbing)], velocity=speed, **given)
 
 
 SYSTEMS = {
@@ -53,41 +53,53 @@ SYSTEMS = {
     "held": lambda: aq.System(p := plates(imposed={"left": {"x": 0.0, "y": 0.0}}), [aq.Junction(*p)]),
     "space": lambda: thrown(cubes()),
     "bars": lambda: thrown(bars()),
+    "absorbing": lambda: thrown(plates(), aq.Absorber()),
+    "absorbing, held": lambda: thrown(
+        plates(imposed={"bottom": {"x": 0.0, "y": 0.0}}), aq.Absorber(), gravity=(0.0, -9e6)
+    ),
 }
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("make", SYSTEMS.values(), ids=SYSTEMS)
 def test_motion_is_the_recurrence_with_the_stiffness(make):
-    """v_{n+½} minimises |v − v_{n−½} − Δt M⁻¹(f_ext − K u)|² in M on C v = 0; works by their definitions."""
+    """v_{n+½} minimises |v − v_{n−½} − Δt M⁻¹(f_ext − K u)|² in M on C v = 0; works by their definitions.
+
+    With absorbing junctions in M + ½ Δt D_a, and with the force −D_a v_{n−½}.
+    """
     system, step, count = make(), 2e-7, 30
     result = aq.simulate(system, CENTRAL, duration=count * step, step=step, fields_every=7)
     assembly = assemble(system)
     mass, K, free = assembly.mass.diagonal(), assembly.stiffness.toarray(), assembly.free
     C = assembly.constraints.toarray() * free
     m = len(C)
+    D = np.zeros_like(K) if assembly.absorber is None else assembly.absorber.toarray()
+    at_free = np.ix_(free, free)
+    bare, implicit = np.zeros_like(K), np.zeros_like(K)
+    bare[at_free] = np.diag(1.0 / mass[free])
+    implicit[at_free] = np.linalg.inv((np.diag(mass) + 0.5 * step * D)[at_free])
     u, v = start_fields(assembly, step, False)
 
-    def projected(force, target):
-        """M⁻¹(F + Cᵀφ) with C a = target, and φ, by the saddle point matrix."""
-        inverse = np.divide(free, mass, out=np.zeros_like(mass), where=free)
-        schur = C @ (inverse[:, None] * C.T)
+    def projected(force, target, inverse=implicit):
+        """A⁻¹(F + Cᵀφ) with C a = target, and φ, by the saddle point matrix."""
+        schur = C @ inverse @ C.T
         scale = 1.0 / np.sqrt(schur.diagonal())
         found = (
             scale
-            * np.linalg.lstsq(schur * scale * scale[:, None], scale * (target - C @ (inverse * force)), rcond=1e-12)[0]
+            * np.linalg.lstsq(schur * scale * scale[:, None], scale * (target - C @ (inverse @ force)), rcond=1e-12)[0]
         )
-        return inverse * (force + C.T @ found), found
+        return inverse @ (force + C.T @ found), found
 
-    a, push = projected(assembly.load(0.0) - K @ u, np.zeros(m))
-    half = v - 0.5 * step * a
-    u_all, v_all, kinetic, pulls, joined = [u], [], [], [], [0.0]
+    half = v - 0.5 * step * projected(assembly.load(0.0) - K @ u - D @ v, np.zeros(m), bare)[0]
+    a, push = projected(assembly.load(0.0) - K @ u - D @ half, np.zeros(m))
+    u_all, v_all, kinetic, pulls, joined, absorbed = [u], [], [], [], [0.0], [0.0]
     for n in range(count + 1):
         force = assembly.load(n * step) - K @ u
         kinetic.append(0.5 * half @ (mass * half + step * force))
         if n:
-            a, push = projected(force, -C @ half / step)
+            a, push = projected(force - D @ half, -C @ half / step)
         v_all.append(half + 0.5 * step * a)
+        absorbed.append(absorbed[-1] + step * v_all[-1] @ (D @ v_all[-1]))
         joined.append(joined[-1] + step * push @ (C @ (half + 0.5 * step * a)))
         pulls.append(push)
         half = half + step * a
@@ -106,7 +118,11 @@ def test_motion_is_the_recurrence_with_the_stiffness(make):
         np.testing.assert_allclose(group["momentum"].values, momenta, rtol=0.0, atol=1e-11 * scale)
     energy, most = result["energy"], np.abs(result["energy"].values).max()
     strain = [0.5 * u @ (K @ u) for u in u_all[:-1]]
-    for kind, expected in (("kinetic", kinetic), ("strain", strain), ("junction", joined[:-1])):
+    expected_energies = {"kinetic": kinetic, "strain": strain, "junction": joined[:-1]}
+    if D.any():
+        expected_energies["absorbed"] = absorbed[:-1]
+        assert absorbed[-2] > 1e-3 * kinetic[0]
+    for kind, expected in expected_energies.items():
         np.testing.assert_allclose(energy.sel(kind=kind).values, expected, rtol=0.0, atol=1e-10 * most)
     assert np.abs(result["balance"].values).max() <= 1e-12
     (rest,) = (result[group] for group in result.groups if group.startswith("/junction/"))

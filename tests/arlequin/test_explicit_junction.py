@@ -1,5 +1,6 @@
 """What a junction costs an explicit scheme: the stable step, from the eigenvalues of the glued and unglued models."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy.linalg import eigvalsh, null_space
 
 import arlequin as aq
-from arlequin.schemes.central import stable_step
+from arlequin.schemes.central import CentralStepper, stable_step
 from arlequin.system.assembly import Assembly, assemble
 
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
@@ -68,9 +69,10 @@ def test_the_junction_keeps_the_stable_step(cells: str, ratio: float) -> None:
     assert stable_step(glued) >= 0.93 * stable_step(alone)
 
 
-def test_the_bound_knows_the_absorber_within_a_third() -> None:
+def test_the_bound_knows_the_lagging_damping_within_a_third() -> None:
     """Stable exactly where Δt² K + 2 Δt D < 4 M, from z² M − (2M − Δt² K − Δt D) z + M − Δt D at z = −1."""
-    assembly = solids("triangles", 3.7, True, aq.Absorber())
+    absorbing = solids("triangles", 3.7, True, aq.Absorber())
+    assembly = replace(absorbing, damping=absorbing.absorber, absorber=None)
     mass, stiffness, damping = reduced(assembly)
     step = stable_step(assembly)
 
@@ -79,3 +81,25 @@ def test_the_bound_knows_the_absorber_within_a_third() -> None:
 
     assert highest(step) <= 4.0
     assert highest(1.5 * step) > 4.0
+
+
+@pytest.mark.parametrize("strength", [0.4, pytest.param(40.0, marks=pytest.mark.slow)])
+def test_an_absorber_keeps_the_stable_step(strength: float) -> None:
+    """Spectral radius of a step of u and the recorded v, on the motions that the junction allows: 1 up to 2/ω of the
+    undamped model, from its eigenvalues, and more beyond."""
+    assembly = solids("quadrilaterals", 1.5, True, aq.Absorber(strength))
+    undamped = solids("quadrilaterals", 1.5, True)
+    limit = exact_step(undamped)
+    assert stable_step(assembly) == stable_step(undamped)
+    allowed = null_space(assembly.constraints.toarray())
+    none = np.zeros(assembly.dof_count)
+
+    def radius(step: float) -> float:
+        stepper, columns = CentralStepper(assembly, step), []
+        for u, v in [(own, none) for own in allowed.T] + [(none, own) for own in allowed.T]:
+            end, _ = stepper.advance(stepper.start(u, v))
+            columns.append(np.concatenate([allowed.T @ end.u, allowed.T @ end.v]))
+        return float(np.abs(np.linalg.eigvals(np.transpose(columns))).max())
+
+    assert radius((1.0 - 1e-4) * limit) <= 1.0 + 1e-7  # rigid motions: a double eigenvalue 1
+    assert radius((1.0 + 1e-4) * limit) >= 1.0 + 5e-6

@@ -173,8 +173,6 @@ def test_systems_that_cannot_take_several_steps() -> None:
     bar = aq.Bar("bar", aq.mesh.interval(0.0, 1.0, cells=10), UNIT)
     with pytest.raises(aq.UserError, match="need a junction"):
         aq.simulate(aq.System([bar], velocity=1.0), aq.Multirate(2), duration=1.0, step=0.1)
-    with pytest.raises(aq.UserError, match="no absorbing junctions"):
-        aq.simulate(bars(absorbing=aq.Absorber()), aq.Multirate(2), duration=1.0, step=0.1)
     ends = [(0.0, 1.0, 10), (0.6, 1.6, 20), (1.2, 2.2, 40)]
     parts = [aq.Bar(name, aq.mesh.interval(a, b, cells=n), UNIT) for name, (a, b, n) in zip("abc", ends, strict=True)]
     junctions = [aq.Junction(parts[0], parts[1], name="one"), aq.Junction(parts[1], parts[2], name="two")]

@@ -54,11 +54,12 @@ def blocks(**options):
     )
 
 
-def glued(mass="consistent"):
+def glued(mass="consistent", absorbing=None):
     coarse = aq.Bar("coarse", aq.mesh.interval(0.0, 0.7, cells=14), UNIT, mass=mass)
     fine = aq.Bar("fine", aq.mesh.interval(0.4, 1.0, cells=60), UNIT, mass=mass)
     touch = aq.Interface("wall", fine.boundary("right"), aq.RigidPlane(1.01, -1.0), aq.Asperities(30.0, 2.0, 0.02))
-    return aq.System([coarse, fine], [aq.Junction(coarse, fine)], interfaces=[touch], velocity=0.1)
+    junction = aq.Junction(coarse, fine, absorbing=absorbing)
+    return aq.System([coarse, fine], [junction], interfaces=[touch], velocity=0.1)
 
 
 def thrown():
@@ -106,6 +107,12 @@ CASES = {
     "central": (lambda: strip(aq.Unilateral(), mass="lumped"), aq.CentralDifference(), 2e-4),
     "central, wear": (lambda: strip(SOFT, mass="lumped", wear=WEAR), aq.CentralDifference(), 2e-4),
     "central, metal": (lambda: strip(aq.Unilateral(), mass="lumped", **PLASTIC), aq.CentralDifference(), 4e-3),
+    "central, absorbing": (lambda: glued("lumped", aq.Absorber()), aq.CentralDifference(), 5e-3),
+    "multirate, absorbing": (
+        lambda: glued("lumped", aq.Absorber()),
+        aq.Multirate(4, fine=aq.CentralDifference()),
+        2e-2,
+    ),
     "multirate": (glued, aq.Multirate(3), 2e-2),
     "multirate, explicit": (lambda: glued("lumped"), aq.Multirate(4, fine=aq.CentralDifference()), 2e-2),
     "static": (lambda: pressed(GAP), aq.Static(), 2e-2),
@@ -115,7 +122,7 @@ CASES = {
 
 # what each stepper keeps, once; test_resume_laws.py has all laws
 QUICK = ("theta, springs", "theta, blocks", "theta, rigid and modal", "midpoint", "hht, wear", "alpha, metal")
-QUICK += ("central, wear", "multirate, explicit", "static, neo-Hooke")
+QUICK += ("central, wear", "central, absorbing", "multirate, explicit", "multirate, absorbing", "static, neo-Hooke")
 CASES |= {
     "static, metal": (lambda: pressed(GAP, METAL, "finite"), aq.Static(), 2e-2),
     "static, cut back": (lambda: pressed(GAP, METAL, "finite"), aq.Static(), 0.1),

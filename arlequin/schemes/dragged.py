@@ -1,0 +1,113 @@
+"""Central differences under a viscous force that is constant in each step."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from arlequin.energy import Work
+from arlequin.models.types import Array
+from arlequin.schemes.central import CentralStepper
+from arlequin.step.batch import StepBatch
+from arlequin.step.state import State
+from arlequin.system.assembly import Assembly
+
+_PASSES = 30
+_EXACT, _ENOUGH = 1e-14, 1e-12  # what is left of the force: done; done where it falls no further
+
+
+class DraggedStepper:
+    """Steps of central differences with the constant force g = −D p/Δt, p = Δt (v_n + v_{n+1})/2 the path of the step.
+
+    Half of its impulse acts at t_n and half at t_{n+1}, as that of any constant force (`CentralStepper.advance`), so
+    that it works on p and takes the energy Δt v̄·D v̄ ≥ 0, v̄ = p/Δt. The sum of kinetic and strain energy is positive
+    up to the limit of the step without D. Linear bulk moves by
+
+        p = p₀ + Δt R g,   R = κ − ¼ Δt M⁻¹(Δt K + D_v) κ,   κ = ½ Δt M⁻¹,
+
+    with D_v the damping of the parts, so that (1 + D R) g = −D p₀/Δt on the dofs z of D. Contact and motions imposed
+    there change p₀; then the step is taken again until g = −D p/Δt.
+    """
+
+    def __init__(self, stepper: CentralStepper, assembly: Assembly, damping: sp.csr_array) -> None:
+        """assembly: that of the stepper, without constraints; damping D (d, d)."""
+        self.step, self._stepper, self._assembly = stepper.step, stepper, assembly
+        self._dofs = at = np.unique(damping.indices)
+        self._damping = sp.csr_array(damping[at][:, at])
+        self._size = abs(self._damping)
+        mass, step = assembly.mass.diagonal(), self.step
+        self._kappa = 0.5 * step * np.divide(1.0, mass, out=np.zeros_like(mass), where=assembly.free)
+        self._resisting = step * assembly.stiffness
+        if assembly.damping is not None:
+            self._resisting = self._resisting + assembly.damping
+        self._rows = sp.csr_array(assembly.stiffness[at])
+        own = self._kappa[at]
+        stiff = sp.csr_array(sp.csr_array(self._resisting)[at][:, at])
+        moved = sp.diags_array(own) - 0.5 * sp.diags_array(own) @ stiff @ sp.diags_array(own)
+        self._solve: Callable[[Array], Array] = splu(
+            sp.csc_array(sp.eye_array(at.size) + self._damping @ moved)
+        ).solve  # fmt: skip
+
+    def start(self, u: Array, v: Array) -> State:
+        """The state at t = 0."""
+        return self._stepper.start(u, v)
+
+    def drive(self, state: State) -> tuple[Array, Array]:
+        """Force and momentum (d,) that move the linear bulk on from a state."""
+        return self._stepper.drive(state)
+
+    def advance(self, state: State, push: Array) -> tuple[State, StepBatch]:
+        """One step under a constant force (d,) besides, whose work is `junction`."""
+        at, step = self._dofs, self.step
+        drag, before = self._predicted(state, push), np.inf
+        for _ in range(_PASSES):
+            force = push.copy()
+            force[at] += drag
+            end, batch = self._stepper.advance(state, push=force)
+            assert batch.path is not None
+            mean = batch.path[0, at] / step
+            left = drag + self._damping @ mean
+            scale = float((self._size @ (0.5 * (abs(state.v[at]) + abs(end.v[at])))).max(initial=0.0))
+            miss = float(np.abs(left).max(initial=0.0))
+            if miss <= _EXACT * scale or (miss <= _ENOUGH * scale and miss > 0.5 * before):
+                break
+            drag, before = drag - self._solve(left), miss
+        work = Work(batch.works.copy())
+        work["junction"] -= step * float(drag @ mean)
+        work["absorbed"] = step * max(float(mean @ (self._damping @ mean)), 0.0)
+        return end, replace(batch, works=work.values)
+
+    def _predicted(self, state: State, push: Array) -> Array:
+        """g (z,) of linear bulk without contact."""
+        assembly, at, step, own = self._assembly, self._dofs, self.step, state.own
+        kick = self._kappa * push
+        half = own.half + kick + step * own.a
+        force = assembly.load((state.n + 1) * step)[at] - self._rows @ (state.u + step * half)
+        if assembly.damping is not None:
+            force -= (assembly.damping @ half)[at]
+        end = half[at] + kick[at] + self._kappa[at] * force
+        return -self._solve(self._damping @ (0.5 * (state.v[at] + end)))
+
+    def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
+        """Paths (d, r) of each of `count` steps under forces push(j) (d, r), constant in the step j, from momenta
+        (d, r), linear bulk alone."""
+        assembly, at, step, kappa = self._assembly, self._dofs, self.step, self._kappa[:, None]
+        u, v, internal = np.zeros_like(momentum), 2.0 / step * kappa * momentum, np.zeros_like(momentum)
+        for j in range(count):
+            half = v + kappa * (push(j) - internal)
+            u += step * half
+            internal = assembly.stiffness @ u
+            if assembly.damping is not None:
+                internal += assembly.damping @ half
+            following = half + kappa * (push(j) - internal)
+            drag = np.zeros_like(internal)
+            drag[at] = -self._solve(self._damping @ (0.5 * (v[at] + following[at])))
+            drag *= kappa
+            u += step * drag
+            resisted = self._resisting @ drag
+            internal += resisted
+            following += 2.0 * drag - kappa * resisted
+            yield 0.5 * step * (v + following)
+            v = following
