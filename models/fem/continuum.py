@@ -14,6 +14,7 @@ from arlequin.models.fem.cells import CellArrays, cell_arrays, check_cells
 from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
 from arlequin.models.fem.elements import FiniteElement, element_of
 from arlequin.models.fem.mass import KINDS
+from arlequin.models.fem.spectral import Lobatto
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
 from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
@@ -28,7 +29,8 @@ from arlequin.models.types import Array, Indices
 class Continuum:
     """A continuum part on a scikit-fem mesh: material, element, mass, damping, loads and imposed motions.
 
-    order: 1 or 2, by default that of the mesh's geometry; element: the finite element (and with it the order), by
+    order: 1 or 2, on lines, quadrilaterals and hexahedra up to 6 (spectral elements), by default that of the mesh's
+    geometry; element: the finite element (and with it the order), by
     default the registered one (`arlequin.models.fem.elements`); mass: "consistent", "lumped" or "redistributed" (no
     mass at the nodes named massless at assembly); body_force (N/m³) and tractions (boundary → Pa): a vector, or a
     function f(x, t) of the points x (axis, p) in m and the time in s that returns the components, or for the body
@@ -172,6 +174,14 @@ class Continuum:
         out = np.empty_like(nodes)
         out[:, np.arange(nodes.shape[1]) if order is None else list(order)] = nodes
         return out
+
+    @property
+    def cell_lattice(self) -> Indices | None:
+        """Nodes of spectral cells (c, n), counted along the first axis of the cell first; None of other elements."""
+        scalar = self.finite_element.scalar
+        if not issubclass(scalar, Lobatto):
+            return None
+        return np.ascontiguousarray(self.basis.element_dofs[scalar.along_lattice].T.astype(np.int64))
 
     def quadrature_points(self) -> Array:
         """Positions of the quadrature points (axis, c, q), m."""

@@ -16,7 +16,7 @@ from skfem.assembly import Dofs
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.fem.spectral import ELEMENTS, LARGEST_ORDER, LobattoDofs, lattice_order
+from arlequin.models.fem.spectral import ELEMENTS, LARGEST_ORDER, LobattoDofs
 from arlequin.models.types import Array, Indices
 
 # Tolerance of the local coordinates of points on facets: next to a corner of nearly 180° round-off is more than the
@@ -166,12 +166,11 @@ for _element in (
 ):
     register(_element)
 
-# Spectral elements: Gauss points that integrate the weighted masses of affine cells exactly. The nodes are in scikit-fem's
-# order in no file format, and the results have them as a lattice (`node_order`).
+# spectral elements: Gauss points that integrate the weighted masses of affine cells exactly
 for (_refdom, _order), _scalar in ELEMENTS.items():
     _axes = _refdom.dim()
     _name = ("line", "quad", "hexahedron")[_axes - 1] + str((_order + 1) ** _axes)
-    register(FiniteElement(_name, _scalar, _order, 2 * _order + 1, node_order=lattice_order(_scalar), dofs=LobattoDofs))
+    register(FiniteElement(_name, _scalar, _order, 2 * _order + 1, dofs=LobattoDofs))
 
 
 def registered() -> tuple[FiniteElement, ...]:

@@ -62,9 +62,31 @@ def lattice(refdom: type[Refdom], order: int) -> Indices:
     return np.concatenate(rows)
 
 
-def lattice_order(element: type["Lobatto"]) -> tuple[int, ...]:
-    """Places of the nodes of an element in the lattice of its nodes, counted along the first axis first."""
-    return tuple((element.lattice @ (element.order + 1) ** np.arange(element.lattice.shape[1])).tolist())
+def lattice_pieces(axes: int, order: int) -> Indices:
+    """Linear cells (p^axes, 2^axes) between the nodes of a lattice (p + 1)^axes, counted along the first axis first.
+
+    Corners of lines and quadrilaterals in cyclic order, of hexahedra those of the lower face, then of the upper one.
+
+    >>> lattice_pieces(2, 2).tolist()
+    [[0, 1, 4, 3], [1, 2, 5, 4], [3, 4, 7, 6], [4, 5, 8, 7]]
+    """
+    face = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    corners = {1: np.array([[0], [1]]), 2: face, 3: np.vstack([np.c_[face, 0 * face[:, 0]], np.c_[face, 1 + 0 * face[:, 0]]])}
+    steps = (order + 1) ** np.arange(axes)
+    starts = (np.indices((order,) * axes).reshape(axes, -1)[::-1].T @ steps)[:, None]
+    return np.asarray(starts + corners[axes] @ steps, dtype=np.int64)
+
+
+def facet_pieces(axes: int, order: int) -> Indices:
+    """Linear facets between the nodes of a facet, (p, 2) in the plane, (p², 4) in space; their sense is the facet's."""
+    if axes == 2:
+        places = np.array([0, order, *range(1, order)])
+    else:
+        corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+        along = np.arange(1, order)[:, None]
+        edges = [order * a + along * (b - a) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)]
+        places = np.concatenate([order * corners, *edges, _grid(order, 2)]) @ [1, order + 1]
+    return np.argsort(places)[lattice_pieces(axes - 1, order)]
 
 
 def _grid(order: int, axes: int) -> Indices:
@@ -78,10 +100,14 @@ def _edges(refdom: type[Refdom]) -> list[list[int]]:
 
 
 class Lobatto(ElementH1):
-    """Functions φ of degree p along each axis with nodes at the products of Lobatto points."""
+    """Functions φ of degree p along each axis with nodes at the products of Lobatto points.
+
+    lattice (n, axis): places of the nodes; along_lattice (n,): the nodes counted along the first axis first.
+    """
 
     order: ClassVar[int]
     lattice: ClassVar[Indices]
+    along_lattice: ClassVar[Indices]
 
     def lbasis(self, X: Array, i: int) -> tuple[Array, Array]:
         """φ_i (…) and its slopes (axis, …) at reference points X (axis, …) of [0, 1]."""
@@ -160,6 +186,7 @@ def _element(name: str, refdom: type[Refdom], order: int) -> type[Lobatto]:
         "refdom": refdom,
         "order": order,
         "lattice": places,
+        "along_lattice": np.argsort(places @ (order + 1) ** np.arange(axes)),
         "nodal_dofs": counts[0],
         "edge_dofs": counts[1],
         "facet_dofs": counts[2],
