@@ -77,15 +77,22 @@ def lattice_pieces(axes: int, order: int) -> Indices:
     return np.asarray(starts + corners[axes] @ steps, dtype=np.int64)
 
 
+def facet_places(axes: int, order: int) -> Indices:
+    """Places (n, axes − 1), 0 … p along each axis, of the nodes of a facet of a mesh in 2 or 3 axes.
+
+    They are its corners in cyclic order, the nodes along each edge, and the inner ones (`Surface.facets`).
+    """
+    if axes == 2:
+        return np.array([0, order, *range(1, order)])[:, None]
+    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    along = np.arange(1, order)[:, None]
+    edges = [order * a + along * (b - a) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)]
+    return np.concatenate([order * corners, *edges, _grid(order, 2)])
+
+
 def facet_pieces(axes: int, order: int) -> Indices:
     """Linear facets between the nodes of a facet, (p, 2) in the plane, (p², 4) in space; their sense is the facet's."""
-    if axes == 2:
-        places = np.array([0, order, *range(1, order)])
-    else:
-        corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-        along = np.arange(1, order)[:, None]
-        edges = [order * a + along * (b - a) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)]
-        places = np.concatenate([order * corners, *edges, _grid(order, 2)]) @ [1, order + 1]
+    places = facet_places(axes, order) @ (order + 1) ** np.arange(axes - 1)
     return np.argsort(places)[lattice_pieces(axes - 1, order)]
 
 
