@@ -14,12 +14,12 @@ from arlequin.models.types import Array, Indices
 def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
     """Points (axis, p, q) and weights (p, q) of a rule on intervals, triangles or tetrahedra (axis, vertex, p).
 
-    The weights are positive on intervals and triangles.
+    The weights are positive on intervals and triangles, and above order 11 on tetrahedra.
     """
     axes = simplices.shape[0]
-    if axes == 2 and order > 19:  # the library has none
-        X, W = _conical(order, 2)
-        W = 0.5 * W / W.sum()
+    if order > {1: order, 2: 19, 3: 11}[axes]:  # the library has none
+        X, W = _conical(order, axes)
+        W = W / (W.sum() * (2 if axes == 2 else 6))
     else:
         # the triangle rules of orders 3 and 7 have negative weights
         order = order + 1 if axes == 2 and order in (3, 7) else order
