@@ -252,7 +252,9 @@ class Junction:
         tensor = mesh.t.shape[0] > axes + 1 and self.coarse.basis.elem.maxdeg > axes
         if tensor and self.zone.cuts_cells:
             order = int(self.coarse.basis.elem.maxdeg) // axes
-            cells = f"{'second-order' if order == 2 else f'order-{order}'} {'quadrilaterals' if axes == 2 else 'hexahedra'}"
+            cells = (
+                f"{'second-order' if order == 2 else f'order-{order}'} {'quadrilaterals' if axes == 2 else 'hexahedra'}"
+            )
             warn(f"{who}: {cells} cut by a border of the zone lose the patch test; take zone=Cells()")
         if self.floor > GHOST:
             warn(f"{who}: floor {self.floor:g} > {GHOST:g}: the coarse part's ghost reflects in narrow bands; take 0")

@@ -238,7 +238,9 @@ def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
             with warn_and_skip(f"the part {name}"):
                 cells, points = whole_cells_of(group), _space(group["position"].values)
                 on = "node", "cell"
-                pieces.append(_VtuPiece(_file_name("part", name), points, cells.kind, cells.nodes, group, on, cells.pieces))
+                pieces.append(
+                    _VtuPiece(_file_name("part", name), points, cells.kind, cells.nodes, group, on, cells.pieces)
+                )
     return pieces
 
 
