@@ -117,8 +117,8 @@ def _solids(
             return blocks
     if orders[0] > MOST:
         raise UserError(
-            "overlap of meshes: hexahedra of order 3 and more must all be boxes along the axes, which neither the zone nor "
-            "a mesh of the mediator cuts; take order 2 or less"
+            "overlap of meshes: hexahedra of order 3 and more must all be boxes along the axes, as those of the other "
+            "mesh, which neither the zone nor a mesh of the mediator cuts; take order 2 or less"
         )
     solids = tetrahedra(coarse), tetrahedra(fine)
     own = None if third is None else (tetrahedra(third), straight_cells(third))

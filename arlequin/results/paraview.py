@@ -54,7 +54,7 @@ class VtuCells(NamedTuple):
 
 
 def cells_of(group: xarray.Dataset) -> VtuCells:
-    """The cells of the group of a part, spectral ones as linear pieces between their nodes; the nodes where it has none."""
+    """The cells of a part, or its nodes where it has none; spectral cells as linear ones between their nodes."""
     positions = group["position"].values
     if "connectivity" not in group:
         return VtuCells("vertex", np.arange(len(positions))[:, None])
@@ -153,7 +153,7 @@ _ON = ((), ("component",), ("turn",), ("stress_component",), ("end", "force_comp
 class _VtuPiece(NamedTuple):
     """A part or an interface: name of its files, points (n, 3), cells, its group with the fields to write.
 
-    on: the dimensions whose fields are of the points, and of the cells; pieces: cells that each recorded one is cut into.
+    on: the dimensions whose fields are of the points, and of the cells; pieces: cells of one cell of the record.
     """
 
     name: str
@@ -178,8 +178,9 @@ def export_vtu(
 
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
     its cells with what they have (plastic_strain, mises_stress, pressure, stress, section forces as means over the
-    cell). Spectral cells are cut into linear ones between their nodes. Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
-    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes.
+    cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
+    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes;
+    those of higher order are cut into linear ones between their nodes.
     An interface has files of its points at their initial places, in space with the facets between them, with area, gap,
     pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
     `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same

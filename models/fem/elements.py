@@ -42,13 +42,14 @@ class FiniteElement:
     """A nodal finite element: the scalar scikit-fem element of each displacement component, and its quadrature.
 
     cell_type: meshio's name of the cell ("quad8"), by which Gmsh files are read; scalar: H¹ element whose dofs are
-    nodal values, one at each corner; order: 1 to 6, degree of the complete polynomials that it contains; cell_degree, facet_degree: degrees to which the quadratures are exact (facet_degree: that of the cells by
-    default); cell_rule: points (axis, q) and weights (q,) that replace cell_degree; mesh: class of the scikit-fem
-    meshes whose geometry has these shape functions, if any; facet: shape functions of the geometry of their facets,
-    where scikit-fem does not find them itself; node_order: the n-th node of scikit-fem is number
-    node_order[n] of meshio (the same order by default); mean_dilatation: whether the pressure of hyperelastic and
-    plastic materials is by default that of the cell, which prevents the locking of linear cells; dofs: numbering of the
-    dofs, to be given where there are several on an edge or facet, so that adjacent cells agree on them.
+    nodal values, one at each corner; order: 1 to 6, degree of the complete polynomials that it contains; cell_degree,
+    facet_degree: degrees to which the quadratures are exact (facet_degree: that of the cells by default); cell_rule:
+    points (axis, q) and weights (q,) that replace cell_degree; mesh: class of the scikit-fem meshes whose geometry has
+    these shape functions, if any; facet: shape functions of the geometry of their facets, where scikit-fem does not
+    find them itself; node_order: the n-th node of scikit-fem is number node_order[n] of meshio (the same order by
+    default); mean_dilatation: whether the pressure of hyperelastic and plastic materials is by default that of the
+    cell, which prevents the locking of linear cells; dofs: class that numbers the dofs, which scikit-fem does only
+    where there is at most one on each edge, facet and cell.
 
     A junction's weight may be linear, so that the weighted mass needs 2·order + 1, with weights that are positive.
     """

@@ -48,7 +48,7 @@ def lobatto(order, x, value, slope):
 @njit(boolean(int64), cache=True)
 def is_line(kind):
     """Whether a facet is a curve."""
-    return kind == LINE2 or kind == LINE3 or LOBATTO_LINE < kind < LOBATTO_QUAD
+    return kind in (LINE2, LINE3) or LOBATTO_LINE < kind < LOBATTO_QUAD
 
 
 @njit(types.void(int64, float64, float64, Vector, Matrix), cache=True)

@@ -67,7 +67,7 @@ class FacetMesh:
 
     @classmethod
     def of(cls, surface: Surface) -> "FacetMesh":
-        """The facets of a part's surface, of order 3 and more as linear ones between its nodes; node k is `nodes[k]`."""
+        """The facets of a part's surface, above order 2 as linear ones between its nodes; node k is `nodes[k]`."""
         facets, axes = np.searchsorted(surface.nodes, surface.facets), surface.positions.shape[1]
         if (axes, facets.shape[1]) in _PIECES:
             pieces = _PIECES[axes, facets.shape[1]]

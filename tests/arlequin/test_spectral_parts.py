@@ -118,7 +118,7 @@ def thrown_bar(order, step, duration):
 
 @pytest.mark.parametrize("order", [3, 4, 6])
 def test_stable_step_is_the_largest(order):
-    """Bounded at 0.999 of 2/ω, refused above it (the bound is the largest frequency, `tests/models/test_spectral.py`)."""
+    """Bounded at 0.999 of 2/ω, refused above it (that ω is the largest one is in `tests/models/test_spectral.py`)."""
     speed = np.abs(thrown_bar(order, 0.999, 2000.0)["part/bar"]["velocity"].values)
     assert speed.max() < 40.0 * speed[0].max()
     with pytest.raises(UserError, match="step"):
