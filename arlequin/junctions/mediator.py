@@ -98,7 +98,7 @@ class Mediator(Protocol):
 class CoarseTrace(Mediator):
     """Trace of the coarse part's functions on the gluing zone (`mediator="coarse"`, the default).
 
-    With a form of order 0 second-order functions are of first order in the cells at the ends of the zone
+    With a form of order 0 functions of order 2 and more are of first order in the cells at the ends of the zone
     (`first_order_outside`). 1/α is unbounded there, and the largest eigenvalues of the dual operator are means of 1/α
     over the functions at the ends: those of first order spread over the whole cell, those of second order over half
     of it. What an L² multiplier tends to, σ∇α, is as smooth as the strain; with H¹ it has layers of width ℓ at the
