@@ -20,6 +20,8 @@ LIFT = f"{SWITCH}=off in the environment disables this limit"
 MOST_CELLS = 10_000_000
 # bytes per cell, by dimension, of the mesh and the matrices of a part of linear cells, without factors
 CELL_BYTES = {1: 500, 2: 3_000, 3: 13_000}
+# the same for each pair of functions of a cell of higher order (measured: 150 to 190 in 2D, 250 to 320 in 3D)
+PAIR_BYTES = {1: 60, 2: 160, 3: 300}
 
 LEAST_MEMORY_LIMIT = 4e9  # bytes
 
@@ -63,18 +65,21 @@ def check_cells(name: str, given: Any, count: float, dimension: int) -> None:
         raise UserError.parameter(name, given, rule)
 
 
-def check_model(cells: Iterable[tuple[int, int]]) -> None:
-    """Raise UserError for meshes (cells, dimension) whose matrices together do not fit in memory.
+def check_model(cells: Iterable[tuple[int, int, int]]) -> None:
+    """Raise UserError for meshes (cells, dimension, functions of a cell) whose matrices together do not fit in memory.
 
-    >>> check_model([(8, 2), (10, 3)])
+    >>> check_model([(8, 2, 4), (10, 3, 125)])
     """
     meshes = list(cells)
-    needed = float(sum(count * CELL_BYTES[dimension] for count, dimension in meshes))
+    needed = 0.0
+    for count, dimension, functions in meshes:
+        higher = functions > 2**dimension
+        needed += float(count) * (PAIR_BYTES[dimension] * functions**2 if higher else CELL_BYTES[dimension])
     if needed > memory() and not disabled():
-        count = float(sum(count for count, _ in meshes))
+        count = sum(each[0] for each in meshes)
         raise UserError(
-            f"the meshes have {count:.3g} cells together, whose matrices take about {needed / 1e9:.3g} GB, and the "
-            f"machine has {memory() / 1e9:.3g} GB: take fewer cells ({LIFT})"
+            f"the meshes have {float(count):.3g} cells together, whose matrices take about {needed / 1e9:.3g} GB, and "
+            f"the machine has {memory() / 1e9:.3g} GB: take fewer cells ({LIFT})"
         )
 
 

@@ -57,8 +57,8 @@ class Surface:
 
     nodes (k,), areas (k,) ∫ φ_k dΓ in m² (they sum to the area: thickness in plane problems, 2πr in
     axisymmetric ones, the section of a bar), normals (k, axis) outward and of unit length, facets (f, nodes
-    of a facet): corners first, counter-clockwise seen from outside (2D: the part on the left), then
-    mid-edges, then the centre.
+    of a facet): corners first, counter-clockwise seen from outside (2D: the part on the left), then the nodes
+    on the edges, each in that sense, then the inner ones, along the first edge first.
     """
 
     part: "Part"

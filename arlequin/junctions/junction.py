@@ -50,7 +50,7 @@ from arlequin.junctions.base import (
 )
 from arlequin.junctions.conditioning import dual_condition
 from arlequin.junctions.coupling import L2, Coupling, Shapes
-from arlequin.junctions.mediator import CHUNK, GluingZone, Mediator, basis_degrees, mediator_of
+from arlequin.junctions.mediator import GluingZone, Mediator, basis_degrees, chunks, mediator_of
 from arlequin.junctions.sharing import Sharing
 from arlequin.junctions.weights import Function, Linear, Weight
 from arlequin.junctions.zone import FullOverlap, Zone
@@ -193,8 +193,7 @@ class Junction:
         parts = (self.coarse, pieces.coarse_cells), (self.fine, pieces.fine_cells)
         blocks: list[Any] = [0, 0]
         gram: Any = 0
-        for start in range(0, dx.shape[0], CHUNK):
-            chunk = slice(start, start + CHUNK)
+        for chunk in chunks(max(self.coarse.basis.Nbfun, self.fine.basis.Nbfun), pieces):
             radius = pieces.points[0, chunk] if revolves(self.coarse) else None
             test = space.shapes(chunk)
             gram += coupling.matrix(test, test, dx[chunk], components, radius)
@@ -252,8 +251,11 @@ class Junction:
         axes, mesh = self.coarse.mesh.dim(), self.coarse.mesh
         tensor = mesh.t.shape[0] > axes + 1 and self.coarse.basis.elem.maxdeg > axes
         if tensor and self.zone.cuts_cells:
-            cells = "quadrilaterals" if axes == 2 else "hexahedra"
-            warn(f"{who}: second-order {cells} cut by a border of the zone lose the patch test; take zone=Cells()")
+            order = int(self.coarse.basis.elem.maxdeg) // axes
+            cells = (
+                f"{'second-order' if order == 2 else f'order-{order}'} {'quadrilaterals' if axes == 2 else 'hexahedra'}"
+            )
+            warn(f"{who}: {cells} cut by a border of the zone lose the patch test; take zone=Cells()")
         if self.floor > GHOST:
             warn(f"{who}: floor {self.floor:g} > {GHOST:g}: the coarse part's ghost reflects in narrow bands; take 0")
         if self.mass_weights is not None and self.mass_weights != self.weights:

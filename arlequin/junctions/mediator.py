@@ -1,6 +1,6 @@
 """Mediators of a junction: spaces of the multipliers φ* in c(φ*, v_coarse − v_fine) = 0."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -25,7 +25,9 @@ from arlequin.overlap.intersect import Overlap
 NEGLIGIBLE = 1e-2
 # the same where the functions are split at edges of the zone, which leaves more and larger cut cells
 NEGLIGIBLE_SPLIT = 1e-1
-CHUNK = 50_000  # pieces whose shape functions are held at a time
+# pieces whose shape functions are held at a time; of cells with more than 27 functions so many values of functions
+CHUNK = 50_000
+VALUES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ class Mediator(Protocol):
 class CoarseTrace(Mediator):
     """Trace of the coarse part's functions on the gluing zone (`mediator="coarse"`, the default).
 
-    With a form of order 0 second-order functions are of first order in the cells at the ends of the zone
+    With a form of order 0 functions of order 2 and more are of first order in the cells at the ends of the zone
     (`first_order_outside`). 1/α is unbounded there, and the largest eigenvalues of the dual operator are means of 1/α
     over the functions at the ends: those of first order spread over the whole cell, those of second order over half
     of it. What an L² multiplier tends to, σ∇α, is as smooth as the strain; with H¹ it has layers of width ℓ at the
@@ -212,6 +214,13 @@ def basis_degrees(basis: CellBasis) -> tuple[int, int]:
     return degree, max(1, degree // basis.mesh.dim())
 
 
+def chunks(functions: int, pieces: Overlap) -> Iterator[slice]:
+    """Slices of the pieces at which so many functions of a cell are held at a time."""
+    count, points = pieces.dx.shape
+    step = CHUNK if functions <= 27 else max(1, min(CHUNK, VALUES // (functions * points)))
+    return (slice(start, start + step) for start in range(0, count, step))
+
+
 def trace(zone: GluingZone, basis: CellBasis, cells: Indices, reduction: csr_array | None = None) -> MultiplierSpace:
     """Trace of a scalar finite-element space on the gluing zone.
 
@@ -244,8 +253,7 @@ def trace_on_pieces(
 
     size = int(basis.N)
     inside, full = np.zeros(groups * size), np.zeros(size)
-    for start in range(0, cells.size, CHUNK):
-        chunk = slice(start, start + CHUNK)
+    for chunk in chunks(basis.Nbfun, pieces):
         local = shapes(chunk)
         squares = np.einsum("apq,apq,pq->ap", local.values, local.values, pieces.dx[chunk])
         inside += np.bincount(local.nodes.ravel(), squares.ravel(), local.size)

@@ -12,7 +12,7 @@ from arlequin.junctions.coupling import L2, Shapes
 from arlequin.junctions.mediator import trace_on_pieces
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError, short_repr
-from arlequin.models.fem.elements import scalar_basis
+from arlequin.models.fem.elements import facet_order, scalar_basis
 from arlequin.models.part import MeshedPart, Surface, Weighting
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array, Indices
@@ -217,18 +217,20 @@ class Mortar(SurfaceJunction):
         return origin, frame[:-1]
 
 
+def _corners(surface: Surface) -> int:
+    """Corners of a facet."""
+    return 2 if surface.meshed.mesh.dim() == 2 else int(surface.meshed.mesh.facets.shape[0])
+
+
 def _order(surface: Surface) -> int:
     """Order of the part's shape functions, from the nodes of a facet."""
-    axes, nodes = surface.meshed.mesh.dim(), surface.facets.shape[1]
-    return 1 if (axes, nodes) in ((2, 2), (3, 3), (3, 4)) else 2
+    return facet_order(surface.meshed.mesh.dim(), _corners(surface), surface.facets.shape[1])
 
 
 def _flat_mesh(surface: Surface, origin: Array, frame: Array) -> Mesh:
     """The facets of a flat surface as a mesh in the coordinates of its frame."""
-    nodes = surface.facets.shape[1]
-    corners, kind = {2: (2, MeshLine), 4: (4, MeshQuad), 9: (4, MeshQuad), 6: (3, MeshTri)}.get(
-        nodes, (3, MeshTri) if surface.meshed.mesh.dim() == 3 else (2, MeshLine)
-    )
+    corners = _corners(surface)
+    kind = {2: MeshLine, 3: MeshTri, 4: MeshQuad}[corners]
     used, cells = np.unique(surface.facets[:, :corners], return_inverse=True)
     p = ((surface.part.positions[used] - origin) @ frame.T).T
     return kind(np.ascontiguousarray(p), np.ascontiguousarray(cells.reshape(-1, corners).T))

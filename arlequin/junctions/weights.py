@@ -254,7 +254,7 @@ def _polynomials(basis: CellBasis, X: Array) -> Array:
     """Monomials (m, …) in reference coordinates X (axis, …) that span the strains of the element, centred."""
     centred = 2 * X - 1
     axes, corners = basis.mesh.dim(), basis.mesh.t.shape[0]
-    degree = max(1, basis.elem.maxdeg // axes) if corners > axes + 1 else 1
+    degree = max(1, basis.elem.maxdeg // axes if corners > axes + 1 else basis.elem.maxdeg - 1)
     # at most as many functions as the quadrature can distinguish
     if basis.X.shape[1] < (axes + 1 if corners == axes + 1 else (degree + 1) ** axes):
         degree = 0

@@ -25,6 +25,8 @@ Block = tuple[Indices, Indices, Array, Array]  # pair and third cell (n,), point
 
 # candidate pairs of solids clipped at a time: bounds the memory of their tetrahedra
 CHUNK = 100_000
+# total degree above which one rule for a group of tetrahedra has too many points (455)
+MOST = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,11 @@ def _solids(
         blocks.append((owner, np.full(owner.size, -1), *on_boxes(low, high, orders[1])))
         if not slow.any():
             return blocks
+    if orders[0] > MOST:
+        raise UserError(
+            "overlap of meshes: hexahedra of order 3 and more must all be boxes along the axes, as those of the other "
+            "mesh, which neither the zone nor a mesh of the mediator cuts; take order 2 or less"
+        )
     solids = tetrahedra(coarse), tetrahedra(fine)
     own = None if third is None else (tetrahedra(third), straight_cells(third))
     planes = stacked(regions, 3)

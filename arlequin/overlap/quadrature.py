@@ -14,12 +14,16 @@ from arlequin.models.types import Array, Indices
 def on_simplices(simplices: Array, order: int) -> tuple[Array, Array]:
     """Points (axis, p, q) and weights (p, q) of a rule on intervals, triangles or tetrahedra (axis, vertex, p).
 
-    The weights are positive on intervals and triangles.
+    The weights are positive on intervals and triangles, and above order 11 on tetrahedra.
     """
     axes = simplices.shape[0]
-    # the triangle rules of orders 3 and 7 have negative weights
-    order = order + 1 if axes == 2 and order in (3, 7) else order
-    X, W = get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
+    if order > {1: order, 2: 19, 3: 11}[axes]:  # the library has none
+        X, W = _conical(order, axes)
+        W = W / (W.sum() * (2 if axes == 2 else 6))
+    else:
+        # the triangle rules of orders 3 and 7 have negative weights
+        order = order + 1 if axes == 2 and order in (3, 7) else order
+        X, W = get_quadrature((RefLine, RefTri, RefTet)[axes - 1], max(order, 1))
     edges = simplices[:, 1:] - simplices[:, :1]
     points = simplices[:, 0, :, None] + np.einsum("ivp,vq->ipq", edges, X)
     return points, np.abs(_determinants(edges))[:, None] * W
@@ -92,14 +96,27 @@ def tetrahedron_rule(order: int) -> tuple[Array, Array]:
     if order <= 8:
         # from 5 on the library's rules are exact to one degree less than they say
         X, W = get_quadrature(RefTet, max(order, 1) if order < 5 else order + 1)
-    else:  # conical product of Gauss–Jacobi rules
-        count = order // 2 + 1
-        from scipy.special import roots_jacobi  # takes its time to load
-
-        axes = [roots_jacobi(count, power, 0) for power in (2, 1, 0)]
-        (u, wu), (v, wv), (t, wt) = [(0.5 * (1 + x), w) for x, w in axes]
-        U, V, T = np.meshgrid(u, v, t, indexing="ij")
-        X = np.stack([U.ravel(), (V * (1 - U)).ravel(), (T * (1 - U) * (1 - V)).ravel()])
-        W = np.einsum("i,j,k->ijk", wu, wv, wt).ravel()
+    else:
+        X, W = _conical(order, 3)
     barycentric = np.vstack((1 - X.sum(axis=0), X)).T
     return np.ascontiguousarray(barycentric), np.ascontiguousarray(W / W.sum())
+
+
+def _conical(order: int, axes: int) -> tuple[Array, Array]:
+    """Points (axis, q) and positive weights (q,) on the unit triangle or tetrahedron: products of Gauss–Jacobi rules.
+
+    The weights are not scaled to its area or volume.
+    """
+    from scipy.special import roots_jacobi  # takes its time to load
+
+    rules = [roots_jacobi(order // 2 + 1, power, 0) for power in range(axes - 1, -1, -1)]
+    lines = np.meshgrid(*(0.5 * (1 + x) for x, _ in rules), indexing="ij")
+    points = []
+    for k, line in enumerate(lines):
+        for earlier in lines[:k]:
+            line = line * (1 - earlier)
+        points.append(line.ravel())
+    weights = 1.0
+    for along in np.meshgrid(*(w for _, w in rules), indexing="ij"):
+        weights = weights * along
+    return np.stack(points), np.ravel(weights)

@@ -14,6 +14,7 @@ from arlequin.plots.moving import drawn_name, groups_of, hint, moving, of_compon
 from arlequin.plots.obstacles import draw, obstacles_of, widened
 from arlequin.plots.scene import add_lines, stage
 from arlequin.results.members import one_member
+from arlequin.results.paraview import cells_of
 from arlequin.results.reading import frame_number, of_result
 
 if TYPE_CHECKING:
@@ -156,6 +157,9 @@ def _draw(name: str, group: xarray.Dataset, field: str, frame: int, magnify: flo
         values = np.sqrt((values**2).sum(axis=-1))
     points = group["position"].values + magnify * group["displacement"].isel(frame=frame).values
     cells = group["connectivity"].values[:, : CORNERS[group.sizes["corner"]]]
+    if "cell_lattice" in group:
+        pieces = cells_of(group)
+        cells, values = pieces.nodes, values[pieces.owner] if group[field].dims[1] == "cell" else values
     if "left_out" in group:
         kept = ~(group["left_out"].values > 0)[cells].any(axis=1)
         values = values[kept] if group[field].dims[1] == "cell" else values

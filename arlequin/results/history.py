@@ -13,6 +13,7 @@ from arlequin.energy import KINDS, applicable, columns
 from arlequin.linalg.products import applied
 from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.solid import Solid
+from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces
 from arlequin.models.linalg.components import factorise_components
 from arlequin.models.linalg.rows import row_products
 from arlequin.models.part import Assembled, MeshedPart, Part, PathDependent, Surface
@@ -158,10 +159,21 @@ class ContactSeries:
         return rows, frames
 
 
-# facets of second order as facets of first order between all of their nodes
+def _cell_nodes(model: MeshedPart | None) -> list[tuple[str, str, str, str, Indices]]:
+    """The variable with all nodes of cells that have more than their corners."""
+    if not isinstance(model, Continuum) or model.basis.Nbfun == model.finite_element.corners:
+        return []
+    lattice = model.cell_lattice
+    if lattice is None:
+        return [("cell_nodes", "cell cell_node", "1", "all nodes of the cell, in VTK's order", model.cell_nodes)]
+    return [("cell_lattice", "cell cell_node", "1", "all nodes of the cell, along its first axis first", lattice)]
+
+
+# facets of higher order as facets of first order between all of their nodes
 _PARTS = {
     3: [[0, 1, 2]], 4: [[0, 1, 2, 3]], 6: [[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]], 8: [[0, 1, 2, 3]],
     9: [[0, 4, 8, 7], [4, 1, 5, 8], [8, 5, 2, 6], [7, 8, 6, 3]],
+    **{(order + 1) ** 2: facet_pieces(3, order) for order in range(3, LARGEST_ORDER + 1)},
 }  # fmt: skip
 
 
@@ -446,18 +458,12 @@ class TimeSeries:
             ("angular_velocity", "time", "rad/s", "angular velocity"),
         )
         model = part.model if isinstance(part, MeshedPart) else None
-        quadratic = isinstance(model, Continuum) and model.basis.Nbfun > model.finite_element.corners
-        nodes = model.cell_nodes if isinstance(model, Continuum) and quadratic else None
         text = "1 at nodes that other parts have taken over, which rest, 0 at the others"
         return VariableGroup(f"part/{part.name}", dims).variables(
             ("mass", "", "kg", "mass, weighted", self._masses[part.name]),
             ("position", "node axis", "m", "initial position of the node", part.positions),
             ("connectivity", "cell corner", "1", "nodes at the corners of the cell", part.connectivity),
-            *(
-                [("cell_nodes", "cell cell_node", "1", "all nodes of the cell, in VTK's order", nodes)]
-                if quadratic
-                else ()
-            ),
+            *_cell_nodes(model),
             *([] if left_out is None else [("left_out", "node", "1", text, left_out.astype(np.int8))]),
             ("momentum", "time component", "kg m/s", "linear momentum, weighted"),
             ("displacement", "frame node component", "m", "displacement"),

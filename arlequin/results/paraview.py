@@ -17,6 +17,7 @@ import xarray
 from arlequin.models import checks
 from arlequin.models.checks import positive_integer
 from arlequin.models.errors import UserError
+from arlequin.models.fem.spectral import lattice_pieces
 from arlequin.models.types import Array, Indices
 from arlequin.results.damage import warn_and_skip
 from arlequin.results.files import file_errors
@@ -40,20 +41,27 @@ _FACES = {
 
 
 class VtuCells(NamedTuple):
-    """VtuCells of one of meshio's types: nodes (c, corner) in VTK's order."""
+    """Cells of one of meshio's types: nodes (c, corner) in VTK's order; each cell of the record is `pieces` of them."""
 
     kind: str
     nodes: Indices
+    pieces: int = 1
+
+    @property
+    def owner(self) -> Indices:
+        """Cell of the record (c,) of each."""
+        return np.arange(len(self.nodes)) // self.pieces
 
 
 def cells_of(group: xarray.Dataset) -> VtuCells:
-    """The cells of the group of a part; the nodes themselves where it has none."""
+    """The cells of a part, or its nodes where it has none; spectral cells as linear ones between their nodes."""
     positions = group["position"].values
     if "connectivity" not in group:
         return VtuCells("vertex", np.arange(len(positions))[:, None])
+    if "cell_lattice" in group:
+        return _lattice_cells(group["cell_lattice"].values.astype(np.int64), positions)
     nodes = group["connectivity"].values.astype(np.int64)
-    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
-        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
+    _check_nodes(nodes, positions)
     shape = positions.shape[1], nodes.shape[1]
     kind = _SLENDER.get(shape[1]) or _SOLIDS.get(shape)
     if kind is None:
@@ -70,6 +78,28 @@ def cells_of(group: xarray.Dataset) -> VtuCells:
     return VtuCells(kind, nodes)
 
 
+def _lattice_cells(lattice: Indices, positions: Array) -> VtuCells:
+    """Spectral cells with nodes (c, n) on a lattice as linear cells between them."""
+    axes, count = positions.shape[1], lattice.shape[1]
+    order = round(count ** (1 / axes)) - 1
+    _check_nodes(lattice, positions)
+    if order < 1 or (order + 1) ** axes != count:
+        raise UserError(f"cells of {count} nodes in {axes}D are no lattice", code=1)
+    parts = lattice_pieces(axes, order)
+    nodes = lattice[:, parts].reshape(-1, parts.shape[1])
+    if axes == 3:
+        edges = positions[nodes[:, [1, 3, 4]]] - positions[nodes[:, :1]]
+        inside_out = np.linalg.det(edges) < 0.0
+        nodes[inside_out] = np.roll(nodes[inside_out], 4, axis=1)
+    return VtuCells(_SLENDER.get(parts.shape[1]) or _SOLIDS[axes, parts.shape[1]], nodes, len(parts))
+
+
+def _check_nodes(nodes: Indices, positions: Array) -> None:
+    """Raise a UserError where cells name nodes that are not there."""
+    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
+        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
+
+
 def whole_cells_of(group: xarray.Dataset) -> VtuCells:
     """The cells of the group of a part with all nodes, of second order where the result has them."""
     corners = cells_of(group)
@@ -80,8 +110,7 @@ def whole_cells_of(group: xarray.Dataset) -> VtuCells:
     kind = _QUADRATIC.get((positions.shape[1], nodes.shape[1]))
     if kind is None:  # an element of a script
         return corners
-    if nodes.size and not 0 <= nodes.min() <= nodes.max() < len(positions):
-        raise UserError(f"the cells name nodes that are not among the {len(positions)} there are", code=1)
+    _check_nodes(nodes, positions)
     if kind == "tetra10":
         inside_out = (corners.nodes != nodes[:, :4]).any(axis=1)
         nodes[inside_out] = nodes[inside_out][:, _MIRRORED]
@@ -91,9 +120,9 @@ def whole_cells_of(group: xarray.Dataset) -> VtuCells:
 def faces_of(cells: VtuCells) -> tuple[Indices, Indices]:
     """What is seen of cells: nodes (f, corner) of the outer faces of solid ones, else of the cells; and which cells."""
     if cells.kind not in _FACES:
-        return cells.nodes, np.arange(len(cells.nodes))
+        return cells.nodes, cells.owner
     faces = cells.nodes[:, _FACES[cells.kind]]
-    owner = np.repeat(np.arange(len(faces)), faces.shape[1])
+    owner = np.repeat(cells.owner, faces.shape[1])
     faces = faces.reshape(len(owner), -1)
     _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
     outer = np.sort(first[count == 1])  # an inner face has two cells
@@ -124,7 +153,7 @@ _ON = ((), ("component",), ("turn",), ("stress_component",), ("end", "force_comp
 class _VtuPiece(NamedTuple):
     """A part or an interface: name of its files, points (n, 3), cells, its group with the fields to write.
 
-    on: the dimensions whose fields are of the points, and of the cells.
+    on: the dimensions whose fields are of the points, and of the cells; pieces: cells of one cell of the record.
     """
 
     name: str
@@ -133,6 +162,7 @@ class _VtuPiece(NamedTuple):
     nodes: Indices
     group: xarray.Dataset
     on: tuple[str, str]
+    pieces: int = 1
 
 
 @of_result
@@ -149,7 +179,8 @@ def export_vtu(
     A part has a VTU file for each frame: all its nodes with displacement, velocity and what else nodes have (rotation),
     its cells with what they have (plastic_strain, mises_stress, pressure, stress, section forces as means over the
     cell). Vectors have three components, 0 where the part has fewer; stresses have six, in the order XX, YY, ZZ, XY,
-    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes.
+    YZ, XZ (around an axis r, z, θ are X, Y, Z). Cells of second order are VTK's quadratic ones, with all their nodes;
+    those of higher order are cut into linear ones between their nodes.
     An interface has files of its points at their initial places, in space with the facets between them, with area, gap,
     pressure, traction, slip, status, worn_depth; its rigid obstacle is in `obstacle-NAME`. The times are in
     `part-NAME.pvd`, `interface-NAME.pvd`, `obstacle-NAME.pvd` and, with numbers of parts, `all.pvd`. Files of the same
@@ -206,9 +237,11 @@ def _parts(result: xarray.DataTree) -> list[_VtuPiece]:
         group = node.to_dataset()
         if "position" in group and "displacement" in group:
             with warn_and_skip(f"the part {name}"):
-                kind, nodes = whole_cells_of(group)
-                points = _space(group["position"].values)
-                pieces.append(_VtuPiece(_file_name("part", name), points, kind, nodes, group, ("node", "cell")))
+                cells, points = whole_cells_of(group), _space(group["position"].values)
+                on = "node", "cell"
+                pieces.append(
+                    _VtuPiece(_file_name("part", name), points, cells.kind, cells.nodes, group, on, cells.pieces)
+                )
     return pieces
 
 
@@ -259,7 +292,7 @@ def _frames(piece: _VtuPiece, chosen: Indices) -> Iterator[tuple[dict[str, Array
     for start in range(0, chosen.size, block):
         some = chosen[start : start + block]
         points = {name: _values(field, some) for name, field in on_points.items()}
-        cells = {name: _values(field, some) for name, field in on_cells.items()}
+        cells = {name: np.repeat(_values(field, some), piece.pieces, axis=1) for name, field in on_cells.items()}
         for n in range(some.size):
             yield {name: v[n] for name, v in points.items()}, {name: [v[n]] for name, v in cells.items()}
 

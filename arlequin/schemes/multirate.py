@@ -311,8 +311,8 @@ class _AbsorbingCoupling:
         return np.array([constraint, x, y, y])
 
     def miss(self, rest: Array, scales: Array) -> float:
-        """The largest mismatch, relative: of independent constraints, whose sum over the run stays in the motion, or, as
-        a hundredth, of what crosses: its error changes the forces of this step alone."""
+        """The largest mismatch, relative: of independent constraints, whose sum over the run stays in the motion, or,
+        as a hundredth, of what crosses: its error changes the forces of this step alone."""
         constraint, *crossing = (
             float(np.abs(part).max(initial=0.0)) / float(scale)
             for part, scale in zip(

@@ -20,8 +20,9 @@ class Zoned:
 
         A = diag(D) ⊕ A_z,
 
-    the zone z the unknowns on which A is not the diagonal of the mass or on which constraints C act. Outside it y = D⁻¹(b + BᵀP);
-    inside, y and φ follow from one sparse factor (`SaddlePoint`). zone (z,): its degrees of freedom, ascending.
+    the zone z the unknowns on which A is not the diagonal of the mass or on which constraints C act. Outside it
+    y = D⁻¹(b + BᵀP); inside, y and φ follow from one sparse factor (`SaddlePoint`). zone (z,): its
+    degrees of freedom, ascending.
     """
 
     def __init__(self, assembly: Assembly, matrix: sp.csr_array) -> None:

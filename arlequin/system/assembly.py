@@ -21,7 +21,7 @@ from arlequin.models.fem.continuum import Continuum
 from arlequin.models.fem.mass import CORRECTED
 from arlequin.models.limits import check_model
 from arlequin.models.linalg.rows import row_products
-from arlequin.models.part import Assembled, Nonlinear, Part, PathDependent, Weighting
+from arlequin.models.part import Assembled, MeshedPart, Nonlinear, Part, PathDependent, Weighting
 from arlequin.models.phases import phase
 from arlequin.models.reduction.modal import Modal
 from arlequin.models.types import Array
@@ -362,10 +362,12 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
     )
 
 
-def _size(part: Part) -> tuple[int, int]:
-    """Cells of a part and their dimension; masses and lines count as cells of a line."""
+def _size(part: Part) -> tuple[int, int, int]:
+    """Cells of a part, their dimension and functions of a cell; masses and lines count as cells of a line."""
     cells, corners = part.connectivity.shape
-    return int(cells), int(part.positions.shape[1]) if corners > 2 else 1
+    model = part.model if isinstance(part, MeshedPart) else None
+    functions = int(model.basis.Nbfun) if isinstance(model, Continuum) else int(corners)
+    return int(cells), int(part.positions.shape[1]) if corners > 2 else 1, functions
 
 
 def _diagonal(blocks: Sequence[sp.csr_array]) -> sp.csr_array:

@@ -99,7 +99,7 @@ def _viewed(
     name: str, group: xarray.Dataset, frames: Indices, contact: dict[str, Field], row: int, whole: bool
 ) -> ViewedPart:
     cells = cells_of(group)
-    kind, (pieces, owner) = cells.kind, (cells.nodes, np.arange(len(cells.nodes))) if whole else faces_of(cells)
+    kind, (pieces, owner) = cells.kind, (cells.nodes, cells.owner) if whole else faces_of(cells)
     if "left_out" in group:
         seen = ~(group["left_out"].values > 0)[pieces].any(axis=1)
         pieces, owner = pieces[seen], owner[seen]

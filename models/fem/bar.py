@@ -13,7 +13,7 @@ from arlequin.models.types import Array
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Bar(Continuum):
-    """An elastic bar in uniaxial stress, σ = E u′, of constant section (m²), order 1 or 2.
+    """An elastic bar in uniaxial stress, σ = E u′, of constant section (m²), order 1 to 6.
 
     mesh: `mesh.interval(a, b, cells=n)`, with boundaries `left` and `right`. The other parameters: see
     `Continuum`.

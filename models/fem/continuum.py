@@ -15,6 +15,7 @@ from arlequin.models.fem.elastic import ElasticAssembled, assemble_elastic
 from arlequin.models.fem.elements import LINEAR, FiniteElement, element_of
 from arlequin.models.fem.mass import CORRECTED, KINDS
 from arlequin.models.fem.short_waves import ShortWaveDamping
+from arlequin.models.fem.spectral import Lobatto
 from arlequin.models.fem.surface import facet_indices, facet_measure, make_surface
 from arlequin.models.loads.body import Given, LoadRegion, make_loads, weight_at_facets
 from arlequin.models.loads.motions import Motions, make_imposed
@@ -29,11 +30,12 @@ from arlequin.models.types import Array, Indices
 class Continuum:
     """A continuum part on a scikit-fem mesh: material, element, mass, damping, loads and imposed motions.
 
-    order: 1 or 2, by default that of the mesh's geometry; element: the finite element (and with it the order), by
-    default the registered one (`arlequin.models.fem.elements`); mass: "consistent", "lumped", "redistributed" (no
-    mass at the nodes named massless at assembly) or "dispersion-corrected" (elastic waves to fourth order, for the
-    cells, the scheme and the step of the run: `arlequin.models.fem.dispersion`; linear elasticity on linear
-    elements); body_force (N/m³) and tractions (boundary → Pa): a vector, or a
+    order: 1 or 2, on lines, quadrilaterals and hexahedra up to 6 (spectral elements), by default that of the mesh's
+    geometry; element: the finite element (and with it the order), by default the registered one
+    (`arlequin.models.fem.elements`); mass: "consistent", "lumped", "redistributed" (no mass at the nodes named massless
+    at assembly) or "dispersion-corrected" (elastic waves to fourth order, for the cells, the scheme and the step of the
+    run: `arlequin.models.fem.dispersion`; linear elasticity on linear elements); damping: `Rayleigh`, or
+    `ShortWaveDamping` of the last octave of the mesh; body_force (N/m³) and tractions (boundary → Pa): a vector, or a
     function f(x, t) of the points x (axis, p) in m and the time in s that returns the components, or for the body
     force of a solid a `SpanForce`; imposed displacements (m) and imposed_velocity (m/s): boundary → component →
     number or function of t. Raises UserError where the mesh, material or a boundary does not suit.
@@ -184,6 +186,14 @@ class Continuum:
         out = np.empty_like(nodes)
         out[:, np.arange(nodes.shape[1]) if order is None else list(order)] = nodes
         return out
+
+    @property
+    def cell_lattice(self) -> Indices | None:
+        """Nodes of spectral cells (c, n), counted along the first axis of the cell first; None of other elements."""
+        scalar = self.finite_element.scalar
+        if not issubclass(scalar, Lobatto):
+            return None
+        return np.ascontiguousarray(self.basis.element_dofs[scalar.along_lattice].T.astype(np.int64))
 
     def quadrature_points(self) -> Array:
         """Positions of the quadrature points (axis, c, q), m."""

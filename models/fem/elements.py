@@ -4,6 +4,7 @@ A part takes a `FiniteElement`, or finds one in the registry by its mesh and ord
 outside: it is then the default of meshes of its own class, and cells of its type are read from Gmsh files.
 """
 
+import math
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import skfem
+from skfem.assembly import Dofs
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
+from arlequin.models.fem.spectral import ELEMENTS, LARGEST_ORDER, LobattoDofs
 from arlequin.models.types import Array, Indices
 
 # Tolerance of the local coordinates of points on facets: next to a corner of nearly 180° round-off is more than the
@@ -39,13 +42,14 @@ class FiniteElement:
     """A nodal finite element: the scalar scikit-fem element of each displacement component, and its quadrature.
 
     cell_type: meshio's name of the cell ("quad8"), by which Gmsh files are read; scalar: H¹ element whose dofs are
-    nodal values, at most one on each edge, facet and cell; order: 1 or 2, degree of the complete polynomials that it
-    contains; cell_degree, facet_degree: degrees to which the quadratures are exact (facet_degree: that of the cells by
-    default); cell_rule: points (axis, q) and weights (q,) that replace cell_degree; mesh: class of the scikit-fem
-    meshes whose geometry has these shape functions, if any; facet: shape functions of the geometry of their facets,
-    where scikit-fem does not find them itself; node_order: the n-th node of scikit-fem is number
-    node_order[n] of meshio (the same order by default); mean_dilatation: whether the pressure of hyperelastic and
-    plastic materials is by default that of the cell, which prevents the locking of linear cells.
+    nodal values, one at each corner; order: 1 to 6, degree of the complete polynomials that it contains; cell_degree,
+    facet_degree: degrees to which the quadratures are exact (facet_degree: that of the cells by default); cell_rule:
+    points (axis, q) and weights (q,) that replace cell_degree; mesh: class of the scikit-fem meshes whose geometry has
+    these shape functions, if any; facet: shape functions of the geometry of their facets, where scikit-fem does not
+    find them itself; node_order: the n-th node of scikit-fem is number node_order[n] of meshio (the same order by
+    default); mean_dilatation: whether the pressure of hyperelastic and plastic materials is by default that of the
+    cell, which prevents the locking of linear cells; dofs: class that numbers the dofs, which scikit-fem does only
+    where there is at most one on each edge, facet and cell.
 
     A junction's weight may be linear, so that the weighted mass needs 2·order + 1, with weights that are positive.
     """
@@ -60,9 +64,10 @@ class FiniteElement:
     facet: type[skfem.Element] | None = None
     node_order: tuple[int, ...] | None = None
     mean_dilatation: bool = False
+    dofs: type[Dofs] = Dofs
 
     def __post_init__(self) -> None:
-        checks.one_of("order", self.order, (1, 2))
+        checks.one_of("order", self.order, tuple(range(1, LARGEST_ORDER + 1)))
         checks.positive_integer("cell_degree", self.cell_degree)
         if self.facet_degree is not None:
             checks.positive_integer("facet_degree", self.facet_degree)
@@ -83,10 +88,12 @@ class FiniteElement:
 
     def cell_basis(self, mesh: Any) -> Any:
         """The scalar `CellBasis` on a mesh of these cells."""
+        scalar = self.scalar()
+        dofs = self.dofs(mesh, scalar)
         if self.cell_rule is None:
-            basis = skfem.CellBasis(mesh, self.scalar(), intorder=self.cell_degree)
+            basis = skfem.CellBasis(mesh, scalar, intorder=self.cell_degree, dofs=dofs)
         else:
-            basis = skfem.CellBasis(mesh, self.scalar(), quadrature=self.cell_rule)
+            basis = skfem.CellBasis(mesh, scalar, quadrature=self.cell_rule, dofs=dofs)
         drop_jacobians(basis.mapping)
         return basis
 
@@ -101,7 +108,9 @@ class FiniteElement:
         near = replace(mesh, doflocs=mesh.doflocs - middle) if far else mesh
         mapping = self._facet_mapping(near)
         degree = self.facet_degree or self.cell_degree
-        basis = skfem.FacetBasis(mesh, self.scalar(), mapping=mapping, facets=facets, intorder=degree)
+        scalar = self.scalar()
+        dofs = self.dofs(mesh, scalar)
+        basis = skfem.FacetBasis(mesh, scalar, mapping=mapping, facets=facets, intorder=degree, dofs=dofs)
         if far:
             basis.mapping = self._facet_mapping(mesh)  # for `global_coordinates`
         return basis
@@ -158,6 +167,12 @@ for _element in (
 ):
     register(_element)
 
+# spectral elements: Gauss points that integrate the weighted masses of affine cells exactly
+for (_refdom, _order), _scalar in ELEMENTS.items():
+    _axes = _refdom.dim()
+    _name = ("line", "quad", "hexahedron")[_axes - 1] + str((_order + 1) ** _axes)
+    register(FiniteElement(_name, _scalar, _order, 2 * _order + 1, dofs=LobattoDofs))
+
 
 # Elements of which every function is a product of linear ones, or linear.
 LINEAR = (skfem.ElementLineP1, skfem.ElementTriP1, skfem.ElementQuad1, skfem.ElementTetP1, skfem.ElementHex1)
@@ -179,7 +194,7 @@ def element_of(mesh: Any, order: int | None = None) -> FiniteElement:
         kind = UserError if isinstance(mesh, skfem.Mesh) else UserTypeError
         raise kind(f"mesh: {type(mesh).__name__} is not a mesh of lines, triangles, quads, tetrahedra or hexahedra")
     if order is not None:
-        checks.one_of("order", order, (1, 2))
+        checks.one_of("order", order, tuple(sorted({element.order for element in alike})))
     found = [element for element in alike if order in (None, element.order)]
     isoparametric = [element for element in found if element.scalar is mesh.elem]
     if not isoparametric and (order is None or not found):
@@ -199,16 +214,32 @@ def drop_jacobians(mapping: Any) -> None:
 
 
 def reversed_facet(axes: int, corners: int, nodes: int) -> Indices:
-    """Numbers (nodes,) of the nodes of a facet seen from its other side: corners, mid-edges, centre.
+    """Numbers (nodes,) of the nodes of a facet seen from its other side: corners, nodes on edges, inner ones.
 
-    The corners are cyclic and the first one stays; a facet of a plane mesh has two corners.
+    The corners are cyclic and the first one stays; a facet of a plane mesh has two corners. Inner nodes are counted
+    along the first edge, then along the last one.
 
     >>> reversed_facet(3, 4, 9).tolist(), reversed_facet(2, 2, 3).tolist()
     ([0, 3, 2, 1, 7, 6, 5, 4, 8], [1, 0, 2])
     """
     if axes == 2:
-        return np.array([1, 0, *range(2, nodes)])
-    order = [0, *range(corners - 1, 0, -1)]
-    if nodes >= 2 * corners:
-        order += range(2 * corners - 1, corners - 1, -1)
-    return np.array([*order, *range(len(order), nodes)])
+        return np.array([1, 0, *range(nodes - 1, 1, -1)])
+    on_edge = facet_order(axes, corners, nodes) - 1
+    inner = np.arange(corners * (1 + on_edge), nodes)
+    if inner.size == on_edge**2:
+        inner = inner.reshape(on_edge, on_edge).T.ravel()
+    edges = range(corners * (1 + on_edge) - 1, corners - 1, -1)
+    return np.array([0, *range(corners - 1, 0, -1), *edges, *inner])
+
+
+def facet_order(axes: int, corners: int, nodes: int) -> int:
+    """Order of the functions of a facet with so many nodes, of a mesh in 2 or 3 axes.
+
+    >>> [facet_order(*kind) for kind in ((2, 2, 5), (3, 3, 6), (3, 4, 8), (3, 4, 49))]
+    [4, 2, 2, 6]
+    """
+    if axes == 2:
+        return nodes - 1
+    if corners == 3:
+        return 1 if nodes == 3 else 2
+    return 2 if nodes == 2 * corners else math.isqrt(nodes) - 1

@@ -36,7 +36,7 @@ KINEMATICS = ("small", "finite")
 @checked_call
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid(Continuum):
-    """A solid on triangles, quadrilaterals, tetrahedra or hexahedra, order 1 or 2, or of a given `FiniteElement`.
+    """A solid on triangles, quadrilaterals, tetrahedra or hexahedra, of the orders of `Continuum` or a `FiniteElement`.
 
     plane: "strain", "stress" or "axisymmetric" for 2D meshes (axisymmetric: x is r ≥ 0, y is z, the whole
     circle), None in 3D; thickness (m) multiplies everything in plane problems. The other parameters: see

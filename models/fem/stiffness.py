@@ -11,6 +11,9 @@ from arlequin.models.types import Array
 
 Block = Callable[[int, int], Any]
 
+# functions of a cell above which scikit-fem's loop over the pairs of them takes longer than a product of matrices
+_MANY = 27
+
 
 def elastic_blocks(block: Block, components: int, lam: float, mu: float, hoop: bool) -> Iterator[tuple[int, int, Any]]:
     """(i, j, K_ij) for i ≤ j from the scalar blocks, all arrays of one shape.
@@ -58,7 +61,7 @@ class ScalarBlocks:
         shape = (dofs.shape[0], dofs.shape[0], dofs.shape[1])
         self._rows = np.broadcast_to(dofs[None, :, :], shape).reshape(-1)
         self._cols = np.broadcast_to(dofs[:, None, :], shape).reshape(-1)
-        self.pattern = self._sum(np.ones(self._rows.size))
+        self.pattern = self.summed(np.ones(self._rows.size))
         self.pattern.data = np.arange(self.pattern.nnz)
         self.transposed = csr_array(self.pattern.T.tocsr()).data
 
@@ -74,10 +77,16 @@ class ScalarBlocks:
         def operator(k: int, function: Any, w: Any) -> Any:
             return function * w["inverse"] if k == 2 and "inverse" in w else function.grad[k]
 
+        if self._basis.Nbfun > _MANY:
+            rows, columns = (
+                np.stack([np.asarray(operator(k, function[0], self._parameters)) for function in self._basis.basis])
+                for k in (i, j)
+            )
+            return self.summed(_products(rows, columns, self._parameters["weight"] * self._basis.dx)).data
         form = skfem.BilinearForm(lambda u, v, w: operator(j, u, w) * operator(i, v, w) * w["weight"])
-        return self._sum(form.elemental(self._basis, **self._parameters).data).data
+        return self.summed(form.elemental(self._basis, **self._parameters).data).data
 
-    def _sum(self, data: Array) -> csr_array:
+    def summed(self, data: Array) -> csr_array:
         """Element entries (b, a, c) summed on the pattern, columns sorted."""
         shape = (self._basis.N, self._basis.N)
         matrix = csr_array(coo_array((data, (self._rows, self._cols)), shape=shape).tocsr())
@@ -85,7 +94,17 @@ class ScalarBlocks:
         return matrix
 
 
+def _products(rows: Array, columns: Array, dx: Array) -> Array:
+    """∫ r_a c_b (b, a, c) of functions (n, c, q) with the weights dx (c, q), as one product of matrices per cell."""
+    blocks = np.moveaxis(rows * dx, 0, 1) @ np.transpose(columns, (1, 2, 0))
+    return np.ascontiguousarray(np.transpose(blocks, (2, 1, 0))).ravel()
+
+
 def scalar_mass(basis: Any, weight: Array) -> csr_array:
     """∫ weight φ_a φ_b dΩ (n, n); weight (c, q) multiplies `basis.dx`."""
+    if basis.Nbfun > _MANY:
+        values = np.stack([np.asarray(function[0]) for function in basis.basis])
+        blocks = ScalarBlocks(basis, weight)
+        return csr_array(blocks.summed(_products(values, values, weight * basis.dx)))
     form = skfem.BilinearForm(lambda u, v, w: u * v * w["weight"])
     return csr_array(form.assemble(basis, weight=weight))

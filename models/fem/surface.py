@@ -6,6 +6,7 @@ import numpy as np
 
 from arlequin.models.errors import UserError
 from arlequin.models.fem.elements import reversed_facet
+from arlequin.models.fem.spectral import face_nodes
 from arlequin.models.part import Part, Surface
 from arlequin.models.signatures import meant
 from arlequin.models.types import Array, Indices
@@ -57,14 +58,22 @@ def facet_measure(basis: Any, depth: float, axisymmetric: bool) -> Array:
 
 
 def _facet_nodes(basis: Any, facets: np.ndarray) -> Indices:
-    """Nodes of the facets (f, nodes): corners in cyclic order, mid-edges, centre."""
+    """Nodes of the facets (f, nodes): corners in cyclic order, nodes along each edge, inner ones.
+
+    The inner ones are counted from the first corner along the first edge, then along the last one.
+    """
     mesh = basis.mesh
-    rows = [basis.nodal_dofs[0][mesh.facets[:, facets]]]
+    corners = mesh.facets[:, facets]
+    rows = [basis.nodal_dofs[0][corners]]
     if mesh.dim() == 3 and basis.edge_dofs.shape[0] > 0:
-        rows.append(basis.edge_dofs[0][mesh.f2e[:, facets]])
+        ends = zip(corners, np.roll(corners, -1, axis=0), mesh.f2e[:, facets], strict=True)
+        for start, end, edges in ends:
+            along = basis.edge_dofs[:, edges]  # from the end of the lower number
+            rows.append(np.where(start < end, along, along[::-1]))
     # on the line a facet is a point: its only dof is the vertex's
     if mesh.dim() > 1 and basis.facet_dofs.shape[0] > 0:
-        rows.append(basis.facet_dofs[:1, facets])
+        inner = basis.facet_dofs[:, facets]
+        rows.append(inner if mesh.dim() == 2 else face_nodes(corners, inner))
     return np.ascontiguousarray(np.vstack(rows).T.astype(np.int64))
 
 

@@ -262,7 +262,7 @@ class SpanForce:
     included in the plane). Give those of the beam that the solid replaces, and its turbulence: both then carry the
     same force at the same s, and the weights of a junction share it.
 
-    A cell takes the linear or quadratic polynomial of s next to f, as its order is, over the range of its nodes: the
+    A cell takes the polynomial of s next to f, of the degree of its order, over the range of its nodes: the
     resultant and the nodal forces are exact on affine cells extruded along the axis, and of second order elsewhere.
     """
 

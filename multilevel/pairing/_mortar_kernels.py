@@ -8,9 +8,12 @@ import math
 import numpy as np
 from numba import boolean, float64, int32, int64, types
 
+from arlequin.models.fem.spectral import LARGEST_ORDER, facet_places, lobatto_rule
 from arlequin.models.kernel_cache import njit
 
 CONSTANT, LINE2, LINE3, TRI3, TRI6, QUAD4, QUAD9 = range(7)
+LOBATTO_LINE, LOBATTO_QUAD = 10, 20  # plus the order, 3 to 6
+MOST_NODES = (LARGEST_ORDER + 1) ** 2  # of a facet
 MOST_CORNERS = 24  # of a clipped polygon: convex quadrilaterals give at most 8, folded ones at most 4 · 1.5⁴
 FACING = -0.1  # ν_s·ν_m of facets that can be partners: within 84° of opposite, which excludes side walls
 TOUCHED = 1e-15  # clipped areas below this share of the slave facet are round-off
@@ -19,11 +22,59 @@ COVERED = 1e-6  # a point with less of its ∫ψ covered has no partner
 Vector, Matrix, Cube = float64[::1], float64[:, ::1], float64[:, :, ::1]
 Numbers, Table = int64[::1], int64[:, ::1]
 
+# of each order the Lobatto points of [−1, 1], and the places of the nodes of a facet along its two axes
+LOBATTO = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1))
+LINE_PLACES = np.zeros((LARGEST_ORDER + 1, LARGEST_ORDER + 1), dtype=np.int64)
+QUAD_PLACES = np.zeros((LARGEST_ORDER + 1, MOST_NODES, 2), dtype=np.int64)
+for _order in range(3, LARGEST_ORDER + 1):
+    LOBATTO[_order, : _order + 1] = lobatto_rule(_order)[0]
+    LINE_PLACES[_order, : _order + 1] = facet_places(2, _order)[:, 0]
+    QUAD_PLACES[_order, : (_order + 1) ** 2] = facet_places(3, _order)
+
+
+@njit(types.void(int64, float64, Vector, Vector), cache=True)
+def lobatto(order, x, value, slope):
+    """Polynomials (p + 1,) through the Lobatto points and their derivatives at x."""
+    for n in range(order + 1):
+        value[n], slope[n] = 1.0, 0.0
+        for other in range(order + 1):
+            if other != n:
+                length = LOBATTO[order, n] - LOBATTO[order, other]
+                factor = (x - LOBATTO[order, other]) / length
+                slope[n] = slope[n] * factor + value[n] / length
+                value[n] *= factor
+
+
+@njit(boolean(int64), cache=True)
+def is_line(kind):
+    """Whether a facet is a curve."""
+    return kind in (LINE2, LINE3) or LOBATTO_LINE < kind < LOBATTO_QUAD
+
+
+@njit(types.void(int64, float64, float64, Vector, Matrix), cache=True)
+def lobatto_shapes(kind, x, y, value, slope):
+    """`shapes` of the facets of spectral elements."""
+    order = kind - (LOBATTO_LINE if is_line(kind) else LOBATTO_QUAD)
+    f, df = np.empty(order + 1), np.empty(order + 1)
+    lobatto(order, x, f, df)
+    if is_line(kind):
+        for n in range(order + 1):
+            i = LINE_PLACES[order, n]
+            value[n], slope[n, 0] = f[i], df[i]
+        return
+    g, dg = np.empty(order + 1), np.empty(order + 1)
+    lobatto(order, y, g, dg)
+    for n in range((order + 1) ** 2):
+        i, j = QUAD_PLACES[order, n, 0], QUAD_PLACES[order, n, 1]
+        value[n], slope[n, 0], slope[n, 1] = f[i] * g[j], df[i] * g[j], f[i] * dg[j]
+
 
 @njit(types.void(int64, float64, float64, Vector, Matrix), cache=True)
 def shapes(kind, x, y, value, slope):
     """φ_j and ∂φ_j/∂(x, y) at parent coordinates; lines and quadrilaterals on [−1, 1], the unit triangle."""
-    if kind == CONSTANT:
+    if kind > LOBATTO_LINE:
+        lobatto_shapes(kind, x, y, value, slope)
+    elif kind == CONSTANT:
         value[0], slope[0, 0], slope[0, 1] = 1.0, 0.0, 0.0
     elif kind == LINE2:
         value[0], slope[0, 0] = 0.5 * (1.0 - x), -0.5
@@ -91,7 +142,7 @@ def invert(kind, count, local, x, y, value, slope, inverse):
         b += slope[j, 1] * local[j, 0]
         c += slope[j, 0] * local[j, 1]
         d += slope[j, 1] * local[j, 1]
-    if kind in (LINE2, LINE3):
+    if is_line(kind):
         b, c, d = 0.0, 0.0, 1.0
     determinant = a * d - b * c
     if determinant == 0.0:
@@ -110,7 +161,7 @@ def locate(kind, count, local, u, v, size, inverse, point, value, slope):
     """
     point[0] = inverse[0] + inverse[1] * u + inverse[2] * v
     point[1] = inverse[3] + inverse[4] * u + inverse[5] * v
-    line = kind in (LINE2, LINE3)
+    line = is_line(kind)
     for _ in range(20):
         shapes(kind, point[0], point[1], value, slope)
         ru, rv = u, v
@@ -385,9 +436,10 @@ def moments(slave, master, frames, other_frames, tree, multiplier, reach, rule, 
     axes = np.zeros((3, 3))
     low, high, point = np.zeros(3), np.zeros(3), np.zeros(2)
     centroid, inverse, other_inverse = np.zeros(2), np.zeros(6), np.zeros(6)
-    local, other_local, window = np.zeros((9, 3)), np.zeros((9, 3)), np.zeros((4, 3))
+    local, other_local, window = np.zeros((MOST_NODES, 3)), np.zeros((MOST_NODES, 3)), np.zeros((4, 3))
     spare = np.zeros((MOST_CORNERS, 2))
-    value, other_value, psi, slope = np.zeros(9), np.zeros(9), np.zeros(9), np.zeros((9, 2))
+    value, other_value, psi = np.zeros(MOST_NODES), np.zeros(MOST_NODES), np.zeros(MOST_NODES)
+    slope = np.zeros((MOST_NODES, 2))
     for p in range(count):
         first[p] = pairs
         outward = normal[p]

@@ -9,6 +9,7 @@ import numpy as np
 from arlequin.models.checks import one_of
 from arlequin.models.errors import UserError
 from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces, facet_places, lobatto_rule
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
 
@@ -21,8 +22,8 @@ _QUAD = ((-1, -1), (1, -1), (1, 1), (-1, 1), (0, -1), (1, 0), (0, 1), (-1, 0), (
 class FacetKind:
     """Type of a facet: shape functions (codes of the kernels), nodes in parent coordinates and linear pieces.
 
-    degree: total degree of a shape function on an affine facet. Facets with mid-edge nodes are cut into linear
-    pieces between their nodes, which are the geometry of the search and of the direction of projection.
+    degree: total degree of a shape function on an affine facet. Facets with nodes between corners are cut into linear
+    pieces between them, which are the geometry of the search and of the direction of projection.
     """
 
     code: int
@@ -37,8 +38,9 @@ class FacetKind:
         return len(self.pieces[0])
 
     @property
-    def quadratic(self) -> bool:
-        return len(self.pieces) > 1
+    def order(self) -> int:
+        """Degree of a shape function along an edge."""
+        return self.degree // 2 if self.corners == 4 else self.degree
 
 
 # by (axes, nodes of a facet)
@@ -50,6 +52,19 @@ KINDS = {
     (3, 4): FacetKind(5, 5, 2, 2, _QUAD[:4], ((0, 1, 2, 3),)),
     (3, 9): FacetKind(6, 5, 4, 2, _QUAD, ((0, 4, 8, 7), (4, 1, 5, 8), (8, 5, 2, 6), (7, 8, 6, 3))),
 }
+
+
+def _lobatto_kind(axes: int, order: int) -> FacetKind:
+    """The facets of spectral elements in 2 or 3 axes, with the codes of the kernels."""
+    parent = np.zeros(((order + 1) ** (axes - 1), 2))
+    parent[:, : axes - 1] = lobatto_rule(order)[0][facet_places(axes, order)]
+    pieces = tuple(tuple(row) for row in facet_pieces(axes, order).tolist())
+    codes = (10 + order, 1, order, 1) if axes == 2 else (20 + order, 5, 2 * order, 2)
+    return FacetKind(*codes, tuple((x, y) for x, y in parent.tolist()), pieces)
+
+
+for _order in range(3, LARGEST_ORDER + 1):
+    KINDS[2, _order + 1], KINDS[3, (_order + 1) ** 2] = _lobatto_kind(2, _order), _lobatto_kind(3, _order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +151,9 @@ class Facets:
     @cached_property
     def rule(self) -> tuple[Array, Array]:
         """Quadrature of a whole facet: parent points (q, 2) and weights; ψ_i φ_j r is exact on affine facets."""
-        nodes, weights = np.polynomial.legendre.leggauss(3)
+        nodes, weights = np.polynomial.legendre.leggauss(max(3, self.kind.order // 2 + 2))
         if self.axes == 2:
-            return np.stack([nodes, np.zeros(3)], axis=1), weights
+            return np.stack([nodes, np.zeros_like(nodes)], axis=1), weights
         if self.kind.corners == 3:
             points, share = simplex_rule(3, 4)
             return points, 0.5 * share
@@ -149,12 +164,12 @@ class Facets:
 def simplex_rule(axes: int, degree: int) -> tuple[Array, Array]:
     """Quadrature of an interval (axes = 2) or a triangle (3): barycentric points (q, 2), positive weights, sum 1.
 
-    Intervals: Gauss, exact to degree 5. Triangles: 3 points (degree 2), 6 points (degree 4: Cowper, IJNME 7, 1973)
+    Intervals: Gauss, three points or more. Triangles: 3 points (degree 2), 6 points (degree 4: Cowper, IJNME 7, 1973)
     or conical products of Gauss–Jacobi rules.
     """
     if axes == 2:
-        nodes, weights = np.polynomial.legendre.leggauss(3)
-        return np.stack([0.5 * (1 + nodes), np.zeros(3)], axis=1), 0.5 * weights
+        nodes, weights = np.polynomial.legendre.leggauss(max(3, degree // 2 + 1))
+        return np.stack([0.5 * (1 + nodes), np.zeros_like(nodes)], axis=1), 0.5 * weights
     if degree <= 2:
         return np.array([[1, 1], [4, 1], [1, 4]]) / 6, np.full(3, 1 / 3)
     if degree <= 4:
@@ -204,8 +219,8 @@ class Multipliers:
         one_of("space", self.space, ("P0", "P1", "P2"))
         if self.space != "P2":
             return
-        if not self.facets.kind.quadratic:
-            raise UserError.parameter("space", self.space, "needs quadratic elements: take P1 (or P0) on linear ones")
+        if self.facets.kind.order != 2:
+            raise UserError.parameter("space", self.space, "needs quadratic elements: take P1 (or P0) on others")
         if self.facets.kind.corners == 3:
             raise UserError.parameter(
                 "space", self.space, "has no area at the corners of 6-node triangles (∫ψ = 0): take P1"

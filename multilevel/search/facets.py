@@ -6,12 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arlequin.models.errors import UserError
+from arlequin.models.fem.spectral import LARGEST_ORDER, facet_pieces
 from arlequin.models.part import Surface
 from arlequin.models.types import Array, Indices
 
 # kinds as in arlequin.multilevel.search._kernels, by axes and nodes of a facet
 KINDS = {(2, 2): 0, (2, 3): 1, (3, 3): 2, (3, 6): 3, (3, 4): 4, (3, 9): 5}
 CORNERS = (2, 2, 3, 3, 4, 4)
+# linear facets between the nodes of those of spectral elements, by axes and nodes
+_PIECES = {
+    (axes, (order + 1) ** (axes - 1)): facet_pieces(axes, order)
+    for axes in (2, 3)
+    for order in range(3, LARGEST_ORDER + 1)
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +67,12 @@ class FacetMesh:
 
     @classmethod
     def of(cls, surface: Surface) -> "FacetMesh":
-        """The facets of a part's surface; node k is `surface.nodes[k]`."""
-        return cls.build(np.searchsorted(surface.nodes, surface.facets), surface.positions)
+        """The facets of a part's surface, above order 2 as linear ones between its nodes; node k is `nodes[k]`."""
+        facets, axes = np.searchsorted(surface.nodes, surface.facets), surface.positions.shape[1]
+        if (axes, facets.shape[1]) in _PIECES:
+            pieces = _PIECES[axes, facets.shape[1]]
+            facets = facets[:, pieces].reshape(-1, pieces.shape[1])
+        return cls.build(facets, surface.positions)
 
     @property
     def node_count(self) -> int:

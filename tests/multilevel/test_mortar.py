@@ -15,8 +15,9 @@ from arlequin.multilevel.pairing.mortar import MortarPairing
 
 STEEL = LinearElastic(young=1.0, poisson=0.3, density=1.0)
 # element of both bodies → multiplier spaces that it takes
-PLANE = {("quad", 1): ("P0", "P1"), ("tri", 2): ("P0", "P1", "P2")}
+PLANE = {("quad", 1): ("P0", "P1"), ("tri", 2): ("P0", "P1", "P2"), ("quad", 5): ("P0", "P1")}
 SOLID = {("hex", 1): ("P0", "P1"), ("tet", 1): ("P0", "P1"), ("tet", 2): ("P0", "P1"), ("hex", 2): ("P0", "P1", "P2")}
+SOLID |= {("hex", 3): ("P0", "P1")}
 ELEMENTS = [(2, *key, space) for key, spaces in PLANE.items() for space in spaces]
 ELEMENTS += [(3, *key, space) for key, spaces in SOLID.items() for space in spaces]
 
