@@ -1,17 +1,18 @@
 """The absorbing term of a junction: damps waves that the coarse mesh cannot resolve."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import bsr_array, csr_array, eye_array, kron, vstack
+from scipy.sparse import bsr_array, coo_array, csr_array, eye_array, kron
 
-from arlequin.junctions.base import AbsorbingRows, wave_impedances
+from arlequin.junctions.base import AbsorbingMatrix, wave_impedances
 from arlequin.junctions.zone_coordinate import SAME, ZoneCoordinate
 from arlequin.models.checks import positive
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.fem.continuum import Continuum
-from arlequin.models.fem.local_fit import NodeCloud, projection_moment
+from arlequin.models.fem.local_fit import NodeCloud, interpolation_moment, projection_moment
 from arlequin.models.fem.mass import element_lumped
 from arlequin.models.part import MeshedPart
 from arlequin.models.signatures import checked_call
@@ -21,15 +22,16 @@ from arlequin.overlap.intersect import Overlap
 # The design (see `Absorber`): e over 1 − s, and z at these distances from the fine part's side, in zone widths and
 # beyond the zone in coarse cells.
 _DEPTH = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
-_MATCHED = np.array([0.5, 1.0, 1.0, 1.5, 1.0, 0.5])
-_FILTER_ZONE = (np.array([0.0, 0.5, 1.0]), np.array([0.02, 0.2, 0.4]))
-_FILTER_BEYOND = (np.array([0.0, 2.0, 4.0]), np.array([0.4, 0.2, 0.0]))
+_MATCHED = np.array([2.5, 0.76, 2.4, 3.6, 6.8, 0.16])
+_FILTER_ZONE = (np.array([0.0, 0.5, 1.0]), np.array([0.001, 0.105, 0.996]))
+_FILTER_BEYOND = (np.array([0.0, 2.0, 4.0]), np.array([0.996, 0.009, 0.0]))
 
 
 @dataclass(frozen=True, eq=False)
 class ZoneNodes:
     """Nodes of a part in the gluing zone: numbers (n,), points (n, axis) m, depth 1 − s (n,), 0 on the fine part's side
-    and 1 at its end, slopes ∇s (n, axis) 1/m, distance beyond the zone (n,) m, volumes (n,) m³."""
+    and 1 at its end, slopes ∇s (n, axis) 1/m, distance beyond the zone (n,) m, volumes (n,) m³; gram (n, n): ∫φφ over
+    the cells in the zone, m³."""
 
     numbers: Indices
     points: Array
@@ -37,6 +39,7 @@ class ZoneNodes:
     slopes: Array
     beyond: Array
     volumes: Array
+    gram: csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +79,12 @@ class AbsorbingZone:
 
         beyond, nearest = cKDTree(inside.points).query(points)
         coarse_nodes = ZoneNodes(
-            numbers, points, inside.depth[nearest], inside.slopes[nearest], beyond, volumes[numbers]
+            numbers, points, inside.depth[nearest], inside.slopes[nearest], beyond, volumes[numbers], inside.gram
         )
         order = _continuum(coarse).finite_element.order
         extents = np.ptp(at[:, glued], axis=2).mean(axis=1) / order
-        picked = CellArrays(cells.nodes[glued], cells.values, cells.gradients[glued], cells.dx[glued])
-        moment = np.zeros((extents.size, extents.size))
-        if order == 1:
-            moment = projection_moment(picked, np.moveaxis(at[:, glued], 0, 2))
+        # v_c is the projection of the interpolant of what the fine nodes have
+        moment = _moment(coarse, glued, projection_moment) + _moment(fine, near, interpolation_moment)
         cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents, moment)
         return cls(coarse, fine, fine_nodes, coarse_nodes, cloud, float(np.mean(extents)))
 
@@ -92,6 +93,16 @@ def _continuum(part: MeshedPart) -> Continuum:
     if not isinstance(part.model, Continuum):
         raise UserError.parameter("part of an absorbing junction", part, "must be a Bar or a Solid")
     return part.model
+
+
+def _moment(part: MeshedPart, chosen: Indices, of: Callable[[CellArrays, Array], Array]) -> Array:
+    """The moment of some cells of a part of first order; 0 for other parts, whose error is of higher order."""
+    own = _continuum(part)
+    cells, axes = own.cells, own.mesh.dim()
+    if own.finite_element.order > 1:
+        return np.zeros((axes, axes))
+    picked = CellArrays(cells.nodes[chosen], cells.values, cells.gradients[chosen], cells.dx[chosen])
+    return of(picked, own.positions[picked.nodes])
 
 
 def _shares(part: MeshedPart, chosen: Indices) -> Array:
@@ -121,7 +132,11 @@ def _nodes_in_zone(part: MeshedPart, near: Indices, s: Array) -> ZoneNodes:
     mean = gathered(shares * s)[numbers] / volume
     slopes = np.stack([gathered(shares * g[:, None])[numbers] / volume for g in slope.T], axis=1)
     points = part.basis.doflocs.T[numbers]
-    return ZoneNodes(numbers, points, 1.0 - np.clip(mean, 0.0, 1.0), slopes, np.zeros(numbers.size), volume)
+    local = np.einsum("cq,qn,qm->cnm", np.abs(cells.dx[near]), cells.values, cells.values)
+    row, column = np.broadcast_arrays(cells.nodes[near][:, :, None], cells.nodes[near][:, None, :])
+    gram = csr_array(coo_array((local.ravel(), (row.ravel(), column.ravel())), shape=(count, count)))
+    gram = csr_array(gram[numbers][:, numbers])
+    return ZoneNodes(numbers, points, 1.0 - np.clip(mean, 0.0, 1.0), slopes, np.zeros(numbers.size), volume, gram)
 
 
 @checked_call
@@ -137,20 +152,25 @@ class Absorber:
     def __post_init__(self) -> None:
         positive("strength", self.strength)
 
-    def rows(self, zone: AbsorbingZone) -> AbsorbingRows:
-        """The rows of both terms."""
+    def matrix(self, zone: AbsorbingZone) -> AbsorbingMatrix:
+        """D of both terms on the nodal velocities of the parts."""
         fine, nodes, unit = zone.fine, zone.fine_nodes, eye_array(zone.fine.components)
         eta = self.strength * np.interp(nodes.depth, _DEPTH, _MATCHED) * np.linalg.norm(nodes.slopes, axis=1)
-        factor = _impedance_roots(fine, nodes.slopes, eta * nodes.volumes)
-        interpolation = zone.cloud.interpolation(nodes.points)
+        root = _impedance_roots(fine, nodes.slopes, eta)
+        interpolation = csr_array(root @ kron(zone.cloud.interpolation(nodes.points), unit, format="csr"))
         own = csr_array(eye_array(int(fine.basis.N), format="csr")[nodes.numbers])
+        own = csr_array(root @ kron(own, unit, format="csr"))
+        gram = csr_array(kron(nodes.gram, unit, format="csr"))
         high_pass = self._high_pass(zone)
-        of_coarse = [-(factor @ kron(interpolation, unit, format="csr")), high_pass]
-        of_fine = [factor @ kron(own, unit, format="csr"), csr_array((high_pass.shape[0], fine.dof_count))]
-        return AbsorbingRows(csr_array(vstack(of_coarse, format="csr")), csr_array(vstack(of_fine, format="csr")))
+        cross = csr_array(interpolation.T @ (gram @ own))
+        return AbsorbingMatrix(
+            csr_array(interpolation.T @ (gram @ interpolation) + high_pass.T @ high_pass),
+            csr_array(-cross),
+            csr_array(own.T @ (gram @ own)),
+        )
 
     def _high_pass(self, zone: AbsorbingZone) -> csr_array:
-        """√(ζ m_n) (F v_c)_n at the nodes n of the coarse part in the zone and in the next four cells."""
+        """√(ζ V_n) (F v_c)_n at the nodes n of the coarse part in the zone and in the next four cells."""
         coarse, nodes, size = zone.coarse, zone.coarse_nodes, zone.spacing
         z = np.interp(nodes.depth, *_FILTER_ZONE)
         z = np.where(nodes.beyond > SAME * size, np.interp(nodes.beyond / size, *_FILTER_BEYOND), z)

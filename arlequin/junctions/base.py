@@ -47,11 +47,14 @@ class JunctionOperator:
 
 
 @dataclass(frozen=True)
-class AbsorbingRows:
-    """Rows J of the absorbing term, √(N·s/m), with the loss |J_c v_c + J_f v_f|², W: coarse (r, d_coarse), fine
-    (r, d_fine)."""
+class AbsorbingMatrix:
+    """Damping D of an absorbing junction on nodal velocities, N·s/m, with the loss vᵀD v, W.
+
+    coarse (d_coarse, d_coarse), cross (d_coarse, d_fine), fine (d_fine, d_fine): its blocks.
+    """
 
     coarse: csr_array
+    cross: csr_array
     fine: csr_array
 
 
@@ -75,8 +78,8 @@ class JunctionProtocol(Protocol):
         """The constraint of both parts, and the Gram matrix of the multipliers."""
         ...
 
-    def absorbing_rows(self) -> AbsorbingRows | None:
-        """Rows of the absorbing term; None without one."""
+    def absorbing_matrix(self, automatic: bool) -> AbsorbingMatrix | None:
+        """Damping of the absorbing term; None without one. automatic: whether absorbing="auto" takes one."""
         ...
 
 

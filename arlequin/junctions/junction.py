@@ -38,7 +38,7 @@ from skfem import Mesh
 
 from arlequin.junctions.absorber import Absorber, AbsorbingZone
 from arlequin.junctions.base import (
-    AbsorbingRows,
+    AbsorbingMatrix,
     JunctionOperator,
     check_kinds,
     check_parts,
@@ -57,6 +57,9 @@ from arlequin.junctions.zone import FullOverlap, Zone
 from arlequin.junctions.zone_coordinate import ZoneCoordinate
 from arlequin.models import checks
 from arlequin.models.errors import UserError, short_repr
+from arlequin.models.fem.continuum import Continuum
+from arlequin.models.fem.solid import Solid
+from arlequin.models.materials.elastic import LinearElastic
 from arlequin.models.part import MeshedPart, Weighting
 from arlequin.models.signatures import checked_call
 from arlequin.models.types import Array
@@ -65,6 +68,8 @@ from arlequin.overlap.intersect import Overlap, intersect
 __all__ = ["Junction", "JunctionOperator", "dual_condition"]
 
 
+# ratio of the spacings of the nodes above which absorbing="auto" takes an absorber
+REFINED = 1.5
 # largest weight of the coarse part in the free zone whose resonances are negligible
 GHOST = 1e-6
 
@@ -81,7 +86,8 @@ class Junction:
     the trace of a part's functions, first-order functions of a mesh, or another `Mediator`. zone: by default the whole
     overlap of parts that follow each other along one axis; `Box`, `Strip`, `HalfSpace`, `LevelSet`, `Cells`. floor:
     weight of the coarse part in the fine part's free zone; 0 leaves the coarse dofs there without mass and stiffness.
-    absorbing: an `Absorber` of waves that the coarse mesh cannot resolve.
+    absorbing: an `Absorber` of waves that the coarse mesh cannot resolve, or None; "auto" takes one in dynamics where
+    both parts are linear Bars or Solids and the nodes of the coarse part are more than 1.5 times as far apart.
 
     >>> import arlequin as aq
     >>> steel = aq.LinearElastic(young=2e11, poisson=0.3, density=7800)  # Pa, -, kg/m³
@@ -105,7 +111,7 @@ class Junction:
     zone: Zone = field(default_factory=FullOverlap)
     mass_weights: Weight | Callable[[Array], Any] | None = None
     floor: float = 0.0
-    absorbing: Absorber | None = None
+    absorbing: Absorber | Literal["auto"] | None = "auto"
 
     __repr__ = short_repr
 
@@ -120,7 +126,8 @@ class Junction:
             elif given is not None or which == "weights":
                 checks.instance(which, given, Weight, "must be weights, as Linear(), or a function of points (axis, n)")
         check_kinds(self, coarse=MeshedPart, fine=MeshedPart, coupling=Coupling, zone=Zone)
-        checks.instance("absorbing", self.absorbing, Absorber | None, "must be an Absorber or None")
+        if self.absorbing != "auto":
+            checks.instance("absorbing", self.absorbing, Absorber | None, 'must be an Absorber, "auto" or None')
         check_parts(self.name, self.coarse, self.fine)
         mediator.check(self.name, self.coarse, self.fine, self.coupling)
         self.zone_coordinate.check_thickness(self.name, self.coarse, self.fine)
@@ -130,14 +137,7 @@ class Junction:
     def _mediator(self) -> Mediator:
         (low, high), (first, last) = extent(self.coarse), extent(self.fine)
         low, high = np.maximum(low, first), np.minimum(high, last)
-        return mediator_of(self.mediator).on(low, high, self._coarse_extents(low, high))
-
-    def _coarse_extents(self, low: Array, high: Array) -> Array:
-        """Mean extents (axis,) of the coarse cells in a box, m."""
-        corners = self.coarse.mesh.p[:, self.coarse.mesh.t]
-        first, last = corners.min(axis=1), corners.max(axis=1)
-        inside = ((last > low[:, None]) & (first < high[:, None])).all(axis=0)
-        return (last - first)[:, inside].mean(axis=1) if inside.any() else high - low
+        return mediator_of(self.mediator).on(low, high, _extents(self.coarse, low, high))
 
     @cached_property
     def zone_coordinate(self) -> ZoneCoordinate:
@@ -205,15 +205,30 @@ class Junction:
         gram = csr_array(select @ gram @ select.T)
         return JunctionOperator(coarse, csr_array(-fine), gram, components, space.positions)
 
-    def absorbing_rows(self) -> AbsorbingRows | None:
-        """Rows of the absorbing term; None without one."""
-        if self.absorbing is None:
+    def absorbing_matrix(self, automatic: bool = False) -> AbsorbingMatrix | None:
+        """Damping of the absorbing term; None without one. automatic: whether absorbing="auto" takes one."""
+        if self.absorbing is None or (self.absorbing == "auto" and not (automatic and self._refines)):
             return None
-        return self.absorbing.rows(AbsorbingZone.of(self.coarse, self.fine, self.zone_coordinate, self.overlap))
+        absorber = Absorber() if self.absorbing == "auto" else self.absorbing
+        return absorber.matrix(AbsorbingZone.of(self.coarse, self.fine, self.zone_coordinate, self.overlap))
 
     def condition(self, operator: JunctionOperator, mass_coarse: csr_array, mass_fine: csr_array) -> float:
         """Estimated condition number of the dual operator G⁻¹ C M⁻¹ Cᵀ (`dual_condition`)."""
         return dual_condition(operator, mass_coarse, mass_fine)
+
+    @property
+    def _refines(self) -> bool:
+        """Whether both parts are linear continua, and the fine one is finer by more than `REFINED`."""
+        spacings = []
+        (low, high), (first, last) = extent(self.coarse), extent(self.fine)
+        box = np.maximum(low, first), np.minimum(high, last)
+        for part in (self.coarse, self.fine):
+            if not isinstance(part, Continuum) or not isinstance(part.material, LinearElastic):
+                return False
+            if isinstance(part, Solid) and part.kinematics != "small":
+                return False
+            spacings.append(_extents(part, *box).mean() / part.finite_element.order)
+        return bool(spacings[0] > REFINED * spacings[1])
 
     @cached_property
     def coarse_size(self) -> float:
@@ -260,3 +275,11 @@ class Junction:
             warn(f"{who}: floor {self.floor:g} > {GHOST:g}: the coarse part's ghost reflects in narrow bands; take 0")
         if self.mass_weights is not None and self.mass_weights != self.weights:
             warn(f"{who}: different weights on mass and stiffness lower the stable explicit step; take the same")
+
+
+def _extents(part: MeshedPart, low: Array, high: Array) -> Array:
+    """Mean extents (axis,) of the cells of a part in a box low … high (axis,), m."""
+    corners = part.mesh.p[:, part.mesh.t]
+    first, last = corners.min(axis=1), corners.max(axis=1)
+    inside = ((last > low[:, None]) & (first < high[:, None])).all(axis=0)
+    return np.asarray((last - first)[:, inside].mean(axis=1) if inside.any() else high - low)

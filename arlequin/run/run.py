@@ -27,7 +27,7 @@ from arlequin.solvers.condensed import Checkpointable
 from arlequin.solvers.initial_state import start_fields
 from arlequin.step.acceptance import Failed
 from arlequin.step.batch import StepBatch
-from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, time_errors
+from arlequin.step.scheme import EnsembleScheme, Scheme, Stepper, absorbs, time_errors
 from arlequin.step.state import State
 from arlequin.system.assembly import Assembly, assemble
 from arlequin.system.ensemble import Members
@@ -75,14 +75,14 @@ class Run:
         begin, self._compiled = running_clock(), compile_seconds()
         members = None
         if isinstance(system, Ensemble):
-            members = Members.of(system.systems, time_errors(scheme, system.systems[0], step))
+            members = Members.of(system.systems, time_errors(scheme, system.systems[0], step), absorbs(scheme))
             self.assembly = members.assembly
         else:
             if system.interfaces:
                 from arlequin.models.kernel_cache import compile_ahead  # loads the compiler
 
                 compile_ahead(SOLVER_KERNELS)
-            self.assembly = assemble(system, time_errors(scheme, system, step))
+            self.assembly = assemble(system, time_errors(scheme, system, step), absorbs(scheme))
         count = None if members is None else members.count
         check_work(steps, float(self.assembly.dof_count) * (count or 1))
         self.steps = steps
@@ -115,6 +115,8 @@ class Run:
         about = run_attributes(self.assembly, scheme, step, steps * step)
         if self._stepper.linear_solver:
             about["linear_solver"] = self._stepper.linear_solver
+        if self.assembly.absorbing:
+            about["absorbing"] = ", ".join(self.assembly.absorbing)
         self._recorder = Recorder(
             record,
             self._history.variables(),

@@ -88,7 +88,7 @@ class PlaneWaves:
     def __post_init__(self) -> None:
         if self.step is not None:
             checks.positive("step", self.step)
-        object.__setattr__(self, "_assembly", assemble(self.system))
+        object.__setattr__(self, "_assembly", assemble(self.system, absorbs=True))
         assembly = self.assembly
         if assembly.contact_count or assembly.imposed_dofs.size or not assembly.linear:
             raise UserError("PlaneWaves: the system must be linear, without contact and imposed motions")

@@ -82,6 +82,11 @@ def time_errors(scheme: Scheme, system: System, step: float) -> dict[str, float]
     return dict.fromkeys(system.names, float(getattr(scheme, "frequency_error", 0.0)) * step**2)
 
 
+def absorbs(scheme: Scheme) -> bool:
+    """Whether junctions with absorbing="auto" absorb: of schemes that say so (`absorbs`), whose step stays stable."""
+    return bool(getattr(scheme, "absorbs", False))
+
+
 def linear_only(assembly: Assembly, scheme: str) -> None:
     """Refuses nonlinear parts, which the scheme would step as linear ones."""
     for part, own in zip(assembly.system.parts, assembly.parts, strict=True):

@@ -89,7 +89,8 @@ class Assembly:
     H the contact's kinematics; K and D contain the springs and dashpots, `links`. f_int is K u unless parts are
     `Nonlinear`: K is then its tangent at u = 0, and D what of the damping is linear in v. The dofs d are the
     coordinates of the parts: nodal displacements, or those of a reduced part. `start` (parts + 1,) bounds those of
-    each part, `junction_start` the rows of the junctions. The absorbing terms of junctions act as damping.
+    each part, `junction_start` the rows of the junctions. The absorbing terms of junctions (`absorbing`: their
+    names) act as damping.
 
     A scheme uses M `mass`, K `stiffness`, D `viscous`, C `constraints`, `load`, `respond`, `imposed` with
     `imposed_dofs` and `imposes_displacement`, `contact` (B is its `basis`, `basis_product` the product with a vector)
@@ -103,6 +104,7 @@ class Assembly:
     stiffness: sp.csr_array
     damping: sp.csr_array | None
     absorber: sp.csr_array | None
+    absorbing: tuple[str, ...]
     operators: tuple[JunctionOperator, ...]
     constraints: sp.csr_array
     gram: sp.csr_array
@@ -310,11 +312,14 @@ class Assembly:
         return np.concatenate(pieces).astype(float) if pieces else np.zeros(self.imposed_dofs.size)
 
 
-def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType({})) -> Assembly:
+def assemble(
+    system: System, time_errors: Mapping[str, float] = MappingProxyType({}), absorbs: bool = False
+) -> Assembly:
     """Assembles every part with the weights of its junctions, the constraints and the contact rows.
 
     time_errors: e Δt², s², of the time scheme by part (`arlequin.step.scheme.time_errors`), 0 where none is given; only
     parts with mass="dispersion-corrected" depend on it.
+    absorbs: whether junctions with absorbing="auto" absorb.
     UserError where the matrices of the parts do not fit into memory.
     """
     check_model(_size(part) for part in system.parts)
@@ -345,6 +350,7 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
     for relation in system.relations:
         constraint_rows.append(relation_rows(relation, layout))
         grams.append(sp.eye_array(relation.count, format="csr"))
+    absorber, absorbing = _absorber(system.junctions, layout, absorbs)
     return Assembly(
         system=system,
         parts=parts,
@@ -352,7 +358,8 @@ def assemble(system: System, time_errors: Mapping[str, float] = MappingProxyType
         mass=mass,
         stiffness=stiffness,
         damping=damping,
-        absorber=_absorbing_matrix(system.junctions, layout),
+        absorber=absorber,
+        absorbing=absorbing,
         operators=operators,
         constraints=_stack(constraint_rows, layout.count),
         gram=sp.csr_array(sp.block_diag(grams, format="csr")) if grams else sp.csr_array((0, 0)),
@@ -383,13 +390,15 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _absorbing_matrix(junctions: Sequence[Any], layout: DofLayout) -> sp.csr_array | None:
-    """Absorbing terms of all junctions (d, d), on the dofs of both parts of each; None where there is none."""
-    total = None
+def _absorber(
+    junctions: Sequence[Any], layout: DofLayout, automatic: bool
+) -> tuple[sp.csr_array | None, tuple[str, ...]]:
+    """Absorbing terms of all junctions (d, d), None where there is none, and the names of the junctions that absorb."""
+    total, names = None, []
     for junction in junctions:
-        absorbing = junction.absorbing_rows()
-        if absorbing is not None:
-            rows = layout.widened(absorbing.coarse, junction.coarse) + layout.widened(absorbing.fine, junction.fine)
-            own = sp.csr_array(rows.T @ rows)
-            total = own if total is None else sp.csr_array(total + own)
-    return total
+        own = junction.absorbing_matrix(automatic)
+        if own is not None:
+            wide = layout.widened_square(own, junction.coarse, junction.fine)
+            total = wide if total is None else sp.csr_array(total + wide)
+            names.append(junction.name)
+    return total, tuple(names)

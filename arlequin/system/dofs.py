@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from arlequin.junctions.base import AbsorbingMatrix
 from arlequin.models.part import Assembled, Constrained, Part
 
 
@@ -49,6 +50,12 @@ class DofLayout:
     def widened(self, operator: sp.csr_array, part: Part) -> sp.csr_array:
         """An operator (m, nodal) on the nodal displacements of a part as (m, d)."""
         return self._widen(operator @ self.shapes[part.name], part)
+
+    def widened_square(self, matrix: AbsorbingMatrix, coarse: Part, fine: Part) -> sp.csr_array:
+        """The damping of a junction (d, d) on the coordinates of the system."""
+        one, other = (self.widened(sp.eye_array(part.dof_count, format="csr"), part) for part in (coarse, fine))
+        cross = one.T @ matrix.cross @ other
+        return sp.csr_array(one.T @ matrix.coarse @ one + cross + cross.T + other.T @ matrix.fine @ other)
 
     def _widen(self, block: sp.csr_array | NDArray[np.float64], part: Part) -> sp.csr_array:
         block = sp.coo_array(block)

@@ -64,6 +64,7 @@ def restrict_assembly(
         parts=assembled,
         start=layout.start,
         operators=(),
+        absorbing=(),
         constraints=sp.csr_array((0, layout.count)),
         gram=sp.csr_array((0, 0)),
         junction_start=np.zeros(1, dtype=np.int64),

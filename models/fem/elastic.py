@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, diags_array
 
 from arlequin.models.errors import UserError
 from arlequin.models.fem.cell_forces import CellForces
@@ -162,7 +162,7 @@ def assemble_elastic(part: "Continuum", weighting: Weighting, massless: Indices 
     else:
         scalar = scalar_mass(basis, weighting.mass * depth * part.material.density)
         if kind == CORRECTED:
-            scalar = csr_array(0.5 * (scalar + lumped(cells, mass_weight, 1, part.node_count)))
+            scalar = csr_array(0.5 * (scalar + diags_array(scalar.sum(axis=1))))
         if kind == "redistributed" and massless is not None and len(massless):
             scalar = redistributed(scalar, part.positions, massless)
             kind = "massless"

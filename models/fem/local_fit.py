@@ -106,22 +106,31 @@ def _value_weights(columns: Array) -> Array:
     return np.asarray((ends[:, None, :] @ basis)[:, 0])
 
 
+def interpolation_moment(cells: CellArrays, vertices: Array) -> Array:
+    """T (axis, axis), m², of first-order functions: interpolants of v are v + T:∇∇v + O(h³) in the mean over a cell.
+
+    2T is the mean of Σ_i φ_i r_i r_iᵀ over the cells, r_i = x − x_i: T = diag(h²)/12 for lines, rectangles and boxes.
+    vertices (c, n, axis): nodes of the cells, m.
+    """
+    points = np.einsum("qn,cni->cqi", cells.values, vertices)
+    dx = np.abs(cells.dx)
+    r = points[:, :, None, :] - vertices[:, None, :, :]
+    return np.asarray(0.5 * np.einsum("cq,qn,cqni,cqnj->ij", dx, cells.values, r, r, optimize=True) / dx.sum())
+
+
 def projection_moment(cells: CellArrays, vertices: Array) -> Array:
     """T (axis, axis), m², of first-order functions: nodal values of the L² projection of v are v + T:∇∇v + O(H⁴).
 
     Row i of the projection is Σ_j M_ij p(x_j) = ∫φ_i v, so that 2T is the difference of the second moments of φ_i and
     of the row of M; the mean over the cells is taken, in which each cell's share is Σ_i ∫φ_i r_i r_iᵀ − Σ_ij M_ij e_ij
-    e_ijᵀ, r_i = x − x_i, e_ij = x_j − x_i. T = −diag(h²)/12 for lines, rectangles and boxes of extents h, −h²/16 1 for
-    equilateral triangles. vertices (c, n, axis): nodes of the cells, m.
+    e_ijᵀ, e_ij = x_j − x_i. T = −diag(h²)/12 for lines, rectangles and boxes of extents h, −h²/16 1 for equilateral
+    triangles. vertices (c, n, axis): nodes of the cells, m.
     """
-    points = np.einsum("qn,cni->cqi", cells.values, vertices)
     dx = np.abs(cells.dx)
-    r = points[:, :, None, :] - vertices[:, None, :, :]
     e = vertices[:, None, :, :] - vertices[:, :, None, :]
     mass = np.einsum("cq,qn,qm->cnm", dx, cells.values, cells.values)
-    twice = np.einsum("cq,qn,cqni,cqnj->ij", dx, cells.values, r, r, optimize=True)
-    twice -= np.einsum("cnm,cnmi,cnmj->ij", mass, e, e, optimize=True)
-    return np.asarray(0.5 * twice / dx.sum())
+    rows = 0.5 * np.einsum("cnm,cnmi,cnmj->ij", mass, e, e, optimize=True) / dx.sum()
+    return np.asarray(interpolation_moment(cells, vertices) - rows)
 
 
 def _powers(axes: int, degree: int) -> Indices:
