@@ -305,13 +305,11 @@ class _AbsorbingCoupling:
         return np.array([constraint, x, y, y])
 
     def miss(self, rest: Array, scales: Array) -> float:
-        """The largest mismatch, relative: of independent constraints, whose sum over the run stays in the motion, or, as
-        a hundredth, of what crosses: its error changes the forces of this step alone."""
+        """The largest mismatch, relative: of independent constraints, whose sum over the run stays in the motion, or,
+        as a hundredth, of what crosses: its error changes the forces of this step alone."""
+        parts = rest[self._kept[self._kept < self._m]], *self._split(rest)[1:]
         constraint, *crossing = (
-            float(np.abs(part).max(initial=0.0)) / float(scale)
-            for part, scale in zip(
-                (rest[self._kept[self._kept < self._m]], *self._split(rest)[1:]), scales, strict=True
-            )
+            float(np.abs(part).max(initial=0.0)) / float(scale) for part, scale in zip(parts, scales, strict=True)
         )
         return max(constraint, _EXACT / _ENOUGH * max(crossing))
 
