@@ -80,12 +80,6 @@ class Multirate:
     static = False
     absorbs = True
 
-    def time_errors(self, system: System, step: float) -> dict[str, float]:
-        """e Δt², s², of each part: with the scheme and the step of its side."""
-        coarse = self.coarse.frequency_error * step**2
-        fine = self.fine.frequency_error * (step / self.ratio) ** 2
-        return {name: fine if own else coarse for name, own in zip(system.names, _fine_parts(system), strict=True)}
-
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")
         unworn_only(assembly, "Multirate")
@@ -314,11 +308,9 @@ class _AbsorbingCoupling:
     def miss(self, rest: Array, scales: Array) -> float:
         """The largest mismatch, relative: of independent constraints, whose sum over the run stays in the motion, or,
         as a hundredth, of what crosses: its error changes the forces of this step alone."""
+        parts = rest[self._kept[self._kept < self._m]], *self._split(rest)[1:]
         constraint, *crossing = (
-            float(np.abs(part).max(initial=0.0)) / float(scale)
-            for part, scale in zip(
-                (rest[self._kept[self._kept < self._m]], *self._split(rest)[1:]), scales, strict=True
-            )
+            float(np.abs(part).max(initial=0.0)) / float(scale) for part, scale in zip(parts, scales, strict=True)
         )
         return max(constraint, _EXACT / _ENOUGH * max(crossing))
 
@@ -380,7 +372,7 @@ class MultirateStepper(Stepper):
             raise UserError("several time steps need a junction between coarse and fine parts")
         self.step = step
         self._assembly = assembly
-        fine = _fine_parts(assembly.system)
+        fine = _fine_parts(assembly)
         self._sides = (
             _side(assembly, ~fine, scheme.coarse, step, 1),
             _side(assembly, fine, scheme.fine, step / scheme.ratio, scheme.ratio),
@@ -466,16 +458,17 @@ class MultirateStepper(Stepper):
         return replace(single, contact=contact, reactions=reactions[None])
 
 
-def _fine_parts(system: System) -> NDArray[np.bool_]:
+def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
     """Mask (part,) of the parts that junctions call fine."""
-    fine = {junction.fine.name for junction in system.junctions}
-    coarse = {junction.coarse.name for junction in system.junctions}
+    names = assembly.system.names
+    fine = {junction.fine.name for junction in assembly.system.junctions}
+    coarse = {junction.coarse.name for junction in assembly.system.junctions}
     if fine & coarse:
         raise UserError(
             f"several time steps: part '{min(fine & coarse)}' is fine in one junction and coarse in another"
         )
-    _spread(fine, coarse, system)
-    return np.array([name in fine for name in system.names])
+    _spread(fine, coarse, assembly.system)
+    return np.array([name in fine for name in names])
 
 
 def _spread(fine: set[str], coarse: set[str], system: System) -> None:
