@@ -76,10 +76,10 @@ def check_model(cells: Iterable[tuple[int, int, int]]) -> None:
         higher = functions > 2**dimension
         needed += float(count) * (PAIR_BYTES[dimension] * functions**2 if higher else CELL_BYTES[dimension])
     if needed > memory() and not disabled():
-        count = sum(each[0] for each in meshes)
+        total = float(sum(count for count, _, _ in meshes))
         raise UserError(
-            f"the meshes have {float(count):.3g} cells together, whose matrices take about {needed / 1e9:.3g} GB, and "
-            f"the machine has {memory() / 1e9:.3g} GB: take fewer cells ({LIFT})"
+            f"the meshes have {total:.3g} cells together, whose matrices take about {needed / 1e9:.3g} GB, and the "
+            f"machine has {memory() / 1e9:.3g} GB: take fewer cells ({LIFT})"
         )
 
 

@@ -80,6 +80,12 @@ class Multirate:
     static = False
     absorbs = True
 
+    def time_errors(self, system: System, step: float) -> dict[str, float]:
+        """e Δt², s², of each part: with the scheme and the step of its side."""
+        coarse = self.coarse.frequency_error * step**2
+        fine = self.fine.frequency_error * (step / self.ratio) ** 2
+        return {name: fine if own else coarse for name, own in zip(system.names, _fine_parts(system), strict=True)}
+
     def prepare(self, assembly: Assembly, step: float) -> "MultirateStepper":
         linear_only(assembly, "Multirate")
         unworn_only(assembly, "Multirate")
@@ -372,7 +378,7 @@ class MultirateStepper(Stepper):
             raise UserError("several time steps need a junction between coarse and fine parts")
         self.step = step
         self._assembly = assembly
-        fine = _fine_parts(assembly)
+        fine = _fine_parts(assembly.system)
         self._sides = (
             _side(assembly, ~fine, scheme.coarse, step, 1),
             _side(assembly, fine, scheme.fine, step / scheme.ratio, scheme.ratio),
@@ -458,17 +464,16 @@ class MultirateStepper(Stepper):
         return replace(single, contact=contact, reactions=reactions[None])
 
 
-def _fine_parts(assembly: Assembly) -> NDArray[np.bool_]:
+def _fine_parts(system: System) -> NDArray[np.bool_]:
     """Mask (part,) of the parts that junctions call fine."""
-    names = assembly.system.names
-    fine = {junction.fine.name for junction in assembly.system.junctions}
-    coarse = {junction.coarse.name for junction in assembly.system.junctions}
+    fine = {junction.fine.name for junction in system.junctions}
+    coarse = {junction.coarse.name for junction in system.junctions}
     if fine & coarse:
         raise UserError(
             f"several time steps: part '{min(fine & coarse)}' is fine in one junction and coarse in another"
         )
-    _spread(fine, coarse, assembly.system)
-    return np.array([name in fine for name in names])
+    _spread(fine, coarse, system)
+    return np.array([name in fine for name in system.names])
 
 
 def _spread(fine: set[str], coarse: set[str], system: System) -> None:

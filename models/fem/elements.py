@@ -16,7 +16,7 @@ from skfem.assembly import Dofs
 
 from arlequin.models import checks
 from arlequin.models.errors import UserError, UserTypeError
-from arlequin.models.fem.spectral import ELEMENTS, LARGEST_ORDER, LobattoDofs
+from arlequin.models.fem.spectral import ELEMENTS, Lobatto, LobattoDofs
 from arlequin.models.types import Array, Indices
 
 # Tolerance of the local coordinates of points on facets: next to a corner of nearly 180° round-off is more than the
@@ -42,14 +42,14 @@ class FiniteElement:
     """A nodal finite element: the scalar scikit-fem element of each displacement component, and its quadrature.
 
     cell_type: meshio's name of the cell ("quad8"), by which Gmsh files are read; scalar: H¹ element whose dofs are
-    nodal values, one at each corner; order: 1 to 6, degree of the complete polynomials that it contains; cell_degree,
-    facet_degree: degrees to which the quadratures are exact (facet_degree: that of the cells by default); cell_rule:
-    points (axis, q) and weights (q,) that replace cell_degree; mesh: class of the scikit-fem meshes whose geometry has
-    these shape functions, if any; facet: shape functions of the geometry of their facets, where scikit-fem does not
-    find them itself; node_order: the n-th node of scikit-fem is number node_order[n] of meshio (the same order by
-    default); mean_dilatation: whether the pressure of hyperelastic and plastic materials is by default that of the
-    cell, which prevents the locking of linear cells; dofs: class that numbers the dofs, which scikit-fem does only
-    where there is at most one on each edge, facet and cell.
+    nodal values, at most one on each edge, facet and cell, or a spectral one (`Lobatto`); order: degree of the complete
+    polynomials that it contains, 1 or 2, of spectral ones 3 to 6; cell_degree, facet_degree: degrees to which the
+    quadratures are exact (facet_degree: that of the cells by default); cell_rule: points (axis, q) and weights (q,) in
+    place of cell_degree; mesh: class of the scikit-fem meshes whose geometry has these shape functions, if any; facet:
+    shape functions of the geometry of their facets, where scikit-fem does not find them itself; node_order: the n-th
+    node of scikit-fem is number node_order[n] of meshio (the same order by default); mean_dilatation: whether the
+    pressure of hyperelastic and plastic materials is by default that of the cell, which prevents the locking of linear
+    cells.
 
     A junction's weight may be linear, so that the weighted mass needs 2·order + 1, with weights that are positive.
     """
@@ -64,10 +64,9 @@ class FiniteElement:
     facet: type[skfem.Element] | None = None
     node_order: tuple[int, ...] | None = None
     mean_dilatation: bool = False
-    dofs: type[Dofs] = Dofs
 
     def __post_init__(self) -> None:
-        checks.one_of("order", self.order, tuple(range(1, LARGEST_ORDER + 1)))
+        checks.one_of("order", self.order, (self.scalar.order,) if issubclass(self.scalar, Lobatto) else (1, 2))
         checks.positive_integer("cell_degree", self.cell_degree)
         if self.facet_degree is not None:
             checks.positive_integer("facet_degree", self.facet_degree)
@@ -89,7 +88,7 @@ class FiniteElement:
     def cell_basis(self, mesh: Any) -> Any:
         """The scalar `CellBasis` on a mesh of these cells."""
         scalar = self.scalar()
-        dofs = self.dofs(mesh, scalar)
+        dofs = numbering(mesh, scalar)
         if self.cell_rule is None:
             basis = skfem.CellBasis(mesh, scalar, intorder=self.cell_degree, dofs=dofs)
         else:
@@ -109,7 +108,7 @@ class FiniteElement:
         mapping = self._facet_mapping(near)
         degree = self.facet_degree or self.cell_degree
         scalar = self.scalar()
-        dofs = self.dofs(mesh, scalar)
+        dofs = numbering(mesh, scalar)
         basis = skfem.FacetBasis(mesh, scalar, mapping=mapping, facets=facets, intorder=degree, dofs=dofs)
         if far:
             basis.mapping = self._facet_mapping(mesh)  # for `global_coordinates`
@@ -171,7 +170,7 @@ for _element in (
 for (_refdom, _order), _scalar in ELEMENTS.items():
     _axes = _refdom.dim()
     _name = ("line", "quad", "hexahedron")[_axes - 1] + str((_order + 1) ** _axes)
-    register(FiniteElement(_name, _scalar, _order, 2 * _order + 1, dofs=LobattoDofs))
+    register(FiniteElement(_name, _scalar, _order, 2 * _order + 1))
 
 
 # Elements of which every function is a product of linear ones, or linear.
@@ -206,6 +205,11 @@ def element_of(mesh: Any, order: int | None = None) -> FiniteElement:
 def scalar_basis(mesh: Any, order: int) -> Any:
     """The scalar `CellBasis` of the element of an order; quadrature of positive weights, exact to 2·order + 1."""
     return element_of(mesh, order).cell_basis(mesh)
+
+
+def numbering(mesh: Any, scalar: skfem.Element) -> Dofs:
+    """Numbers of the dofs of a scalar element; scikit-fem's suit at most one on each edge and facet."""
+    return LobattoDofs(mesh, scalar) if isinstance(scalar, Lobatto) else Dofs(mesh, scalar)
 
 
 def drop_jacobians(mapping: Any) -> None:

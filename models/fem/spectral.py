@@ -74,11 +74,8 @@ def lattice_pieces(axes: int, order: int) -> Indices:
     [[0, 1, 4, 3], [1, 2, 5, 4], [3, 4, 7, 6], [4, 5, 8, 7]]
     """
     face = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    corners = {
-        1: np.array([[0], [1]]),
-        2: face,
-        3: np.vstack([np.c_[face, 0 * face[:, 0]], np.c_[face, 1 + 0 * face[:, 0]]]),
-    }
+    cube = np.column_stack([np.vstack([face, face]), np.repeat([0, 1], 4)])
+    corners = {1: np.array([[0], [1]]), 2: face, 3: cube}
     steps = (order + 1) ** np.arange(axes)
     starts = (np.indices((order,) * axes).reshape(axes, -1)[::-1].T @ steps)[:, None]
     return np.asarray(starts + corners[axes] @ steps, dtype=np.int64)

@@ -185,6 +185,14 @@ def test_quadratic_multipliers_are_refused_on_other_orders():
         aq.Interface("foot", block.boundary("bottom"), floor, aq.Unilateral(), multiplier="P2").pairing()
 
 
+def test_memory_of_the_matrices_counts_the_functions(monkeypatch):
+    """4 hexahedra of order 4: 300 bytes for each of 125² pairs, 19 MB."""
+    block = aq.Solid("block", aq.mesh.box((0.0, 1.0), (0.0, 1.0), (0.0, 1.0), cells=(2, 2, 1)), UNIT, order=4)
+    monkeypatch.setattr("arlequin.models.limits.memory", lambda: 1.5e7)
+    with pytest.raises(UserError, match=r"4 cells together, whose matrices take about 0\.0187 GB"):
+        aq.simulate(aq.System([block]), aq.Static(), **STATIC)
+
+
 def stretched(axes, order):
     sides = [(0.0, 1.0)] * axes
     held = {"left": dict.fromkeys("xyz"[:axes], 0.0)}

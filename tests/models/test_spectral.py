@@ -14,7 +14,7 @@ from skfem.refdom import RefHex, RefQuad
 from arlequin.models import mesh
 from arlequin.models.errors import UserError
 from arlequin.models.fem.bar import Bar
-from arlequin.models.fem.elements import element_of
+from arlequin.models.fem.elements import FiniteElement, element_of
 from arlequin.models.fem.solid import Solid
 from arlequin.models.fem.spectral import lobatto_rule
 from arlequin.models.materials.elastic import LinearElastic
@@ -240,5 +240,7 @@ def test_bound_of_the_largest_frequency_is_sharp(order):
 def test_orders_that_a_shape_has_not_are_refused():
     with pytest.raises(UserError, match="order = 3: must be one of 1, 2"):
         Solid("part", mesh.rectangle((0.0, 1.0), (0.0, 1.0), cells=(1, 1), kind="tri"), UNIT, "strain", order=3)
+    with pytest.raises(UserError, match="order = 3: must be one of 1, 2"):
+        FiniteElement("triangle10", skfem.ElementTriP3, 3, 7)
     with pytest.raises(UserError, match="order = 7: must be one of 1, 2, 3, 4, 5, 6"):
         Bar("bar", mesh.interval(0.0, 1.0, cells=1), UNIT, order=7)
