@@ -3,6 +3,13 @@
 A plane bar (plane stress, ν = 0) hits a wall with its right end. The last fifth is a fine mesh, read from a Gmsh file;
 the rest is coarse; an Arlequin junction couples them over the last cells of the coarse part. References: the all-fine
 model and, since ν = 0 makes the bar uniaxial, the delay equation of the 1D bar.
+
+The impact sends a front, steeper than the coarse cells can carry, into the fine tip. The junction absorbs its shortest
+waves (column `absorbed`), the coarse part, whose mass cancels the leading numerical dispersion, carries the rest to the
+free end and back. Contact pressure against the exact one, L1 error over the impulse, and total variation over twice the
+jump (exact 1), of the defaults and of their variants:
+
+    {TABLE}
 """
 
 from dataclasses import dataclass, replace
@@ -57,8 +64,12 @@ class Parameters:
     mesh: Annotated[str, Quantity("", "Gmsh file of the fine tip, with the group 'right' at the contact")] = str(MESH)
     length: Annotated[float, Quantity("m", "length of the bar", positive)] = 0.1
     coarse_size: Annotated[float, Quantity("m", "cell size of the coarse part", positive)] = 1.25e-3
-    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 5e-3
-    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
+    overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 7.5e-3
+    coarse_mass: Annotated[
+        Literal["dispersion", "same"], Quantity("", "mass of the coarse part: reduced dispersion, or that of the fine part")
+    ] = "dispersion"
+    mediator: Annotated[Literal["grid", "coarse"], Quantity("", "multiplier space: cells of 1.2 to 1.33 H, or H")] = "grid"
+    absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = True
     young: Young = 2.0e11
     poisson: Poisson = 0.0
     density: Density = 7800.0
@@ -74,7 +85,7 @@ class Parameters:
     asperity_damping_exponent: AsperityDampingExponent = 0.0
     scheme: Annotated[SolidScheme, Quantity("", "time scheme")] = "theta"
     theta: ThetaValue = 0.5
-    mass: Annotated[MassName, Quantity("", "mass matrix of both parts")] = "consistent"
+    mass: Annotated[MassName, Quantity("", "mass matrix of the fine part")] = "consistent"
     courant: Annotated[float, Quantity("", "Courant number c Δt/h of the fine cells", positive)] = 1.0
     duration: Annotated[float, Quantity("s", "duration of the run", positive)] = 6e-5
     fields_every: FieldsEvery = 20
@@ -145,9 +156,12 @@ def build(parameters: Parameters) -> aq.Study:
             )
         cells = (max(1, round(inner / p.coarse_size)), max(1, round((tip.y[1] - tip.y[0]) / p.coarse_size)))
         rest = aq.mesh.rectangle((0.0, inner), tip.y, cells=cells)
-        coarse = aq.Solid("coarse", rest, material, plane="stress", mass=p.mass)
+        mass = p.mass if p.coarse_mass == "same" else "dispersion"
+        coarse = aq.Solid("coarse", rest, material, plane="stress", mass=mass)
         fine = aq.Solid("fine", tip.mesh, material, plane="stress", mass=p.mass)
-        parts, junctions = [coarse, fine], [aq.Junction(coarse, fine, absorbing=aq.Absorber() if p.absorbing else None)]
+        parts = [coarse, fine]
+        absorber = aq.Absorber() if p.absorbing else None
+        junctions = [aq.Junction(coarse, fine, mediator=p.mediator, absorbing=absorber)]
     end = parts[-1].boundary("right")
     wall = aq.RigidPlane(point=(p.length + p.gap, 0.0), normal=(-1.0, 0.0))
     system = aq.System(parts, junctions, [aq.Interface("contact", end, wall, laws_of(p))], velocity=(p.velocity, 0.0))

@@ -112,7 +112,7 @@ def _largest(matrix: sp.csr_array, inverse: Array) -> float:
 @checked_call
 @dataclass(frozen=True)
 class CentralDifference:
-    """Central differences of parts with mass="lumped" or "dispersion-corrected"; contact impulses act on the velocities
+    """Central differences of parts with mass="lumped" or "dispersion"; contact impulses act on the velocities
     at half steps:
 
         M (v_{n+½} − v_{n−½}) = Δt [F(u_n, v_{n−½}) − D_a v̄_n] + Cᵀφ + BᵀP,   C v_{n+½} = 0
@@ -200,7 +200,7 @@ class CentralStepper(Stepper):
             if part.mass.shape[0] and not isinstance(part, CorrectedAssembled)
         ]
         if max(off, default=0.0) > 1e-14 * diagonal.max() or (diagonal[~assembly.ghost] <= 0.0).any():
-            raise UserError('central difference needs mass="lumped" or "dispersion-corrected" on every part')
+            raise UserError('central difference needs mass="lumped" or "dispersion" on every part')
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly

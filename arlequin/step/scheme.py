@@ -47,7 +47,7 @@ class Scheme(Protocol):
     """A time scheme; `order` is its order of accuracy in Δt for smooth motion.
 
     A scheme may also have `frequency_error`, the number e of Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴), with Ω² an eigenvalue of
-    M⁻¹K and ω the frequency of the numerical motion: parts with mass="dispersion-corrected" correct it. Without it e
+    M⁻¹K and ω the frequency of the numerical motion: parts with mass="dispersion" correct it. Without it e
     is 0. A scheme of several steps has the method `time_errors(system, step)` instead, which gives e Δt² by part.
     """
 

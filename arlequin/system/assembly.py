@@ -318,7 +318,7 @@ def assemble(
     """Assembles every part with the weights of its junctions, the constraints and the contact rows.
 
     time_errors: e Δt², s², of the time scheme by part (`arlequin.step.scheme.time_errors`), 0 where none is given; only
-    parts with mass="dispersion-corrected" depend on it.
+    parts with mass="dispersion" depend on it.
     absorbs: whether junctions with absorbing="auto" absorb.
     UserError where the matrices of the parts do not fit into memory.
     """

@@ -33,7 +33,7 @@ class Continuum:
     order: 1 or 2, on lines, quadrilaterals and hexahedra up to 6 (spectral elements), by default that of the mesh's
     geometry; element: the finite element (and with it the order), by default the registered one
     (`arlequin.models.fem.elements`); mass: "consistent", "lumped", "redistributed" (no mass at the nodes named massless
-    at assembly) or "dispersion-corrected" (elastic waves to fourth order, for the cells, the scheme and the step of the
+    at assembly) or "dispersion" (elastic waves to fourth order, for the cells, the scheme and the step of the
     run: `arlequin.models.fem.dispersion`; linear elasticity on linear elements); damping: `Rayleigh`, or
     `ShortWaveDamping` of the last octave of the mesh; body_force (N/m³) and tractions (boundary → Pa): a vector, or a
     function f(x, t) of the points x (axis, p) in m and the time in s that returns the components, or for the body
@@ -205,7 +205,7 @@ class Continuum:
         """Matrices, forces and motions under the weights (1 by default).
 
         massless: nodes without mass, used by `mass="redistributed"` only. time_error: e Δt², s², of the time scheme,
-        with Ω² = ω²(1 + e ω²Δt²), used by `mass="dispersion-corrected"` only.
+        with Ω² = ω²(1 + e ω²Δt²), used by `mass="dispersion"` only.
         """
         return self._elastic(weighting, massless, time_error)
 

@@ -8,7 +8,7 @@ from arlequin.models.errors import UserError
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-CORRECTED = "dispersion-corrected"
+CORRECTED = "dispersion"
 KINDS = ("consistent", "lumped", "redistributed", CORRECTED)
 
 # Number of nodes that receive the mass of a massless node, by dimension. With the nearest two alone, the mass would

@@ -10,7 +10,7 @@ from arlequin.schemes.central import stable_step
 from arlequin.step.scheme import time_errors
 from arlequin.system.assembly import assemble
 
-CORRECTED = "dispersion-corrected"
+CORRECTED = "dispersion"
 UNIT = aq.LinearElastic(young=1.0, poisson=0.3, density=1.0)
 
 SCHEMES = [

@@ -14,7 +14,7 @@ import arlequin as aq
 from arlequin.models.errors import UserError
 from arlequin.models.part import Weighting
 
-CORRECTED = "dispersion-corrected"
+CORRECTED = "dispersion"
 ANGLES = np.radians([0.0, 22.5, 45.0])
 PLANE = [(np.cos(a), np.sin(a)) for a in ANGLES]
 
