@@ -293,6 +293,10 @@ aq.LinearElastic(2e11, 0.6)
     → poisson = 0.6: must lie in ]-1, 0.5[
 aq.Solid("a", SQUARE, STEEL)
     → plane = None: must be one of strain, stress, axisymmetric
+solid(mass="dispersion-corrected", order=2)
+    → mass = 'dispersion-corrected': is for linear elements with straight edges: take order=1 or another mass
+solid(mass="dispersion-corrected", kinematics="finite")
+    → mass = 'dispersion-corrected': is for LinearElastic with kinematics="small": take another mass
 aq.mesh.rectangle((0, 1), (0, 1), cells=4)
     → cells = 4: must be 2 whole numbers, one per axis
 aq.mesh.read("no.msh")

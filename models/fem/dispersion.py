@@ -3,8 +3,9 @@ r"""Linear elements whose leading dispersion error cancels, in space and with th
 A plane wave of wave vector k on cells of edges h_i has on the mesh the symbols K(k) and M(k). With Γ = (λ+μ) kkᵀ +
 μ|k|² 1 they are K = Γ + K₄ + O(k⁶) and M = 1 + M₂ + O(k⁴) (per ρ), and a wave of polarisation v and Γv = ω²v travels at
 its speed to fourth order if vᵀ(K₄ − ω²M₂)v = 0. Bars, triangles and tetrahedra take the mean of the consistent and the
-lumped mass, whose M₂ = −Σ h²k²/12 cancels K₄ of a bar and of equilateral triangles. On rectangles and boxes of any
-aspect ratio P and S waves of all directions need two more terms, with
+lumped mass: M₂ = −Σ h²k²/12 cancels K₄ of a bar, and of scalar waves on equilateral triangles (elastic waves on
+triangles stay of second order). On rectangles and boxes of any aspect ratio P and S waves of all directions need two
+more terms, with
 
     g = (λ + μ) / (6 (λ + 3μ)):
 
@@ -21,7 +22,7 @@ In the plane this is ½ V Q Σ |g|²|a|². As λ → ∞, Q → 4μ/3: these mod
 of K_xx ~ (λ+2μ) k_x² (1 − A Σ h_j²k_j²) + μ Σ k_j² (1 − B h_x²k_x² − D h_l²k_l²) and K_xy ~ (λ+μ) k_x k_y (1 −
 (h_x²k_x² + h_y²k_y²)/6 − F h_z²k_z²); the solution is unique: A = 1/12 + g, B = 1/12 − g, D = 1/12, F = 1/6 + g/2.
 
-A cross term of the scalar mass, which is of sixth order, makes the errors nearly the same in all directions.
+A cross term of the scalar mass, which is of sixth order, makes the largest error over all directions least.
 
 Time: a scheme that sees ω² as Ω² = ω²(1 + e ω²Δt²) + O(Δt⁴) is corrected by the mass
 
@@ -55,7 +56,7 @@ from arlequin.models.types import Array, Indices
 if TYPE_CHECKING:
     from arlequin.models.fem.continuum import Continuum
 
-CROSS = -5.0 / 432.0  # of h_i²h_j²k_i²k_j² in the scalar mass, beyond the mean of consistent and lumped
+CROSS = -5.0 / 432.0  # of h_i²h_j²k_i²k_j² in the scalar mass, beyond that of the mean (at 45° P and S then err alike)
 LARGEST_SHIFT = 0.9  # largest eigenvalue of e Δt² M₀⁻¹K in a cell
 _LARGEST_CHANGE = 0.9  # largest share of the mass or the stiffness of a mode of a cell that is taken away
 _STRAIGHT = 0.2  # least share of v_i,i v_j,j in the coupling of the components by the mass
