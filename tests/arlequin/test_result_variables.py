@@ -49,7 +49,7 @@ def inset() -> xarray.DataTree:
         "coarse", aq.mesh.rectangle((0.0, 0.1), (0.0, 0.1), (10, 10)), STEEL, plane="strain", thickness=0.02
     )
     mesh = aq.mesh.rectangle((0.02, 0.08), (0.0, 0.06), (12, 12))
-    fine = aq.Solid("fine", mesh, STEEL, plane="strain", thickness=0.02)
+    fine = aq.Solid("fine", mesh, STEEL, plane="strain", thickness=0.02, order=3)
     system = aq.System([coarse, fine], [aq.Junction(coarse, fine, zone=aq.Box(width=0.01))])
     return aq.simulate(system, aq.Theta(0.5), duration=1e-7, step=1e-7)
 
