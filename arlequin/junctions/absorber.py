@@ -137,7 +137,7 @@ def _nodes_in_zone(part: MeshedPart, near: Indices, s: Array) -> ZoneNodes:
     row, column = np.broadcast_arrays(cells.nodes[near][:, :, None], cells.nodes[near][:, None, :])
     gram = csr_array(coo_array((local.ravel(), (row.ravel(), column.ravel())), shape=(count, count)))
     gram = csr_array(gram[numbers][:, numbers])
-    return ZoneNodes(numbers, points, 1.0 - np.clip(mean, 0.0, 1.0), slopes, np.zeros(numbers.size), volume, gram)
+    return ZoneNodes(numbers, points, 1.0 - mean, slopes, np.zeros(numbers.size), volume, gram)
 
 
 @checked_call
@@ -156,7 +156,9 @@ class Absorber:
     def matrix(self, zone: AbsorbingZone) -> AbsorbingMatrix:
         """D of both terms on the nodal velocities of the parts."""
         fine, nodes, unit = zone.fine, zone.fine_nodes, eye_array(zone.fine.components)
-        eta = self.strength * np.interp(nodes.depth, _DEPTH, _MATCHED) * np.linalg.norm(nodes.slopes, axis=1)
+        # nodes of cut cells that lie before the zone: the coarse part would be extrapolated to them
+        inside = nodes.depth > -SAME
+        eta = self.strength * np.interp(nodes.depth, _DEPTH, _MATCHED) * np.linalg.norm(nodes.slopes, axis=1) * inside
         root = _impedance_roots(fine, nodes.slopes, eta)
         interpolation = csr_array(root @ kron(zone.cloud.interpolation(nodes.points), unit, format="csr"))
         own = csr_array(eye_array(int(fine.basis.N), format="csr")[nodes.numbers])
