@@ -66,9 +66,12 @@ class Parameters:
     coarse_size: Annotated[float, Quantity("m", "cell size of the coarse part", positive)] = 1.25e-3
     overlap: Annotated[float, Quantity("m", "length of the overlap", positive)] = 7.5e-3
     coarse_mass: Annotated[
-        Literal["dispersion", "same"], Quantity("", "mass of the coarse part: reduced dispersion, or that of the fine part")
+        Literal["dispersion", "same"],
+        Quantity("", "mass of the coarse part: reduced dispersion, or that of the fine part"),
     ] = "dispersion"
-    mediator: Annotated[Literal["grid", "coarse"], Quantity("", "multiplier space: cells of 1.2 to 1.33 H, or H")] = "grid"
+    mediator: Annotated[Literal["grid", "coarse"], Quantity("", "multiplier space: cells of 1.2 to 1.33 H, or H")] = (
+        "grid"
+    )
     absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = True
     young: Young = 2.0e11
     poisson: Poisson = 0.0

@@ -1,12 +1,14 @@
 """The absorbing term of a junction: damps waves that the coarse mesh cannot resolve."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import bsr_array, coo_array, csr_array, eye_array, kron
 
-from arlequin.junctions.base import AbsorbingMatrix, wave_impedances
+from arlequin.junctions.base import AbsorbingMatrix, depth, wave_impedances
+from arlequin.junctions.coupling import Shapes
+from arlequin.junctions.mediator import CHUNK
 from arlequin.junctions.zone_coordinate import SAME, ZoneCoordinate
 from arlequin.models.checks import positive
 from arlequin.models.errors import UserError
@@ -31,8 +33,7 @@ _HIGH_PASS = np.array([0.0, 0.1, 0.54, 0.9, 0.007, 0.004, 0.0])
 @dataclass(frozen=True, eq=False)
 class ZoneNodes:
     """Nodes of a part in the gluing zone: numbers (n,), points (n, axis) m, depth 1 − s (n,), 0 on the fine part's side
-    and 1 at its end, slopes ∇s (n, axis) 1/m, distance beyond the zone (n,) m, volumes (n,) m³; gram (n, n): ∫φφ over
-    the cells in the zone, m³."""
+    and 1 at its end, slopes ∇s (n, axis) 1/m, distance beyond the zone (n,) m, volumes (n,) m³."""
 
     numbers: Indices
     points: Array
@@ -40,30 +41,32 @@ class ZoneNodes:
     slopes: Array
     beyond: Array
     volumes: Array
-    gram: csr_array
 
 
 @dataclass(frozen=True, eq=False)
 class AbsorbingZone:
     """What the absorbing term needs of a gluing zone.
 
-    fine_nodes: those in the zone; coarse_nodes: those in the zone and in all coarse cells beyond it, which are also the
-    nodes of `cloud`; spacing: of the coarse nodes, m.
+    fine_nodes: those whose functions reach into the zone; coarse_nodes: those in the zone and in all coarse cells
+    beyond it, which are also the nodes of `cloud`; pieces, depth (p, q): the overlap in the zone, with dx = 0 outside, m³, and
+    1 − s at its points; spacing: of the coarse nodes, m.
     """
 
     coarse: MeshedPart
     fine: MeshedPart
     fine_nodes: ZoneNodes
     coarse_nodes: ZoneNodes
+    pieces: Overlap
+    depth: Array
     cloud: NodeCloud
     spacing: float
 
     @classmethod
     def of(cls, coarse: MeshedPart, fine: MeshedPart, coordinate: ZoneCoordinate, pieces: Overlap) -> "AbsorbingZone":
         """The zone with the coordinate s on the pieces of the overlap."""
-        cells = _continuum(fine).cells
         near = np.unique(pieces.fine_cells)
-        s = coordinate.on_fine(fine.basis.doflocs[:, cells.nodes[near]], near, pieces)
+        own = _continuum(fine)
+        s = coordinate.on_fine(fine.basis.doflocs[:, own.cells.nodes[near]], near, pieces)
         fine_nodes = _nodes_in_zone(fine, near, s)
         cells = _continuum(coarse).cells
         at = coarse.basis.doflocs[:, cells.nodes]
@@ -80,14 +83,28 @@ class AbsorbingZone:
 
         beyond, nearest = cKDTree(inside.points).query(points)
         coarse_nodes = ZoneNodes(
-            numbers, points, inside.depth[nearest], inside.slopes[nearest], beyond, volumes[numbers], inside.gram
+            numbers, points, inside.depth[nearest], inside.slopes[nearest], beyond, volumes[numbers]
         )
-        order = _continuum(coarse).finite_element.order
-        extents = np.ptp(at[:, glued], axis=2).mean(axis=1) / order
+        extents = np.ptp(at[:, glued], axis=2).mean(axis=1) / _continuum(coarse).finite_element.order
         # v_c is the projection of the interpolant of what the fine nodes have
         moment = _moment(coarse, glued, projection_moment) + _moment(fine, near, interpolation_moment)
         cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents, moment)
-        return cls(coarse, fine, fine_nodes, coarse_nodes, cloud, float(np.mean(extents)))
+        s, state = coordinate.on_pieces(pieces)
+        pieces = replace(pieces, dx=pieces.dx * (state == 1) * depth(coarse, pieces.points))
+        return cls(coarse, fine, fine_nodes, coarse_nodes, pieces, 1.0 - s, cloud, float(np.mean(extents)))
+
+    def fine_gram(self, density: Array) -> csr_array:
+        """∫ density φφ over the zone (n, n), for the fine nodes; density (p, q) at the points of the pieces."""
+        basis, pieces = self.fine.basis, self.pieces
+        total, size = csr_array((int(basis.N), int(basis.N))), int(basis.N)
+        kept = np.flatnonzero((pieces.dx != 0.0).any(axis=1))
+        for start in range(0, kept.size, CHUNK):
+            chosen = kept[start : start + CHUNK]
+            shapes = Shapes.at(basis, pieces.fine_cells[chosen], pieces.points[:, chosen])
+            local = np.einsum("apq,bpq,pq->abp", shapes.values, shapes.values, density[chosen] * pieces.dx[chosen])
+            total += _summed(shapes.nodes, local, size)
+        numbers = self.fine_nodes.numbers
+        return csr_array(total[numbers][:, numbers])
 
 
 def _continuum(part: MeshedPart) -> Continuum:
@@ -133,11 +150,7 @@ def _nodes_in_zone(part: MeshedPart, near: Indices, s: Array) -> ZoneNodes:
     mean = gathered(shares * s)[numbers] / volume
     slopes = np.stack([gathered(shares * g[:, None])[numbers] / volume for g in slope.T], axis=1)
     points = part.basis.doflocs.T[numbers]
-    local = np.einsum("cq,qn,qm->cnm", np.abs(cells.dx[near]), cells.values, cells.values)
-    row, column = np.broadcast_arrays(cells.nodes[near][:, :, None], cells.nodes[near][:, None, :])
-    gram = csr_array(coo_array((local.ravel(), (row.ravel(), column.ravel())), shape=(count, count)))
-    gram = csr_array(gram[numbers][:, numbers])
-    return ZoneNodes(numbers, points, 1.0 - mean, slopes, np.zeros(numbers.size), volume, gram)
+    return ZoneNodes(numbers, points, 1.0 - mean, slopes, np.zeros(numbers.size), volume)
 
 
 @checked_call
@@ -156,14 +169,12 @@ class Absorber:
     def matrix(self, zone: AbsorbingZone) -> AbsorbingMatrix:
         """D of both terms on the nodal velocities of the parts."""
         fine, nodes, unit = zone.fine, zone.fine_nodes, eye_array(zone.fine.components)
-        # nodes of cut cells that lie before the zone: the coarse part would be extrapolated to them
-        inside = nodes.depth > -SAME
-        eta = self.strength * np.interp(nodes.depth, _DEPTH, _MATCHED) * np.linalg.norm(nodes.slopes, axis=1) * inside
-        root = _impedance_roots(fine, nodes.slopes, eta)
+        root = _impedance_roots(fine, nodes.slopes, np.linalg.norm(nodes.slopes, axis=1))
         interpolation = csr_array(root @ kron(zone.cloud.interpolation(nodes.points), unit, format="csr"))
         own = csr_array(eye_array(int(fine.basis.N), format="csr")[nodes.numbers])
         own = csr_array(root @ kron(own, unit, format="csr"))
-        gram = csr_array(kron(nodes.gram, unit, format="csr"))
+        density = self.strength * np.interp(zone.depth, _DEPTH, _MATCHED)
+        gram = csr_array(kron(zone.fine_gram(density), unit, format="csr"))
         high_pass = self._high_pass(zone)
         cross = csr_array(interpolation.T @ (gram @ own))
         return AbsorbingMatrix(
@@ -193,3 +204,9 @@ def _impedance_roots(part: MeshedPart, along: Array, factor: Array) -> bsr_array
     blocks = shear * np.eye(size) + (pressure - shear) * n[:, :size, None] * n[:, None, :size]
     blocks = blocks * np.sqrt(factor)[:, None, None]
     return bsr_array((blocks, np.arange(count), np.arange(count + 1)), shape=(count * size, count * size))
+
+
+def _summed(nodes: Indices, local: Array, size: int) -> csr_array:
+    """Sum (size, size) of the blocks (a, b, p) on the nodes (a, p)."""
+    rows, columns = (np.broadcast_to(part, local.shape).ravel() for part in (nodes[:, None], nodes[None]))
+    return csr_array(coo_array((local.ravel(), (rows, columns)), shape=(size, size)))

@@ -171,7 +171,7 @@ class MeshTrace(Mediator):
 class Grid(Mediator):
     """First-order functions on a regular grid over the zone, a little wider than the coarse cells (`mediator="grid"`).
 
-    The grid has as many cells of at least `spacing` coarse cells as fit along each axis. Multipliers on the coarse mesh
+    The cells of the grid are about `spacing` coarse cells along each axis, of which a whole number fits. Multipliers on the coarse mesh
     itself tie waves down to two coarse cells, which a coarse part of reduced dispersion does not carry below 2.57 of
     them: above its highest frequency it answers as a mass alone, and reflects what it is tied to. On the grid these
     waves are left to the absorbing term of the junction.
@@ -186,7 +186,7 @@ class Grid(Mediator):
         return coarse.mesh.dim(), 1
 
     def on(self, low: Array, high: Array, extents: Array) -> Mediator:
-        cells = np.maximum(1, np.floor((high - low) / (self.spacing * extents) + 1e-6)).astype(int)
+        cells = np.maximum(1, np.round((high - low) / (self.spacing * extents))).astype(int)
         lines = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, cells, strict=True)]
         make = (MeshLine1.init_tensor, MeshQuad1.init_tensor, MeshHex1.init_tensor)[len(lines) - 1]
         return MeshTrace(make(*lines))

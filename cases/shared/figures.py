@@ -125,20 +125,30 @@ def _curves(result: xarray.DataTree, reference: Any) -> dict[str, Any]:
 
 
 def spectrum_figure(result: xarray.DataTree) -> "Figure":
-    """Reflected energy over wavelength from both sides, for the junction and one mesh with the jump of cell size."""
+    """Reflected and absorbed energy and the lag of the transmitted wave over the wavelength, from both sides."""
     from arlequin.plots import style
 
     spectrum = result["spectrum"].dataset
     waves = spectrum["wavelength"].values
-    labels = {"fine": "wave from the fine side", "coarse": "wave from the coarse side"}
-    with style.panels(1, 4.0) as (figure, (axes,)):
-        for n, (name, label) in enumerate(labels.items()):
+    styles = {"": "o-", "_plain": "--", "_point": ":", "_single": "-."}
+    names = {"": "junction", "_plain": "plain Arlequin", "_point": "point junction", "_single": "one mesh"}
+    with style.panels(3, 6.4) as (figure, axes):
+        for n, side in enumerate(("fine", "coarse")):
             colour = style.COLOURS[n]
-            axes.loglog(waves, spectrum[name], "o-", color=colour, label=f"junction, {label}")
-            axes.loglog(waves, spectrum[f"{name}_single"], "--", color=colour, label=f"one mesh, {label}")
-        axes.set_xlabel("Wavelength / coarse cell")
-        axes.set_ylabel("Reflected energy / incoming energy")
-        axes.legend()
+            for key, line in styles.items():
+                values = spectrum[f"{side}{key}"]
+                if np.isfinite(values).any():
+                    label = f"{names[key]}, from the {side} side"
+                    axes[0].loglog(waves, np.maximum(values, 1e-9), line, color=colour, markersize=3, label=label)
+            absorbed = np.maximum(spectrum[f"{side}_absorbed"], 1e-9)
+            axes[1].loglog(waves, absorbed, "o-", color=colour, markersize=3, label=f"from the {side} side")
+            axes[2].semilogx(waves, spectrum[f"{side}_phase"], "o-", color=colour, markersize=3)
+        axes[0].set_ylabel("Reflected / incoming energy")
+        axes[1].set_ylabel("Absorbed / incoming energy")
+        axes[2].set_ylabel("Lag behind, rad")
+        axes[2].set_xlabel("Wavelength / coarse cell")
+        axes[0].legend(fontsize="x-small", ncols=2)
+        axes[1].legend(fontsize="x-small")
     return figure
 
 
