@@ -48,8 +48,8 @@ class AbsorbingZone:
     """What the absorbing term needs of a gluing zone.
 
     fine_nodes: those whose functions reach into the zone; coarse_nodes: those in the zone and in all coarse cells
-    beyond it, which are also the nodes of `cloud`; pieces, depth (p, q): the overlap in the zone, with dx = 0 outside, m³, and
-    1 − s at its points; spacing: of the coarse nodes, m.
+    beyond it, which are also the nodes of `cloud`; pieces, depth (p, q): the overlap in the zone, with dx = 0 outside,
+    m³, and 1 − s at its points; spacing: of the coarse nodes, m.
     """
 
     coarse: MeshedPart
@@ -88,7 +88,8 @@ class AbsorbingZone:
         extents = np.ptp(at[:, glued], axis=2).mean(axis=1) / _continuum(coarse).finite_element.order
         # v_c is the projection of the interpolant of what the fine nodes have
         moment = _moment(coarse, glued, projection_moment) + _moment(fine, near, interpolation_moment)
-        cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents, moment)
+        centres = coarse.mesh.p[:, coarse.mesh.t[:, live]].mean(axis=1).T
+        cloud = NodeCloud(points, numbers, int(coarse.basis.N), extents, moment, centres)
         s, state = coordinate.on_pieces(pieces)
         pieces = replace(pieces, dx=pieces.dx * (state == 1) * depth(coarse, pieces.points))
         return cls(coarse, fine, fine_nodes, coarse_nodes, pieces, 1.0 - s, cloud, float(np.mean(extents)))

@@ -171,10 +171,10 @@ class MeshTrace(Mediator):
 class Grid(Mediator):
     """First-order functions on a regular grid over the zone, a little wider than the coarse cells (`mediator="grid"`).
 
-    The cells of the grid are about `spacing` coarse cells along each axis, of which a whole number fits. Multipliers on the coarse mesh
-    itself tie waves down to two coarse cells, which a coarse part of reduced dispersion does not carry below 2.57 of
-    them: above its highest frequency it answers as a mass alone, and reflects what it is tied to. On the grid these
-    waves are left to the absorbing term of the junction.
+    The cells of the grid are about `spacing` coarse cells along each axis, of which a whole number fits. Multipliers on
+    the coarse mesh itself tie waves down to two coarse cells, which a coarse part of reduced dispersion does not carry
+    below 2.57 of them: above its highest frequency it answers as a mass alone, and reflects what it is tied to. On the
+    grid these waves are left to the absorbing term of the junction.
     """
 
     spacing: float = 1.2

@@ -128,10 +128,10 @@ class PlaneWaves:
         mass, stiffness, damping, constraints = self._matrices(reduce, across)
         along = k * np.cos(slope) * own.inward
         shapes, square = _lattice_waves(own, along, across, mass, stiffness, self._components)
-        which = int(np.argmax(np.abs(_polarisation(wave, slope, own.inward, shapes.shape[0]) @ shapes)))
+        which, shape = _chosen(_polarisation(wave, slope, own.inward, shapes.shape[0]), shapes)
         frequency = float(np.sqrt(square[which]))
         dynamic = sp.csr_array(stiffness - frequency**2 * mass)
-        incident = _column_wave(own, across, shapes[:, which])
+        incident = _column_wave(own, across, shape)
         out_own, out_other = (_outgoing(dynamic, end, self._components) for end in (own, other))
         step_in = np.exp(-1j * along * own.inward * own.spacing)
         # the incident wave is 1 at the outermost column
@@ -301,6 +301,13 @@ def _polarisation(wave: str, slope: float, inward: float, size: int) -> Array:
     return np.array([-direction[1], direction[0]])
 
 
+def _chosen(polarisation: Array, shapes: Array) -> tuple[int, Array]:
+    """The wave nearest to a polarisation (d,) among the columns of shapes (d, mode), and its shape in phase with it."""
+    along = polarisation @ shapes
+    which = int(np.argmax(np.abs(along)))
+    return which, shapes[:, which] * (np.conj(along[which]) / np.abs(along[which]))
+
+
 def _column_wave(end: _Lattice, across: float, shape: Array) -> Array:
     return np.asarray((np.exp(-1j * across * end.y)[:, None] * shape).ravel())
 
@@ -341,8 +348,8 @@ def _wave_number(
 
     def at(number: float) -> tuple[float, Array]:
         shapes, square = _lattice_waves(end, direction * number, across, mass, stiffness, size)
-        which = int(np.argmax(np.abs(_polarisation(wave, slope, direction, size) @ shapes)))
-        return float(square[which]) - frequency**2, shapes[:, which]
+        which, shape = _chosen(_polarisation(wave, slope, direction, size), shapes)
+        return float(square[which]) - frequency**2, shape
 
     edge = np.pi / end.spacing
     numbers = np.linspace(0.0, edge, 65)

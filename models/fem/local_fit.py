@@ -28,7 +28,8 @@ class NodeCloud:
 
     positions (n, axis), m; numbers (n,): of the nodes in their part; total: number of nodes of the part; scale (axis,):
     mean extents of the cells, m, by which distances are measured; moment (axis, axis), m²: T of nodal values that are
-    those of the L² projection of a field, v_i = (v + T:∇∇v)(x_i), see `projection_moment`.
+    those of the L² projection of a field, v_i = (v + T:∇∇v)(x_i), see `projection_moment`; centres (c, axis): of the
+    cells, m.
     """
 
     positions: Array
@@ -36,15 +37,19 @@ class NodeCloud:
     total: int
     scale: Array
     moment: Array
+    centres: Array
 
     def interpolation(self, points: Array) -> csr_array:
-        """E (points, total): the value at each point of the cubic polynomial fitted to the nearest nodes.
+        """E (points, total): the value at each point of the cubic polynomial fitted to the nodes around its cell.
 
         points (p, axis), m. It reproduces cubic polynomials v whose nodal values are (v + T:∇∇v)(x_i),
         where the nodes determine them.
         """
+        from scipy.spatial import cKDTree
+
+        _, cell = cKDTree(self.centres / self.scale).query(points / self.scale)
         rows, columns, values = [], [], []
-        for chunk, near, weights in self._fits(points, 3, CUBIC[points.shape[1]], self.moment):
+        for chunk, near, weights in self._fits(points, self.centres[cell], 3, CUBIC[points.shape[1]], self.moment):
             rows.append(np.repeat(chunk, near.shape[1]))
             columns.append(self.numbers[near].ravel())
             values.append(weights.ravel())
@@ -59,7 +64,7 @@ class NodeCloud:
         """
         points, none = self.positions[chosen], np.zeros_like(self.moment)
         entries: list[tuple[Array, Indices, Indices]] = []
-        for chunk, near, weights in self._fits(points, 5, QUINTIC[points.shape[1]], none):
+        for chunk, near, weights in self._fits(points, points, 5, QUINTIC[points.shape[1]], none):
             entries.append((-weights.ravel(), np.repeat(chunk, near.shape[1]), self.numbers[near].ravel()))
         values, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
         shape = (chosen.size, self.total)
@@ -67,8 +72,10 @@ class NodeCloud:
         own = csr_array(eye_array(self.total, format="csr")[self.numbers[chosen]])
         return csr_array(own + fitted)
 
-    def _fits(self, points: Array, degree: int, count: int, moment: Array) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Of some points at a time: their numbers (p,), the nearest nodes (p, k), and the weights (p, k) of the fit."""
+    def _fits(
+        self, points: Array, centres: Array, degree: int, count: int, moment: Array
+    ) -> Iterator[tuple[Indices, Indices, Array]]:
+        """Of some points at a time: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k)."""
         from scipy.spatial import cKDTree
 
         count = min(count, len(self.positions))
@@ -77,7 +84,7 @@ class NodeCloud:
         curvature = moment / np.outer(self.scale, self.scale)
         for start in range(0, len(points), _CHUNK):
             chunk = np.arange(start, min(start + _CHUNK, len(points)))
-            at = points[chunk] / self.scale
+            at = centres[chunk] / self.scale
             _, near = tree.query(at, k=[*range(1, count + 1)])
             offset = (self.positions[near] - points[chunk, None, :]) / self.scale
             matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)

@@ -54,7 +54,8 @@ class ShortWaveDamping:
         numbers = np.flatnonzero(masses > 0.0)
         spacing = np.ptp(part.positions[own.nodes], axis=1).mean(axis=0) / order
         points = part.positions[numbers]
-        cloud = NodeCloud(points, numbers, part.node_count, spacing, np.zeros((spacing.size, spacing.size)))
+        none = np.zeros((spacing.size, spacing.size))
+        cloud = NodeCloud(points, numbers, part.node_count, spacing, none, np.zeros((0, spacing.size)))
         rows = cloud.high_pass(np.arange(numbers.size))
         rate = self.strength * part.wave_speed / float(np.mean(spacing))
         scalar = rows.T @ diags_array(rate * masses[numbers]) @ rows
