@@ -2,7 +2,7 @@
 for it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -12,10 +12,15 @@ from scipy.sparse import coo_array, csr_array, eye_array
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-# By the number of axes: nodes of a cubic fit at a point between nodes, and of a quintic fit around a node; on regular
-# meshes these are whole shells of neighbours.
-CUBIC = {1: 4, 2: 12, 3: 32}
-QUINTIC = {1: 7, 2: 29, 3: 123}
+# By the number of axes: nodes of a cubic fit at a point of a cell, and of a quartic fit around a node within `REACH`.
+CUBIC = {1: 6, 2: 24, 3: 96}
+QUARTIC = {1: 7, 2: 29, 3: 123}
+REACH = 3.1  # node spacings
+# The weights of a cubic fit fall by this power of ten over a node spacing: the nodes next to the cell, four in a row,
+# determine it, and others only what these leave open, next to borders.
+FALL = 4.0
+# makes the high-pass of waves along an axis of a regular mesh that of a line
+SCALE = {1: 1.0, 2: 1.2390, 3: 1.1679}
 
 # a monomial of which less than this fraction is independent of those of lower degree is left out of a fit
 _RANK = 1e-6
@@ -47,9 +52,14 @@ class NodeCloud:
         """
         from scipy.spatial import cKDTree
 
+        def near_first(distance: Array) -> Array:
+            return np.asarray(10.0 ** (FALL * (distance.min(axis=1, keepdims=True) - distance)))
+
         _, cell = cKDTree(self.centres / self.scale).query(points / self.scale)
         rows, columns, values = [], [], []
-        for chunk, near, weights in self._fits(points, self.centres[cell], 3, CUBIC[points.shape[1]], self.moment):
+        for chunk, near, weights in self._fits(
+            points, self.centres[cell], 3, CUBIC[points.shape[1]], near_first, self.moment
+        ):
             rows.append(np.repeat(chunk, near.shape[1]))
             columns.append(self.numbers[near].ravel())
             values.append(weights.ravel())
@@ -57,38 +67,47 @@ class NodeCloud:
         return csr_array(coo_array(entries, shape=(len(points), self.total)))
 
     def high_pass(self, chosen: Indices) -> csr_array:
-        """F (chosen, total): the values at some of the nodes less those of the quintic polynomials fitted around each.
+        """F (chosen, total): the values at some of the nodes less those of the quartic polynomials fitted around each.
 
-        F annihilates polynomials of degree 5 where the nodes determine them, and linear ones on every mesh. On a
-        regular line it is −20 δ⁶/924, δ⁶ the sixth difference: 1.39 for the shortest wave (2 H), 4e-3 at 8 H.
+        F annihilates polynomials of degree 4 where the nodes determine them, and linear ones on every mesh; in the
+        middle of regular nodes also those of degree 5, and on a regular line it is −20 δ⁶/924, δ⁶ the sixth
+        difference: 1.39 for the shortest wave (2 H), 4e-3 at 8 H. At a border the nodes beyond `REACH` do not take the
+        place of those that are missing: over a longer distance a polynomial would follow waves of 8 H less well.
         """
         points, none = self.positions[chosen], np.zeros_like(self.moment)
+
+        def within(distance: Array) -> Array:
+            return np.asarray(distance <= REACH, dtype=float)
+
         entries: list[tuple[Array, Indices, Indices]] = []
-        for chunk, near, weights in self._fits(points, points, 5, QUINTIC[points.shape[1]], none):
+        for chunk, near, weights in self._fits(points, points, 4, QUARTIC[points.shape[1]], within, none):
             entries.append((-weights.ravel(), np.repeat(chunk, near.shape[1]), self.numbers[near].ravel()))
         values, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
         shape = (chosen.size, self.total)
         fitted = csr_array(coo_array((values, (rows, columns)), shape=shape))
         own = csr_array(eye_array(self.total, format="csr")[self.numbers[chosen]])
-        return csr_array(own + fitted)
+        return csr_array(SCALE[points.shape[1]] * (own + fitted))
 
     def _fits(
-        self, points: Array, centres: Array, degree: int, count: int, moment: Array
+        self, points: Array, centres: Array, degree: int, count: int, weight: Callable[[Array], Array], moment: Array
     ) -> Iterator[tuple[Indices, Indices, Array]]:
-        """Of some points at a time: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k)."""
+        """Of some points at a time: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k).
+
+        weight: of the squares in the fit, by the distance (p, k) of a node in spacings.
+        """
         from scipy.spatial import cKDTree
 
-        count = min(count, len(self.positions))
         tree = cKDTree(self.positions / self.scale)
         powers = _powers(points.shape[1], degree)
         curvature = moment / np.outer(self.scale, self.scale)
+        wanted = [*range(1, min(count, len(self.positions)) + 1)]
         for start in range(0, len(points), _CHUNK):
             chunk = np.arange(start, min(start + _CHUNK, len(points)))
-            at = centres[chunk] / self.scale
-            _, near = tree.query(at, k=[*range(1, count + 1)])
+            distance, near = tree.query(centres[chunk] / self.scale, k=wanted)
+            root = np.sqrt(weight(distance))
             offset = (self.positions[near] - points[chunk, None, :]) / self.scale
             matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)
-            yield chunk, near.astype(np.int64), _value_weights(matrix)
+            yield chunk, near.astype(np.int64), root * _value_weights(matrix * root[:, :, None])
 
 
 def _value_weights(columns: Array) -> Array:
