@@ -5,11 +5,16 @@ the rest is coarse; an Arlequin junction couples them over the last cells of the
 model and, since ν = 0 makes the bar uniaxial, the delay equation of the 1D bar.
 
 The impact sends a front, steeper than the coarse cells can carry, into the fine tip. The junction absorbs its shortest
-waves (column `absorbed`), the coarse part, whose mass cancels the leading numerical dispersion, carries the rest to the
-free end and back. Contact pressure against the exact one, L1 error over the impulse, and total variation over twice the
-jump (exact 1), of the defaults and of their variants:
+waves (column `absorbed`), and the coarse part, whose mass cancels the leading numerical dispersion, carries the rest to
+the free end and back. L1 error of the contact pressure over the impulse, and its total variation over twice the jump:
 
-    {TABLE}
+    exact                                                       1
+    all fine                                            0.35 %  1.20
+    defaults                                            0.49 %  1.29
+    mediator=coarse                                     0.76 %  1.89
+    coarse_mass=same                                    4.6 %   4.5
+    the same, mediator=coarse, absorbing=false          7.7 %   17.8     zone of four coarse cells
+    scheme=central-difference mass=lumped courant=0.9   0.61 %  1.87
 """
 
 from dataclasses import dataclass, replace

@@ -34,7 +34,13 @@ class Parameters:
         "linear"
     )
     coupling: Annotated[Literal["L2", "H1"], Quantity("", "coupling form; H1 with the length H")] = "L2"
-    mediator: Annotated[Literal["coarse", "fine", "own"], Quantity("", "multiplier space; own: cells of 2H")] = "coarse"
+    mediator: Annotated[
+        Literal["coarse", "fine", "grid", "own"],
+        Quantity("", "multiplier space; grid: cells of about 1.2H, own: of 2H"),
+    ] = "coarse"
+    coarse_mass: Annotated[
+        Literal["consistent", "dispersion"], Quantity("", "mass of the coarse bar; dispersion: waves of fourth order")
+    ] = "consistent"
     wavelength: Annotated[float, Quantity("m", "wavelength of the packet", positive)] = 1.0
     start: Annotated[Literal["fine", "coarse"], Quantity("", "side on which the packet starts")] = "fine"
     absorbing: Annotated[bool, Quantity("", "absorb waves that the coarse mesh cannot resolve")] = False
@@ -91,6 +97,7 @@ def build(parameters: Parameters) -> aq.Study:
         aq.mesh.interval(coarse_low, where.end, cells=coarse_cells),
         material,
         imposed={"right": {"x": 0.0}},
+        mass=p.coarse_mass,
     )
     system = aq.System(
         [coarse, fine],
