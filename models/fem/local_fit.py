@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array
 
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-# By the number of axes: nodes of a cubic fit at a point of a cell, and of a quartic fit around a node within `REACH`.
-CUBIC = {1: 6, 2: 24, 3: 96}
-QUARTIC = {1: 7, 2: 29, 3: 123}
+# By the number of axes: nodes of a cubic fit at a point of a cell, more where the first do not determine it, and of a
+# quartic fit around a node within `REACH`.
+CUBIC = {1: (4, 6), 2: (12, 24), 3: (32, 96)}
+QUARTIC = {1: (7,), 2: (29,), 3: (123,)}
 REACH = 3.1  # node spacings
 # The weights of a cubic fit fall by this power of ten over a node spacing: the nodes next to the cell, four in a row,
 # determine it, and others only what these leave open, next to borders.
@@ -89,29 +91,41 @@ class NodeCloud:
         return csr_array(SCALE[points.shape[1]] * (own + fitted))
 
     def _fits(
-        self, points: Array, centres: Array, degree: int, count: int, weight: Callable[[Array], Array], moment: Array
+        self,
+        points: Array,
+        centres: Array,
+        degree: int,
+        counts: tuple[int, ...],
+        weight: Callable[[Array], Array],
+        moment: Array,
     ) -> Iterator[tuple[Indices, Indices, Array]]:
         """Of some points at a time: their numbers (p,), the nodes (p, k) next to the centres, their weights (p, k).
 
-        weight: of the squares in the fit, by the distance (p, k) of a node in spacings.
+        k is the least of the counts with which all monomials of the degree are determined, or the last one. weight: of
+        the squares in the fit, by the distance (p, k) of a node in spacings.
         """
         from scipy.spatial import cKDTree
 
         tree = cKDTree(self.positions / self.scale)
         powers = _powers(points.shape[1], degree)
         curvature = moment / np.outer(self.scale, self.scale)
-        wanted = [*range(1, min(count, len(self.positions)) + 1)]
         for start in range(0, len(points), _CHUNK):
-            chunk = np.arange(start, min(start + _CHUNK, len(points)))
-            distance, near = tree.query(centres[chunk] / self.scale, k=wanted)
-            root = np.sqrt(weight(distance))
-            offset = (self.positions[near] - points[chunk, None, :]) / self.scale
-            matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)
-            yield chunk, near.astype(np.int64), root * _value_weights(matrix * root[:, :, None])
+            pending = np.arange(start, min(start + _CHUNK, len(points)))
+            for count in counts:
+                wanted = [*range(1, min(count, len(self.positions)) + 1)]
+                distance, near = tree.query(centres[pending] / self.scale, k=wanted)
+                root = np.sqrt(weight(distance))
+                offset = (self.positions[near] - points[pending, None, :]) / self.scale
+                matrix = _monomials(offset, powers) + _second_derivatives(offset, powers, curvature)
+                values, determined = _value_weights(matrix * root[:, :, None])
+                done = determined | (count == counts[-1])
+                yield pending[done], near[done].astype(np.int64), (root * values)[done]
+                pending = pending[~done]
 
 
-def _value_weights(columns: Array) -> Array:
-    """Weights (p, k) of the nodal values in the constant term of the least-squares fits with the columns (p, k, m).
+def _value_weights(columns: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Weights (p, k) of the nodal values in the constant term of the least-squares fits with the columns (p, k, m), and
+    whether (p,) the nodes determine all columns.
 
     The columns are made orthonormal in their order, by degree; those that depend on the ones before are left out, so
     that lower degrees are reproduced exactly where the nodes do not determine the higher ones. Each carries its value
@@ -129,7 +143,8 @@ def _value_weights(columns: Array) -> Array:
         rest = np.linalg.norm(column, axis=1)
         scale = np.divide(1.0, rest, out=np.zeros_like(rest), where=rest > _RANK * length)
         basis[:, j], ends[:, j] = column * scale[:, None], end * scale
-    return np.asarray((ends[:, None, :] @ basis)[:, 0])
+    independent: NDArray[np.bool_] = np.asarray(basis.any(axis=2).sum(axis=1) == size)
+    return np.asarray((ends[:, None, :] @ basis)[:, 0]), independent
 
 
 def interpolation_moment(cells: CellArrays, vertices: Array) -> Array:
