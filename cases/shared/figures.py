@@ -141,14 +141,15 @@ def spectrum_figure(result: xarray.DataTree) -> "Figure":
                     label = f"{names[key]}, from the {side} side"
                     axes[0].loglog(waves, np.maximum(values, 1e-9), line, color=colour, markersize=3, label=label)
             absorbed = np.maximum(spectrum[f"{side}_absorbed"], 1e-9)
-            axes[1].loglog(waves, absorbed, "o-", color=colour, markersize=3, label=f"from the {side} side")
+            axes[1].loglog(waves, absorbed, "o-", color=colour, markersize=3)
             axes[2].semilogx(waves, spectrum[f"{side}_phase"], "o-", color=colour, markersize=3)
-        axes[0].set_ylabel("Reflected / incoming energy")
-        axes[1].set_ylabel("Absorbed / incoming energy")
-        axes[2].set_ylabel("Lag behind, rad")
+        axes[0].set_ylabel("Reflected energy")
+        axes[1].set_ylabel("Absorbed energy")
+        axes[2].set_ylabel("Lag (rad)")
         axes[2].set_xlabel("Wavelength / coarse cell")
-        axes[0].legend(fontsize="x-small", ncols=2)
-        axes[1].legend(fontsize="x-small")
+        for one in axes:
+            one.set_xlim(waves[0], waves[-1])
+        axes[0].legend(fontsize="x-small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
 
 
