@@ -204,7 +204,7 @@ class CentralStepper(Stepper):
         if assembly.laws.has_elastic_stick:
             raise UserError("central difference takes no friction with a stiffness: use SymplecticEuler or Theta")
         self.step, self._assembly = step, assembly
-        self._mass, self._lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
+        self._mass, self.lumped = diagonal, not any(isinstance(part, CorrectedAssembled) for part in assembly.parts)
         if assembly.absorber is None:
             self._condensed: Condensed | Zoned = Condensed(assembly, assembly.mass)
         else:
@@ -283,6 +283,10 @@ class CentralStepper(Stepper):
         accept(meeting.solution, u, (state.n + 1) * step, assembly=assembly)
         multipliers = step * own.constraint - self._condensed.constraint_response(meeting.impulse)
         return self._finish(state, (before, half), u, kick, meeting, multipliers)
+
+    def spread(self, force: Array) -> Array:
+        """M⁻¹ f (d,) or (d, r) of forces, without constraints and contact."""
+        return self._condensed.spread(force)
 
     def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
         """Paths Δt (v_n + v_{n+1})/2 (d, r) of each of `count` steps under forces push(j) (d, r), constant in the step
@@ -397,7 +401,7 @@ class CentralStepper(Stepper):
 
     def _momentum(self, v: Array) -> Array:
         """M v (d,)."""
-        return self._mass * v if self._lumped else self._assembly.mass @ v
+        return self._mass * v if self.lumped else self._assembly.mass @ v
 
     def _dragged(self, force: Array, v: Array) -> Array:
         """F − D_a v (d,), N."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import splu
 
 from arlequin.energy import Work
@@ -15,6 +16,7 @@ from arlequin.step.state import State
 from arlequin.system.assembly import Assembly
 
 _PASSES = 30
+_TOGETHER = 64  # columns at a time
 _EXACT, _ENOUGH = 1e-14, 1e-12  # what is left of the force: done; done where it falls no further
 
 
@@ -28,7 +30,8 @@ class DraggedStepper:
         p = p₀ + Δt R g,   R = κ − ¼ Δt M⁻¹(Δt K + D_v) κ,   κ = ½ Δt M⁻¹,
 
     with D_v the damping of the parts, so that (1 + D R) g = −D p₀/Δt on the dofs z of D. Contact and motions imposed
-    there change p₀; then the step is taken again until g = −D p/Δt.
+    there change p₀; then the step is taken again until g = −D p/Δt. Where M is not diagonal (mass="dispersion") R (z, z)
+    is full.
     """
 
     def __init__(self, stepper: CentralStepper, assembly: Assembly, damping: sp.csr_array) -> None:
@@ -37,18 +40,40 @@ class DraggedStepper:
         self._dofs = at = np.unique(damping.indices)
         self._damping = sp.csr_array(damping[at][:, at])
         self._size = abs(self._damping)
-        mass, step = assembly.mass.diagonal(), self.step
-        self._kappa = 0.5 * step * np.divide(1.0, mass, out=np.zeros_like(mass), where=assembly.free)
-        self._resisting = step * assembly.stiffness
+        self._resisting = self.step * assembly.stiffness
         if assembly.damping is not None:
             self._resisting = self._resisting + assembly.damping
         self._rows = sp.csr_array(assembly.stiffness[at])
-        own = self._kappa[at]
-        stiff = sp.csr_array(sp.csr_array(self._resisting)[at][:, at])
-        moved = sp.diags_array(own) - 0.5 * sp.diags_array(own) @ stiff @ sp.diags_array(own)
-        self._solve: Callable[[Array], Array] = splu(
-            sp.csc_array(sp.eye_array(at.size) + self._damping @ moved)
-        ).solve  # fmt: skip
+        self._diagonal: Array | None = None
+        self._solve: Callable[[Array], Array]
+        if stepper.lumped:
+            mass = assembly.mass.diagonal()
+            self._diagonal = 0.5 * self.step * np.divide(1.0, mass, out=np.zeros_like(mass), where=assembly.free)
+            own = self._diagonal[at]
+            stiff = sp.csr_array(sp.csr_array(self._resisting)[at][:, at])
+            moved = sp.diags_array(own) - 0.5 * sp.diags_array(own) @ stiff @ sp.diags_array(own)
+            self._solve = splu(sp.csc_array(sp.eye_array(at.size) + self._damping @ moved)).solve
+        else:
+            factor = lu_factor(np.eye(at.size) + self._damping @ self._full_response())
+            self._solve = lambda right: np.asarray(lu_solve(factor, right, check_finite=False))
+
+    def _full_response(self) -> Array:
+        """R (z, z)."""
+        at = self._dofs
+        response = np.zeros((at.size, at.size))
+        for first in range(0, at.size, _TOGETHER):
+            chosen = slice(first, first + _TOGETHER)
+            columns = np.zeros((self._assembly.dof_count, at[chosen].size))
+            columns[at[chosen], np.arange(at[chosen].size)] = 1.0
+            kick = self._kick(columns)
+            response[:, chosen] = (kick - 0.5 * self._kick(self._resisting @ kick))[at]
+        return response
+
+    def _kick(self, force: Array) -> Array:
+        """κ f (d,) or (d, r) of forces."""
+        if self._diagonal is None:
+            return 0.5 * self.step * self._stepper.spread(force)
+        return (self._diagonal if force.ndim == 1 else self._diagonal[:, None]) * force
 
     def start(self, u: Array, v: Array) -> State:
         """The state at t = 0."""
@@ -82,32 +107,40 @@ class DraggedStepper:
     def _predicted(self, state: State, push: Array) -> Array:
         """g (z,) of linear bulk without contact."""
         assembly, at, step, own = self._assembly, self._dofs, self.step, state.own
-        kick = self._kappa * push
+        kick = self._kick(push)
         half = own.half + kick + step * own.a
-        force = assembly.load((state.n + 1) * step)[at] - self._rows @ (state.u + step * half)
-        if assembly.damping is not None:
-            force -= (assembly.damping @ half)[at]
-        end = half[at] + kick[at] + self._kappa[at] * force
+        external, u = assembly.load((state.n + 1) * step), state.u + step * half
+        viscous = None if assembly.damping is None else assembly.damping @ half
+        if self._diagonal is not None:
+            force = external[at] - self._rows @ u
+            if viscous is not None:
+                force -= viscous[at]
+            end = half[at] + kick[at] + self._diagonal[at] * force
+        else:
+            force = external - assembly.stiffness @ u
+            if viscous is not None:
+                force -= viscous
+            end = (half + kick + self._kick(force))[at]
         return -self._solve(self._damping @ (0.5 * (state.v[at] + end)))
 
     def paths(self, push: Callable[[int], Array], momentum: Array, count: int) -> Iterator[Array]:
         """Paths (d, r) of each of `count` steps under forces push(j) (d, r), constant in the step j, from momenta
         (d, r), linear bulk alone."""
-        assembly, at, step, kappa = self._assembly, self._dofs, self.step, self._kappa[:, None]
-        u, v, internal = np.zeros_like(momentum), 2.0 / step * kappa * momentum, np.zeros_like(momentum)
+        assembly, at, step, kappa = self._assembly, self._dofs, self.step, self._kick
+        u, v, internal = np.zeros_like(momentum), 2.0 / step * kappa(momentum), np.zeros_like(momentum)
         for j in range(count):
-            half = v + kappa * (push(j) - internal)
+            half = v + kappa(push(j) - internal)
             u += step * half
             internal = assembly.stiffness @ u
             if assembly.damping is not None:
                 internal += assembly.damping @ half
-            following = half + kappa * (push(j) - internal)
+            following = half + kappa(push(j) - internal)
             drag = np.zeros_like(internal)
             drag[at] = -self._solve(self._damping @ (0.5 * (v[at] + following[at])))
-            drag *= kappa
+            drag = kappa(drag)
             u += step * drag
             resisted = self._resisting @ drag
             internal += resisted
-            following += 2.0 * drag - kappa * resisted
+            following += 2.0 * drag - kappa(resisted)
             yield 0.5 * step * (v + following)
             v = following
