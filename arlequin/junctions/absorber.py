@@ -26,9 +26,9 @@ from arlequin.overlap.intersect import Overlap
 # cell on, at the ratios 3.3 and 7.3 in a zone of six coarse cells, with at most 1e-4 of the energy lost above 8 H.
 _ROUND_OFF = 1e-15  # of the largest entry of a block
 _DEPTH = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
-_MATCHED = np.array([2.66, 1.0, 2.44, 4.12, 6.71, 0.22])
+_MATCHED = np.array([2.21, 1.02, 2.77, 2.97, 7.6, 0.25])
 _DISTANCE = np.array([-6.0, -3.0, -1.5, 0.0, 2.0, 4.0, 6.0])
-_HIGH_PASS = np.array([0.0, 0.1, 0.54, 0.9, 0.007, 0.004, 0.0])
+_HIGH_PASS = np.array([0.0, 0.064, 0.44, 0.835, 0.008, 0.006, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
