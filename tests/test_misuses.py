@@ -117,7 +117,7 @@ aq.Bar("bar", "bar.msh", STEEL)
 aq.Bar("bar", LINE, aq.LinearElastic)
     → material = LinearElastic: must be a LinearElastic (LinearElastic is a class: write LinearElastic(…))
 aq.Bar("bar", LINE, STEEL, damping=0.1)
-    → damping = 0.1: must be a Rayleigh or None
+    → damping = 0.1: must be a Rayleigh, a ShortWaveDamping or None
 aq.Bar(3, LINE, STEEL)
     → name = 3: must be a text, not empty and without '/'
 aq.Beam("b", LINE, STEEL, 0.01)
@@ -293,10 +293,10 @@ aq.LinearElastic(2e11, 0.6)
     → poisson = 0.6: must lie in ]-1, 0.5[
 aq.Solid("a", SQUARE, STEEL)
     → plane = None: must be one of strain, stress, axisymmetric
-solid(mass="dispersion-corrected", order=2)
-    → mass = 'dispersion-corrected': is for linear elements with straight edges: take order=1 or another mass
-solid(mass="dispersion-corrected", kinematics="finite")
-    → mass = 'dispersion-corrected': is for LinearElastic with kinematics="small": take another mass
+solid(mass="dispersion", order=2)
+    → mass = 'dispersion': is for linear elements with straight edges: take order=1 or another mass
+solid(mass="dispersion", kinematics="finite")
+    → mass = 'dispersion': is for LinearElastic with kinematics="small": take another mass
 aq.mesh.rectangle((0, 1), (0, 1), cells=4)
     → cells = 4: must be 2 whole numbers, one per axis
 aq.mesh.read("no.msh")
@@ -310,7 +310,7 @@ aq.Interface("end", LEFT.boundary("right"), WALL, aq.Unilateral())
 rub(Friction(-0.1))
     → mu() of the law Friction = -0.1: must return finite coefficients ≥ 0 of shape (3,)
 aq.Junction(LEFT, RIGHT, mediator="middle")
-    → mediator = 'middle': must be one of coarse, fine
+    → mediator = 'middle': must be one of coarse, fine, grid
 aq.System([])
     → a system needs at least one part
 aq.System([BAR, BAR])

@@ -76,7 +76,7 @@ def test_standing_waves_on_bars(scheme, courant):
         assert abs(speed_error(scheme, courant, usual)[0]) > 10 * abs(error)
 
 
-def glued(coarse_mass, ratio=3.7, axes=2, fine_mass="lumped", **options):
+def glued(coarse_mass, ratio=3.7, axes=2, fine_mass="lumped", absorbing=None, **options):
     """A coarse part of cells of 1/4 m and a fine one that sticks out."""
     count = [round(1.0 * ratio / 0.25), round(0.5 * ratio / 0.25)]
     if axes == 1:
@@ -87,7 +87,7 @@ def glued(coarse_mass, ratio=3.7, axes=2, fine_mass="lumped", **options):
         coarse = aq.Solid("coarse", mesh, UNIT, plane="strain", mass=coarse_mass)
         mesh = aq.mesh.rectangle((1.1, 2.1), (0.0, 0.5), cells=tuple(count))
         fine = aq.Solid("fine", mesh, UNIT, plane="strain", mass=fine_mass)
-    return aq.System([coarse, fine], [aq.Junction(coarse, fine)], **options)
+    return aq.System([coarse, fine], [aq.Junction(coarse, fine, absorbing=absorbing)], **options)
 
 
 def pulse(x):
@@ -107,10 +107,15 @@ def pulse(x):
     ],
     ids=repr,
 )
-def test_energy_of_glued_parts(scheme, axes):
-    run = aq.simulate(glued(CORRECTED, axes=axes, velocity=pulse), scheme, duration=3.0, step=0.03)
+@pytest.mark.parametrize("absorbing", [None, aq.Absorber()], ids=["plain", "absorbing"])
+def test_energy_of_glued_parts(scheme, axes, absorbing):
+    """Kinetic and strain energy, and what an absorber has taken, are together that of the start."""
+    run = aq.simulate(
+        glued(CORRECTED, axes=axes, absorbing=absorbing, velocity=pulse), scheme, duration=3.0, step=0.03
+    )
     assert balance(run) < 1e-12
-    energy = run["energy"].sel(kind=["kinetic", "strain"]).sum("kind").values
+    kinds = ["kinetic", "strain", *(["absorbed"] if absorbing else [])]
+    energy = run["energy"].sel(kind=kinds).sum("kind").values
     assert np.ptp(energy) < 1e-12 * energy[0]
 
 

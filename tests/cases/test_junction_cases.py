@@ -70,13 +70,52 @@ def test_unresolved_waves_come_back_whole() -> None:
     assert fraction == pytest.approx(1.0, abs=1e-3)
 
 
+def half_lattice(frequency: float, h: float) -> complex:
+    """Force over velocity, of a half-infinite lattice of consistent mass that ends at a node: (1/h + Ω²h/6) sin(kh)/Ω,
+    imaginary above the last frequency."""
+    square = (frequency * h) ** 2
+    cos = (6.0 - 2.0 * square) / (6.0 + square)
+    return (1.0 / h + frequency**2 * h / 6.0) * np.sqrt(complex(1.0 - cos**2)) / frequency
+
+
 def test_reflection_spectrum() -> None:
-    """Four wavelengths: less comes back than in one mesh with the same jump of cell size."""
-    parameters = reflection_spectrum.Parameters(ratio=5.0, shortest=5.0, longest=10.0, count=2)
+    """From 0.7 to 10 H: nothing of what the coarse cells cannot carry comes back, and 10 H passes."""
+    parameters = reflection_spectrum.Parameters(ratio=5.0, shortest=0.7, longest=10.0, count=4)
     result = reflection_spectrum.run(parameters, Record(), None)
-    assert result["spectrum"].dataset["fine"].shape == (2,)
-    assert [item.passed for item in reflection_spectrum.check(result, parameters)] == [True] * 3
+    assert [item.passed for item in reflection_spectrum.check(result, parameters)] == [True] * 5
     assert set(reflection_spectrum.figures(result, parameters)) == {"spectrum"}
+    found = {name: array.values for name, array in result["spectrum"].dataset.data_vars.items()}
+    for start in reflection_spectrum.STARTS:
+        assert np.isnan(found[start]).tolist() == [start == "coarse"] * 2 + [False] * 2
+        assert np.nanmin(found[f"{start}_absorbed"]) > 0.0
+        # one mesh and bars joined at their ends are the same, and in closed form
+        np.testing.assert_allclose(found[f"{start}_point"], found[f"{start}_single"], rtol=1e-9)
+    np.testing.assert_allclose(found["fine_plain"][:2], 1.0, atol=1e-9)
+    small, big = parameters.coarse_size / parameters.ratio, parameters.coarse_size
+    for length, reflected in zip(reflection_spectrum.wavelengths(parameters), found["fine_single"], strict=True):
+        cos = np.cos(2.0 * np.pi * small / (length * big))
+        frequency = np.sqrt(6.0 * (1.0 - cos) / (2.0 + cos)) / small
+        one, other = half_lattice(frequency, small), half_lattice(frequency, big)
+        assert reflected == pytest.approx(abs((one - other) / (one + other)) ** 2, rel=1e-8)
+
+
+def test_reflection_spectrum_without_an_absorber() -> None:
+    """Of any junction all energy comes back or passes, from both sides."""
+    parameters = reflection_spectrum.Parameters(
+        ratio=3.0, overlap=0.4, coarse_mass="lumped", weights="cubic", coupling="H1", mediator="fine", absorbing=False,
+        shortest=1.3, longest=11.0, count=4,
+    )  # fmt: skip
+    spectrum = reflection_spectrum.run(parameters, Record(), None)["spectrum"].dataset
+    for start in reflection_spectrum.STARTS:
+        assert np.nanmax(np.abs(spectrum[f"{start}_absorbed"])) <= 1e-10
+    assert spectrum["fine"][0] == pytest.approx(1.0, abs=1e-9) and spectrum["fine"][-1] < 1e-3
+
+
+def test_reflection_spectrum_of_shear_waves_at_an_angle() -> None:
+    parameters = reflection_spectrum.Parameters(ratio=3.0, wave="S", angle=30.0, shortest=2.5, longest=10.0, count=2)
+    result = reflection_spectrum.run(parameters, Record(), None)
+    assert [item.passed for item in reflection_spectrum.check(result, parameters)] == [True] * 4
+    assert np.isnan(result["spectrum"]["fine_single"]).all()
 
 
 @pytest.mark.parametrize("model", high_frequency.MODELS)
