@@ -26,9 +26,9 @@ from arlequin.overlap.intersect import Overlap
 # cell on, at the ratios 3.3 and 7.3 in a zone of six coarse cells, with at most 1e-4 of the energy lost above 8 H.
 _ROUND_OFF = 1e-15  # of the largest entry of a block
 _DEPTH = np.array([0.0, 0.15, 0.3, 0.5, 0.75, 1.0])
-_MATCHED = np.array([2.21, 1.02, 2.77, 2.97, 7.6, 0.25])
+_MATCHED = np.array([2.66, 1.0, 2.44, 4.12, 6.71, 0.22])
 _DISTANCE = np.array([-6.0, -3.0, -1.5, 0.0, 2.0, 4.0, 6.0])
-_HIGH_PASS = np.array([0.0, 0.064, 0.44, 0.835, 0.008, 0.006, 0.0])
+_HIGH_PASS = np.array([0.0, 0.1, 0.54, 0.9, 0.007, 0.004, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +172,9 @@ class Absorber:
 
     e(s) and z(x) are a design: they minimise the largest reflection with a loss of at most 1e-4 above 8 H. In zones of
     six coarse cells, with a coarse part of mass="dispersion" and mediator="grid", at most 1e-3 of the energy of waves
-    from 0.7 of a coarse cell on comes back, and 7e-6 above 10 H; see the case `reflection_spectrum`. In other zones,
-    with other masses or with multipliers on the coarse mesh up to some percent come back between 2 and 3 H.
+    of 2.9 fine cells and more comes back along the axis, 7e-6 above 10 H, and 1e-2 (P waves of 2 H: 0.03) at 30° and
+    60°; see the case `reflection_spectrum`. In zones of four coarse cells, with consistent mass or with multipliers on
+    the coarse mesh 0.01 to 0.02 comes back between 2 and 3 H, with both reduced dispersion and these multipliers 0.15.
 
     strength: factor of the damping; 1 is the design. The damping is implicit in all schemes that take it by default,
     and does not change their stable step.

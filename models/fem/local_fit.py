@@ -13,11 +13,12 @@ from scipy.sparse import coo_array, csr_array, eye_array
 from arlequin.models.fem.cells import CellArrays
 from arlequin.models.types import Array, Indices
 
-# By the number of axes: nodes of a cubic fit at a point of a cell, more where the first do not determine it, and of a
-# quartic fit around a node within `REACH`.
+# By the number of axes: nodes of a cubic fit at a point of a cell, more where the first do not determine it; nodes of
+# the fit around a node, its degree, and how far these nodes are taken, in spacings.
 CUBIC = {1: (4, 6), 2: (12, 24), 3: (32, 96)}
-QUARTIC = {1: (7,), 2: (29,), 3: (123,)}
-REACH = 3.1  # node spacings
+AROUND = {1: (7,), 2: (29,), 3: (123,)}
+DEGREE = {1: 5, 2: 4, 3: 4}
+REACH = {1: np.inf, 2: 3.1, 3: 3.1}
 # The weights of a cubic fit fall by this power of ten over a node spacing: the nodes next to the cell, four in a row,
 # determine it, and others only what these leave open, next to borders.
 FALL = 4.0
@@ -69,26 +70,28 @@ class NodeCloud:
         return csr_array(coo_array(entries, shape=(len(points), self.total)))
 
     def high_pass(self, chosen: Indices) -> csr_array:
-        """F (chosen, total): the values at some of the nodes less those of the quartic polynomials fitted around each.
+        """F (chosen, total): the values at some of the nodes less those of the polynomials fitted around each.
 
         F annihilates polynomials of degree 4 where the nodes determine them, and linear ones on every mesh; in the
         middle of regular nodes also those of degree 5, and on a regular line it is −20 δ⁶/924, δ⁶ the sixth
-        difference: 1.39 for the shortest wave (2 H), 4e-3 at 8 H. At a border the nodes beyond `REACH` do not take the
-        place of those that are missing: over a longer distance a polynomial would follow waves of 8 H less well.
+        difference: 1.39 for the shortest wave (2 H), 4e-3 at 8 H. At a border in two and three dimensions the nodes
+        beyond `REACH` do not take the place of those that are missing: over a longer distance along the border a
+        polynomial would follow waves of 8 H less well.
         """
         points, none = self.positions[chosen], np.zeros_like(self.moment)
+        axes = points.shape[1]
 
         def within(distance: Array) -> Array:
-            return np.asarray(distance <= REACH, dtype=float)
+            return np.asarray(distance <= REACH[axes], dtype=float)
 
         entries: list[tuple[Array, Indices, Indices]] = []
-        for chunk, near, weights in self._fits(points, points, 4, QUARTIC[points.shape[1]], within, none):
+        for chunk, near, weights in self._fits(points, points, DEGREE[axes], AROUND[axes], within, none):
             entries.append((-weights.ravel(), np.repeat(chunk, near.shape[1]), self.numbers[near].ravel()))
         values, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
         shape = (chosen.size, self.total)
         fitted = csr_array(coo_array((values, (rows, columns)), shape=shape))
         own = csr_array(eye_array(self.total, format="csr")[self.numbers[chosen]])
-        return csr_array(SCALE[points.shape[1]] * (own + fitted))
+        return csr_array(SCALE[axes] * (own + fitted))
 
     def _fits(
         self,
